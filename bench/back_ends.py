@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from loadstone.deploy.null_server import NullServerProcess
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import drive_alone
-from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.plan.drive_plan import Closed, Documents, Keys, Open, Phases, Plan, Pool, Verify
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Command, HttpRequest, Operation
-from loadstone.software.redis.local import EmbeddedSettings
+from loadstone.drivers.driver import drive_alone
+from loadstone.drivers.native import NativeDriver, require_release_engine
+from loadstone.drivers.null_server import NullServerProcess
+from loadstone.experiment.plan.drive_plan import Closed, Documents, Keys, Open, Phases, Plan, Pool, Verify
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.operations import Command, HttpRequest, Operation
+from loadstone.machine.placement import place
+from loadstone.servers.redis.local import EmbeddedSettings
+from loadstone.servers.server import DeployContext
 
 BackEnd = Literal["io_uring", "epoll"]
 BACK_ENDS: tuple[BackEnd, ...] = ("io_uring", "epoll")

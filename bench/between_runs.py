@@ -16,8 +16,8 @@ import numpy as np
 from noise import SCENARIOS, SLOT_S, Floats, Noise, rates
 from scipy.stats import binomtest
 
+from loadstone.experiment.plan.look_schedule import FIXED_ALPHA
 from loadstone.judge.statistics.two_sample import between_interval, drift_variance, rank_sum
-from loadstone.plan.looks import FIXED_ALPHA
 
 FALSE_MAX = 0.055
 BLOCKS = (18, 18)

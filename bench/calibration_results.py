@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from loadstone.record.machine import kernel, machine
+from loadstone.machine.hardware import kernel, machine
 
 RESULTS = Path(__file__).parent / "results" / "calibration"
 Row = Mapping[str, Any]

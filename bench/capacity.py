@@ -36,11 +36,7 @@ from typing import Any
 
 from peers.child import pinned_to
 
-from loadstone.analyse.fixed_rates import own_load
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.native import NativeDriver
-from loadstone.goals.full_server import load_factors, without
-from loadstone.judge.full_server import (
+from loadstone.addons.capacity.full_server import (
     ESTIMATED_FROM,
     FULL,
     MODEL_SD,
@@ -53,15 +49,19 @@ from loadstone.judge.full_server import (
     servers_of,
     when_full,
 )
-from loadstone.judge.validity.checks import forbidding, judge_trial
-from loadstone.machine.local_ports import free_port
-from loadstone.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool, Verify
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Command, Operation
-from loadstone.record.reading import read_run
-from loadstone.record.trial import TrialRecord
-from loadstone.software.redis.local import EmbeddedSettings, ValkeySettings
-from loadstone.spec.levels import identity
+from loadstone.addons.capacity.full_server_goal import load_factors, without
+from loadstone.drivers.native import NativeDriver
+from loadstone.experiment.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool, Verify
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.spec.levels import identity
+from loadstone.judge.analysis.fixed_rates import own_load
+from loadstone.judge.checks.checks import forbidding, judge_trial
+from loadstone.machine.ports import free_port
+from loadstone.run_folder.reading import read_run
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.servers.redis.local import EmbeddedSettings, ValkeySettings
+from loadstone.servers.server import DeployContext
 
 FILE = Path("bench/results/capacity.jsonl")
 LOADS = {

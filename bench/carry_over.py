@@ -13,8 +13,8 @@ import numpy as np
 from simulated import Share, options, share_of
 from slices import NOISES, SliceNoise, simulated, with_carry_over
 
+from loadstone.experiment.plan.look_schedule import ROUND_LOOKS
 from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, CarryOver, carry_over
-from loadstone.plan.looks import ROUND_LOOKS
 
 LOSSES = (0.0, 0.03, 0.05, 0.10)
 ROUNDS = (72, 360)

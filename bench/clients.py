@@ -25,17 +25,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from statistics import fmean
 
-from loadstone.conduct.chosen_drivers import ChosenDriver, chosen_driver
-from loadstone.conduct.contract import counts, mishaps
-from loadstone.conduct.contract.lab import VALUE, Lab, NotClaimed, Wrong, lab_of, null_server
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.native import require_release_engine
-from loadstone.drive.outcome import OperationRecord
-from loadstone.errors import LoadstoneError
-from loadstone.plan.drive_plan import Closed, Open, Phases, Pool, Verify
-from loadstone.plan.endpoints import Endpoint
-from loadstone.spec.drivers import resolved
+from loadstone.addons.driver_contract import faults
+from loadstone.addons.driver_contract import sent as counts
+from loadstone.addons.driver_contract.lab import VALUE, Lab, NotClaimed, Wrong, lab_of, null_server
+from loadstone.drivers.native import require_release_engine
+from loadstone.drivers.outcome import OperationRecord
+from loadstone.experiment.plan.drive_plan import Closed, Open, Phases, Pool, Verify
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.spec.driver_names import resolved
+from loadstone.machine.placement import place
+from loadstone.programs.clients.chosen import ChosenDriver, chosen_driver
+from loadstone.safety.errors import LoadstoneError
+from loadstone.servers.server import DeployContext
 
 EVERY = ("go-redis", "jedis", "lettuce", "redis-py", "redis-py:mode=asyncio", "ioredis", "ioredis:pool=exclusive")
 LEAST_WARM_UP_S = 0.5
@@ -90,7 +91,7 @@ def counted(lab: Lab) -> tuple[str, bool]:
 
 def killed(lab: Lab) -> tuple[str, bool]:
     """What it is said to have died of."""
-    return mishaps.killed(lab), True
+    return faults.killed(lab), True
 
 
 Column = Callable[[Lab], tuple[str, bool]]

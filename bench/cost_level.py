@@ -32,23 +32,23 @@ from disturbance import Disturbance
 from numpy.typing import NDArray
 from simulated import share_of
 
-from loadstone import registry
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import RoundsOptions
-from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.drive.slices import Slice
+from loadstone.drivers.driver import RoundsOptions
+from loadstone.drivers.native import NativeDriver, require_release_engine
+from loadstone.drivers.slices import Slice
+from loadstone.experiment.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool, Verify
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA, ROUND_LOOKS
+from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.rounds import SETTLE_S, SLICE_S
 from loadstone.judge.cost import NO_OTHERS, Turns, reach_of, wider, without_others
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
-from loadstone.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool, Verify
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS
-from loadstone.plan.operations import Command, Operation
-from loadstone.plan.rounds import SETTLE_S, SLICE_S
+from loadstone.machine.placement import place
+from loadstone.servers import registry
+from loadstone.servers.server import DeployContext
 
 ROOT = Path(__file__).parents[1]
 SLICES = ROOT / "bench" / "results" / "slices-of-costs-2026-11-26.jsonl"

@@ -40,13 +40,13 @@ from disturbance import Disturbance
 from result_lines import add_line, read_lines
 from scipy.stats import binomtest
 
-from loadstone.drive.slices import Slice
+from loadstone.drivers.slices import Slice
+from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
-from loadstone.machine.local_ports import free_port
-from loadstone.plan.looks import ROUND_LOOK_ALPHA
-from loadstone.record.reading import read_run
+from loadstone.machine.ports import free_port
+from loadstone.run_folder.reading import read_run
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "bench/results/cost-truth-2026-11-26.jsonl"
@@ -228,7 +228,7 @@ def measure(case: Case, effect: float, state: str, dice: random.Random) -> dict[
             for of in (swapped, not swapped)
         )
         out = Path(tempfile.mkdtemp(prefix="run-", dir=case.out))
-        command = [sys.executable, "-m", "loadstone.cli", "redis", first.url, "--against", second.url, "-t", "get"]
+        command = [sys.executable, "-m", "loadstone.cli.main", "redis", first.url, "--against", second.url, "-t", "get"]
         command += ["--budget", case.budget, "--share-machine", "--out", str(out), "-q"]
         began_s = time.monotonic()
         status = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -313,7 +313,18 @@ def independent(case: Case) -> dict[str, Any]:
             env=os.environ | {"LC_ALL": "C"},
         )
         began_ns, before, began_s = server.cpu_ns, server.requests, time.monotonic()
-        command = [sys.executable, "-m", "loadstone.cli", "redis", server.url, "-t", "get", "-q", "--duration", "4s"]
+        command = [
+            sys.executable,
+            "-m",
+            "loadstone.cli.main",
+            "redis",
+            server.url,
+            "-t",
+            "get",
+            "-q",
+            "--duration",
+            "4s",
+        ]
         command += ["--at-rate", "never", "--share-machine", "--out", str(out)]
         printed = subprocess.run(command, check=False, capture_output=True, text=True).stdout
         wall_s = time.monotonic() - began_s

@@ -8,8 +8,8 @@ import argparse
 
 import numpy as np
 
+from loadstone.experiment.plan.look_schedule import FIXED_ALPHA, LOOK_ALPHA, LOOKS
 from loadstone.judge.statistics.signed_rank import Floats, signed_rank
-from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS
 
 LEVELS = (FIXED_ALPHA, LOOK_ALPHA, LOOK_ALPHA / 3, LOOK_ALPHA / 15)
 POWER = 0.8

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from loadstone.errors import UserError
+from loadstone.safety.errors import UserError
 
 ON_S = OFF_S = 3.0
 _LOOP = """

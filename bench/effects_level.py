@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from simulated import share_of
 
+from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA, ROUND_LOOKS
 from loadstone.judge.statistics.decision import verdicts_of_pairs
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.rounds.slices import ContrastSlices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
-from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS
 
 EFFECTS = ("own CPUs", "remote", "two processes", "own x two", "remote x two")
 # Conditions (redis, processes): (0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1).

@@ -27,7 +27,7 @@ from statistics import median
 
 from peers.servers import listening, nginx_program
 
-from loadstone.machine.local_ports import free_port
+from loadstone.machine.ports import free_port
 
 FILE = Path("bench/results/first-figures.jsonl")
 LIMIT_S = 90.0

@@ -43,14 +43,14 @@ from fleet.driving import Drives, Some, opened
 from fleet.members import LOADSTONE, Members, members
 from fleet.namespaces import Network
 
-from loadstone.drive.histogram import Histogram, added
-from loadstone.drive.native import NativeDriver
-from loadstone.drive.outcome import DriveRecord
-from loadstone.fleet.cluster import open_cluster
-from loadstone.fleet.spec import read_fleet
-from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Command, Operation
+from loadstone.addons.fleet.dask_cluster import open_cluster
+from loadstone.addons.fleet.spec import read_fleet
+from loadstone.drivers.histogram import Histogram, added
+from loadstone.drivers.native import NativeDriver
+from loadstone.drivers.outcome import DriveRecord
+from loadstone.experiment.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.operations import Command, Operation
 
 AGENTS = ("agent-1", "agent-2", "agent-3", "agent-4")
 HOSTS = (*AGENTS, "db-1", "scheduler")

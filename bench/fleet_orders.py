@@ -26,12 +26,12 @@ import psutil
 from fleet.members import LOADSTONE
 from result_lines import add_line
 
-from loadstone.fleet import agent as on_agent
-from loadstone.fleet import certificates, dask_library, serving
-from loadstone.fleet.cluster import DaskCluster, open_cluster
-from loadstone.fleet.identity import own_identity
-from loadstone.fleet.spec import read_fleet
-from loadstone.machine.local_ports import free_port
+from loadstone.addons.fleet import agent as on_agent
+from loadstone.addons.fleet import certificates, dask_library, serving
+from loadstone.addons.fleet.dask_cluster import DaskCluster, open_cluster
+from loadstone.addons.fleet.identity import own_identity
+from loadstone.addons.fleet.spec import read_fleet
+from loadstone.machine.ports import free_port
 
 START_S = 120.0
 DRIVE = "0123456789abcdef"

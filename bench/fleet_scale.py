@@ -33,17 +33,17 @@ from typing import Any
 import psutil
 
 from loadstone import _engine
-from loadstone.drive.merging import merged_interval, merged_record
-from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
-from loadstone.fleet import agent as on_agent
-from loadstone.fleet.cluster import open_cluster
-from loadstone.fleet.driver import FleetDriver
-from loadstone.fleet.seam import ClockOffset, Heard, Member, say
-from loadstone.fleet.serving import ping
-from loadstone.fleet.spec import FleetSpec
-from loadstone.plan.drive_plan import Keys, Open, Phases, Plan, Pool
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Command, Operation
+from loadstone.addons.fleet import agent as on_agent
+from loadstone.addons.fleet.cluster_seam import ClockOffset, Heard, Member, say
+from loadstone.addons.fleet.dask_cluster import open_cluster
+from loadstone.addons.fleet.driver import FleetDriver
+from loadstone.addons.fleet.merging import merged_interval, merged_record
+from loadstone.addons.fleet.serving import ping
+from loadstone.addons.fleet.spec import FleetSpec
+from loadstone.drivers.outcome import DriveRecord, Interval, read_interval, read_record
+from loadstone.experiment.plan.drive_plan import Keys, Open, Phases, Plan, Pool
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.operations import Command, Operation
 
 RATE_PER_S = 5000.0
 """Of each agent. A histogram of a second has some 1,000 bytes then."""

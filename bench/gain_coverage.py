@@ -52,23 +52,23 @@ ENGINE = slowed_engine()
 
 import redis  # noqa: E402
 
-from loadstone import registry  # noqa: E402 (the engine must be in its place before)
-from loadstone.deploy.placement import Placement, place  # noqa: E402
-from loadstone.deploy.provider import DeployContext  # noqa: E402
-from loadstone.drive.driver import drive_alone  # noqa: E402
-from loadstone.drive.native import NativeDriver  # noqa: E402
-from loadstone.drive.outcome import Interval  # noqa: E402
+from loadstone.drivers.driver import drive_alone  # noqa: E402
+from loadstone.drivers.native import NativeDriver  # noqa: E402
+from loadstone.drivers.outcome import Interval  # noqa: E402
+from loadstone.experiment.plan.drive_plan import Plan  # noqa: E402
+from loadstone.experiment.plan.run_plan import PlannedTrial  # noqa: E402
+from loadstone.judge.checks.generator_bounds import bound_of  # noqa: E402
 from loadstone.judge.statistics.signed_rank import signed_rank  # noqa: E402
-from loadstone.judge.validity.bounds import bound_of  # noqa: E402
-from loadstone.observe.sample import Sample  # noqa: E402
-from loadstone.observe.sampler import Sampler  # noqa: E402
-from loadstone.observe.watch import Watch  # noqa: E402
-from loadstone.plan.drive_plan import Plan  # noqa: E402
-from loadstone.plan.run_plan import PlannedTrial  # noqa: E402
-from loadstone.record.observation import Drive, Observation, PartReadings, measure_phase  # noqa: E402
-from loadstone.record.trial import TrialRecord  # noqa: E402
-from loadstone.record.trial_record import make_trial_record  # noqa: E402
-from loadstone.software.redis.local import EmbeddedSettings, LocalRedis  # noqa: E402
+from loadstone.machine.placement import Placement, place  # noqa: E402
+from loadstone.measure.sampler import Sampler  # noqa: E402
+from loadstone.monitors.monitor import Sample  # noqa: E402
+from loadstone.monitors.watch import Watch  # noqa: E402
+from loadstone.run_folder.make_trial import make_trial_record  # noqa: E402
+from loadstone.run_folder.observation import Drive, Observation, PartReadings, measure_phase  # noqa: E402
+from loadstone.run_folder.trial import TrialRecord  # noqa: E402
+from loadstone.servers import registry  # noqa: E402 (the engine must be in its place before)
+from loadstone.servers.redis.local import EmbeddedSettings, LocalRedis  # noqa: E402
+from loadstone.servers.server import DeployContext  # noqa: E402
 
 
 @dataclass(frozen=True)

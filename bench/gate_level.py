@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from result_lines import add_line, read_lines
 
-from loadstone.judge.gate import GOOD, may_be_lost, verdict_of
-from loadstone.judge.gate_result import FigureName, GateFigure, Standing
+from loadstone.addons.gate.result import FigureName, GateFigure, Standing
+from loadstone.addons.gate.rule import GOOD, may_be_lost, verdict_of
+from loadstone.experiment.plan.look_schedule import gate_level, gate_looks
 from loadstone.judge.statistics.signed_rank import signed_rank
 from loadstone.judge.verdict import Side, Verdict
-from loadstone.plan.looks import gate_level, gate_looks
 
 Floats = NDArray[np.float64]
 SIDES = (Side(name="base"), Side(name="head"))
@@ -48,7 +48,7 @@ def recorded(folders: Sequence[Path]) -> Floats:
 def block_ratios(folder: Path) -> Floats:
     """ln of the ratio of CPU a request (head over base) of each block at full speed: that of its typical round."""
     from loadstone.judge.compare.round_figures import slices_of
-    from loadstone.record.reading import read_run
+    from loadstone.run_folder.reading import read_run
 
     by_block: dict[int, dict[str, Floats]] = {}
     for trial in read_run(folder).trials:

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from result_lines import add_line
 
-from loadstone.judge.statistics.histograms import Buckets, buckets_of, quantiles_ns, table_of
-from loadstone.judge.statistics.rounds.quiet import quiet_quantile_ns
-from loadstone.record.reading import read_round_histograms, read_run
+from loadstone.judge.statistics.histogram_arrays import Buckets, buckets_of, quantiles_ns, table_of
+from loadstone.judge.statistics.rounds.latency_groups import quiet_quantile_ns
+from loadstone.run_folder.reading import read_round_histograms, read_run
 
 QUANTILE = 0.99
 

@@ -20,10 +20,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import httpx
 from tests.frozen_runs import names, unpacked
 
-from loadstone.analyse.analysis import analyse
-from loadstone.history.index import Index
-from loadstone.history.lines import words_of
-from loadstone.history.query import parse_query
+from loadstone.addons.history.index import Index, parse_query
+from loadstone.addons.history.run_row import words_of
+from loadstone.judge.analysis.analyse import analyse
 from loadstone.report.json_report import render
 
 _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.judge.statistics.change_points import LEVEL, changes
+from loadstone.addons.history.change_points import LEVEL, changes
 
 OWN, BETWEEN = 0.01, 0.02
 """Standard errors of a run's own interval (they vary by 1.5 times), and of what runs of the same thing differ by."""

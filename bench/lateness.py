@@ -27,14 +27,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from loadstone import _engine
-from loadstone.deploy.placement import place
-from loadstone.drive.driver import drive_alone
-from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.drive_plan import SPIN_US, Keys, Open, Phases, Plan, Pool, Timeouts
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Command, Operation
-from loadstone.record.histogram import measurable, rank_of
+from loadstone.drivers.driver import drive_alone
+from loadstone.drivers.histogram import measurable, rank_of
+from loadstone.drivers.native import NativeDriver, require_release_engine
+from loadstone.drivers.outcome import DriveRecord
+from loadstone.experiment.plan.drive_plan import SPIN_US, Keys, Open, Phases, Plan, Pool, Timeouts
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.machine.placement import place
 
 WIRE_NS = 25_000
 """J: what the calls that send and receive take on loopback, which deliver as well: 8 us where nothing disturbs them."""

@@ -18,15 +18,15 @@ import numpy as np
 from simulated import Share, options, share_of
 from slices import NOISES, ROUND_S, SLICE_S, Floats, SliceNoise, Slices, simulated
 
+from loadstone.experiment.plan.look_schedule import LOOK_ALPHA, LOOKS, ROUND_LOOK_ALPHA, ROUND_LOOKS
+from loadstone.experiment.plan.rounds import LONGER_TIMES, LONGEST_SLICE_S, Rounds
+from loadstone.experiment.spec.experiment import RATE_MARGIN
 from loadstone.judge.statistics.decision import doubted, verdict_of, verdict_of_blocks
 from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, carry_over, may_be_carried, weighted_bias
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import DECIDED, Verdict
-from loadstone.plan.looks import LOOK_ALPHA, LOOKS, ROUND_LOOK_ALPHA, ROUND_LOOKS
-from loadstone.plan.rounds import LONGER_TIMES, LONGEST_SLICE_S, Rounds
-from loadstone.spec.experiment import RATE_MARGIN
 
 Strikes = Literal["none", "both", "one"]
 CASES: tuple[tuple[Strikes, float], ...] = (
@@ -38,7 +38,7 @@ IN_ROUNDS = Settings(unit="round", alpha=ROUND_LOOK_ALPHA, margin=RATE_MARGIN)
 IN_BLOCKS = Settings(alpha=LOOK_ALPHA, margin=RATE_MARGIN)
 TRIAL_S = 3.6
 BLOCK_SD = 0.07
-"""Of ln(B / A) of whole trials of 3 s, see `plan.rounds.expected_spread`."""
+"""Of ln(B / A) of whole trials of 3 s, see `experiment.plan.rounds.expected_spread`."""
 A, B = 0, 1
 
 

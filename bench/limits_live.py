@@ -36,9 +36,9 @@ from process_cpu import CpuWatch
 from result_lines import add_line, read_lines
 from saturation_run import ROOT, Searched, counted, estimate, searched, trials_of
 
-from loadstone.deploy.placement import place
-from loadstone.drive.native import require_release_engine
-from loadstone.machine.local_ports import free_port
+from loadstone.drivers.native import require_release_engine
+from loadstone.machine.placement import place
+from loadstone.machine.ports import free_port
 
 FULL = 0.9
 NEEDED, WAITED = 0.75, 0.1

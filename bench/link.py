@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any
 
-from loadstone.conduct.links import median_interval
-from loadstone.deploy.link import Line, LinkSettings
-from loadstone.deploy.null_server import NullServerProcess
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import drive_alone
-from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.drive_plan import Open, Phases, Plan, Pool
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Command, Operation
+from loadstone.drivers.driver import drive_alone
+from loadstone.drivers.native import NativeDriver, require_release_engine
+from loadstone.drivers.null_server import NullServerProcess
+from loadstone.drivers.outcome import DriveRecord
+from loadstone.experiment.plan.drive_plan import Open, Phases, Plan, Pool
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.machine.placement import place
+from loadstone.measure.links import median_interval
+from loadstone.servers.delay_line import Line, LinkSettings
+from loadstone.servers.server import DeployContext
 
 RATES = "100,1000,10000,30000"
 WARM_UP_S = 0.3

@@ -21,11 +21,11 @@ from pathlib import Path
 from pairwise import Design, claims_a_difference, counted, counts_text, judged_alone, pair_of, table, unchecked
 from scipy.stats import binomtest
 
-from loadstone.judge.validity.checks import BOUNDS, judge_trial
+from loadstone.judge.checks.checks import BOUNDS, judge_trial
 from loadstone.judge.verdict import Verdict
-from loadstone.record.reading import Run, read_run
-from loadstone.record.trial import TrialRecord
 from loadstone.report.verdicts import verdict_text
+from loadstone.run_folder.reading import Run, read_run
+from loadstone.run_folder.trial import TrialRecord
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENT = ROOT / "bench" / "experiments" / "aa.yaml"
@@ -83,7 +83,7 @@ def measure(folder: Path, blocks: int, seed: int) -> Path:
     command = [
         sys.executable,
         "-m",
-        "loadstone.cli",
+        "loadstone.cli.main",
         "run",
         str(EXPERIMENT),
         "--blocks",

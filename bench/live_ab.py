@@ -28,13 +28,13 @@ from null_trials import NullBench
 from pairwise import Design, claims_a_difference, counted, counts_text, judged_alone, pair_of, table, unchecked
 from scipy.stats import binomtest
 
-from loadstone.drive.native import require_release_engine
+from loadstone.drivers.native import require_release_engine
+from loadstone.experiment.plan.drive_plan import Phases
+from loadstone.experiment.plan.look_schedule import LOOKS
+from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.verdict import Verdict
-from loadstone.plan.drive_plan import Phases
-from loadstone.plan.looks import LOOKS
-from loadstone.record.trial import TrialRecord
 from loadstone.report.verdicts import verdict_text
-from loadstone.spec.experiment import Experiment
+from loadstone.run_folder.trial import TrialRecord
 
 ROOT = Path(__file__).parents[1]
 FACTOR, BASE = "server", "base"

@@ -28,23 +28,23 @@ from disturbance import Disturbance
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from loadstone import registry
-from loadstone.deploy.null_server import NullServerProcess
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import RoundsOptions
-from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.drive.outcome import DriveRecord
+from loadstone.drivers.driver import RoundsOptions
+from loadstone.drivers.native import NativeDriver, require_release_engine
+from loadstone.drivers.null_server import NullServerProcess
+from loadstone.drivers.outcome import DriveRecord
+from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Verify
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA, ROUND_LOOKS, rounds_of_blocks
+from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.rounds import SETTLE_S, SLICE_S, WARM_ROUNDS
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import DECIDED, Verdict
-from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Verify
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS, rounds_of_blocks
-from loadstone.plan.operations import Command, Operation
-from loadstone.plan.rounds import SETTLE_S, SLICE_S, WARM_ROUNDS
+from loadstone.machine.placement import place
+from loadstone.servers import registry
+from loadstone.servers.server import DeployContext
 
 ROOT = Path(__file__).parents[1]
 SERVICE_US = 200.0

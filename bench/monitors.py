@@ -11,19 +11,19 @@ import statistics
 import subprocess
 import time
 
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import drive_alone
-from loadstone.drive.native import NativeDriver
-from loadstone.observe.sample import Sample
-from loadstone.observe.sampler import Sampler
-from loadstone.observe.watch import Watch
-from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
-from loadstone.plan.operations import Command, Operation
-from loadstone.software.host.metrics import HOST, OF_HOST
-from loadstone.software.host.monitor import HostMonitor
-from loadstone.software.host.processes import ProcessMonitor
-from loadstone.software.redis.local import EmbeddedSettings
+from loadstone.drivers.driver import drive_alone
+from loadstone.drivers.native import NativeDriver
+from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
+from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.machine.placement import place
+from loadstone.measure.sampler import Sampler
+from loadstone.monitors.host.monitor import HostMonitor
+from loadstone.monitors.host.processes import ProcessMonitor
+from loadstone.monitors.metrics.host import HOST, OF_HOST
+from loadstone.monitors.monitor import Sample
+from loadstone.monitors.watch import Watch
+from loadstone.servers.redis.local import EmbeddedSettings
+from loadstone.servers.server import DeployContext
 
 VMSTAT = [metric.name for metric in OF_HOST if metric.part == HOST]
 """The columns of `vmstat`, in its order."""

@@ -5,26 +5,26 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from loadstone import registry
-from loadstone.conduct.ceiling import CeilingGauge
-from loadstone.deploy.null_server import NullServerProcess
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import drive_alone
-from loadstone.drive.native import NativeDriver
-from loadstone.drive.outcome import Interval
-from loadstone.judge.validity.checks import judge_trial
-from loadstone.observe.sample import Sample
-from loadstone.observe.sampler import Sampler
-from loadstone.observe.watch import Watch
-from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Verify
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Command, Operation
-from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.facts import Ceiling
-from loadstone.record.observation import Drive, Observation, measure_phase
-from loadstone.record.trial import TrialRecord
-from loadstone.record.trial_record import make_trial_record
+from loadstone.drivers.driver import drive_alone
+from loadstone.drivers.native import NativeDriver
+from loadstone.drivers.null_server import NullServerProcess
+from loadstone.drivers.outcome import Interval
+from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Verify
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.run_plan import PlannedTrial
+from loadstone.judge.checks.checks import judge_trial
+from loadstone.machine.placement import place
+from loadstone.measure.ceiling import CeilingGauge
+from loadstone.measure.sampler import Sampler
+from loadstone.monitors.monitor import Sample
+from loadstone.monitors.watch import Watch
+from loadstone.run_folder.facts import Ceiling
+from loadstone.run_folder.make_trial import make_trial_record
+from loadstone.run_folder.observation import Drive, Observation, measure_phase
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.servers import registry
+from loadstone.servers.server import DeployContext
 
 USERS = 4
 """Enough that a server which takes some hundred microseconds a command always has one waiting."""

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 from hdrh.histogram import HdrHistogram
 
+from loadstone.experiment.plan.group import GroupDesign, PairDesign
+from loadstone.experiment.plan.look_schedule import LOOKS
+from loadstone.experiment.spec.experiment import RATE_MARGIN, Experiment
+from loadstone.experiment.spec.levels import Condition
 from loadstone.judge.compare.blocks import group_blocks
 from loadstone.judge.compare.cases import GroupCase, judge_group
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.verdict import Verdict
-from loadstone.plan.group import GroupDesign, PairDesign
-from loadstone.plan.looks import LOOKS
-from loadstone.record.facts import TrialFacts
-from loadstone.record.latency_logs import LatencyKind
-from loadstone.record.trial import TrialRecord
-from loadstone.spec.experiment import RATE_MARGIN, Experiment
-from loadstone.spec.levels import Condition
+from loadstone.run_folder.facts import TrialFacts
+from loadstone.run_folder.latency_logs import LatencyKind
+from loadstone.run_folder.trial import TrialRecord
 
 
 @dataclass(frozen=True)

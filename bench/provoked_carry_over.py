@@ -17,21 +17,21 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from loadstone.analyse.analysis import analyse
-from loadstone.analyse.model import Comparison
+from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA
+from loadstone.experiment.spec.experiment import RATE_MARGIN
+from loadstone.judge.analysis.analyse import analyse
+from loadstone.judge.analysis.analysis import Comparison
 from loadstone.judge.compare.blocks import group_blocks
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.round_figures import pair_slices
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.settings import Settings
-from loadstone.machine.local_ports import free_port
-from loadstone.plan.looks import ROUND_LOOK_ALPHA
-from loadstone.record.reading import read_looks, read_run
-from loadstone.report.text.sentences import text
+from loadstone.machine.ports import free_port
 from loadstone.report.verdicts import verdict_text
-from loadstone.software.redis import packages
-from loadstone.spec.experiment import RATE_MARGIN
+from loadstone.run_folder.reading import read_looks, read_run
+from loadstone.servers.redis import packages
+from loadstone.text.sentences import text
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENT = ROOT / "bench" / "experiments" / "carried.yaml"
@@ -77,7 +77,7 @@ def run(folder: Path, url: str, rounds: str) -> Path:
     experiment = folder / f"{rounds}.yaml"
     folder.mkdir(parents=True, exist_ok=True)
     experiment.write_text(EXPERIMENT.read_text().replace("design:", f"design:\n  rounds: {rounds}"))
-    command = [sys.executable, "-m", "loadstone.cli", "run", str(experiment), "--server", f"redis={url}"]
+    command = [sys.executable, "-m", "loadstone.cli.main", "run", str(experiment), "--server", f"redis={url}"]
     command += ["--seed", str(SEED), "--out", str(folder / rounds), "--share-machine"]
     subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=(folder / f"{rounds}.log").open("w"))
     (made,) = (folder / rounds).glob("*/")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from loadstone.judge.statistics.saturation import Usl
+from loadstone.addons.saturation.closed_estimate import Usl
 
 Floats = NDArray[np.float64]
 SPEEDS = np.exp(np.linspace(-6, 4, 801))

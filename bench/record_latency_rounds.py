@@ -18,19 +18,19 @@ from tempfile import TemporaryDirectory
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone import registry
-from loadstone.deploy.null_server import NullServerProcess
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import RoundsOptions
-from loadstone.drive.native import NativeDriver
-from loadstone.drive.outcome import DriveRecord, Interval
-from loadstone.judge.statistics.histograms import buckets_of
-from loadstone.plan.drive_plan import Keys, Open, Phases, Plan, Pool
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Command, Operation
-from loadstone.plan.rounds import SETTLE_S, SLICE_S
-from loadstone.record.histogram import decode, merge
+from loadstone.drivers.driver import RoundsOptions
+from loadstone.drivers.histogram import decode, merge
+from loadstone.drivers.native import NativeDriver
+from loadstone.drivers.null_server import NullServerProcess
+from loadstone.drivers.outcome import DriveRecord, Interval
+from loadstone.experiment.plan.drive_plan import Keys, Open, Phases, Plan, Pool
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.rounds import SETTLE_S, SLICE_S
+from loadstone.judge.statistics.histogram_arrays import buckets_of
+from loadstone.machine.placement import place
+from loadstone.servers import registry
+from loadstone.servers.server import DeployContext
 
 ROUNDS_OF_GROUP = 2
 MEASURED_S = SLICE_S - SETTLE_S

@@ -18,6 +18,16 @@ from noise import SCENARIOS, Noise, rates
 from numpy.typing import NDArray
 from simulated import Share, options, share_of
 
+from loadstone.experiment.plan.look_schedule import (
+    BLOCKS_MIN,
+    FIXED_ALPHA,
+    LOOK_ALPHA,
+    LOOKS,
+    keeps_last,
+    looks,
+    looks_left,
+)
+from loadstone.experiment.spec.experiment import RATE_MARGIN
 from loadstone.judge.statistics.decision import (
     EQUIVALENT,
     FASTER,
@@ -30,8 +40,6 @@ from loadstone.judge.statistics.decision import (
 from loadstone.judge.statistics.drift_guard import guard_holds, stall_counts, total_log_ratio
 from loadstone.judge.statistics.effect import robust_spread
 from loadstone.judge.statistics.signed_rank import critical_rank, p_value, signed_rank, walsh_averages
-from loadstone.plan.looks import BLOCKS_MIN, FIXED_ALPHA, LOOK_ALPHA, LOOKS, keeps_last, looks, looks_left
-from loadstone.spec.experiment import RATE_MARGIN
 
 Floats = NDArray[np.float64]
 EFFECTS = (0.0, 0.02, 0.05, 0.10)
@@ -107,7 +115,8 @@ def designs(pairs: int, look_alpha: float, sequence: Sequence[int] | None) -> li
 
 
 def looks_of_life(planned: Sequence[int], step: int) -> tuple[int, ...]:
-    """Where a run is looked at that gets time for `step` more blocks again and again, as `goals.comparison` does it."""
+    """Where a run is looked at that gets time for `step` more blocks again and again, as `measure.goals.comparison`
+    does it."""
     taken: list[int] = []
     for end in range(step, planned[-1] + step, step):
         for look in looks_left(planned, taken):

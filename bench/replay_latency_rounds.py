@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from simulated import Latencies, Share, options, share_of, tops_ns
 from slices import NOISES, RATE_PER_S, ROUND_S, SliceNoise, simulated
 
-from loadstone.judge.statistics.histograms import Buckets
+from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA, ROUND_LOOKS
+from loadstone.experiment.plan.rounds import sequential_rounds
+from loadstone.judge.statistics.histogram_arrays import Buckets
 from loadstone.judge.statistics.permutation import SWAPS, SWAPS_BEYOND, SwapTest
 from loadstone.judge.statistics.rounds.latency_groups import (
     MEDIAN,
@@ -32,8 +34,6 @@ from loadstone.judge.statistics.rounds.latency_groups import (
 from loadstone.judge.statistics.rounds.round_interval import round_interval
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
-from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS
-from loadstone.plan.rounds import sequential_rounds
 
 Counts = NDArray[np.int64]
 

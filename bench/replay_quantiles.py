@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from simulated import Latencies, Share, options, share_of
 
-from loadstone.judge.statistics.histograms import LatencyBlocks
+from loadstone.experiment.plan.look_schedule import FIXED_ALPHA, LOOK_ALPHA, LOOKS
+from loadstone.judge.statistics.histogram_arrays import LatencyBlocks
 from loadstone.judge.statistics.permutation import SwapTest
-from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS
 
 EDGES_NS = np.exp(np.arange(math.log(5e4), math.log(2e9), 0.0025))
 """Buckets of .25 %, from 50 us to 2 s."""

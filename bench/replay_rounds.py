@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from simulated import Share, options, share_of
 from slices import NOISES, ROUND_S, SLICE_S, WANDERS, SliceNoise, Slices, recorded, simulated
 
+from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA, ROUND_LOOKS
+from loadstone.experiment.spec.experiment import RATE_MARGIN
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.rounds.round_evidence import lost_alike, round_evidence
@@ -27,8 +29,6 @@ from loadstone.judge.statistics.rounds.row_rate import row_rate
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import DECIDED, Verdict
-from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS
-from loadstone.spec.experiment import RATE_MARGIN
 
 Floats = NDArray[np.float64]
 

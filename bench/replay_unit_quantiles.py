@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from simulated import Latencies, Share, options, share_of, tops_ns
 
-from loadstone.judge.statistics.histograms import Buckets
+from loadstone.judge.statistics.histogram_arrays import Buckets
 from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, Units
 
 HALF = 10

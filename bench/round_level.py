@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfc, ndtri
 
+from loadstone.experiment.plan.look_schedule import LATER_ROUND_LOOKS, ROUND_LOOK_ALPHA, ROUND_LOOKS
 from loadstone.judge.statistics.rounds.round_interval import round_interval, rounds_in_one, stretch_of
 from loadstone.judge.statistics.signed_rank import distribution
-from loadstone.plan.looks import LATER_ROUND_LOOKS, ROUND_LOOK_ALPHA, ROUND_LOOKS
 
 Floats = NDArray[np.float64]
 

@@ -21,21 +21,21 @@ from statistics import median
 
 import numpy as np
 
-from loadstone import registry
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import RoundsOptions, drive_alone
-from loadstone.drive.native import NativeDriver, require_release_engine
+from loadstone.drivers.driver import RoundsOptions, drive_alone
+from loadstone.drivers.native import NativeDriver, require_release_engine
+from loadstone.experiment.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.look_schedule import LOOK_ALPHA, ROUND_LOOK_ALPHA
+from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.rounds import BETWEEN_S, SETTLE_S, SLICE_S, WARM_ROUNDS
+from loadstone.experiment.plan.trial_plans import LOAD_USERS
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
-from loadstone.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.looks import LOOK_ALPHA, ROUND_LOOK_ALPHA
-from loadstone.plan.operations import Command, Operation
-from loadstone.plan.rounds import BETWEEN_S, SETTLE_S, SLICE_S, WARM_ROUNDS
-from loadstone.plan.trial_plans import LOAD_USERS
+from loadstone.machine.placement import place
+from loadstone.servers import registry
+from loadstone.servers.server import DeployContext
 
 ROOT = Path(__file__).parents[1]
 BLOCKS, TRIAL_S, WARM_UP_S = 12, 0.7, 0.3

@@ -16,18 +16,18 @@ from pathlib import Path
 
 import redis
 
-from loadstone import registry
-from loadstone.deploy.control import Rows
-from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.rows import rows_of
-from loadstone.drive.driver import drive_alone
-from loadstone.drive.native import NativeDriver
-from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool
-from loadstone.plan.operations import Command, DataFile, Operation
-from loadstone.plan.required import RequiredData
-from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.pipe import Pipe
-from loadstone.software.redis.rows import writing_of
+from loadstone.drivers.driver import drive_alone
+from loadstone.drivers.native import NativeDriver
+from loadstone.experiment.plan.drive_plan import Closed, Phases, Plan, Pool
+from loadstone.experiment.plan.operations import Command, DataFile, Operation
+from loadstone.experiment.plan.required import RequiredData
+from loadstone.servers import registry
+from loadstone.servers.control import Rows
+from loadstone.servers.data_rows import rows_of
+from loadstone.servers.redis.control import RedisControl
+from loadstone.servers.redis.pipe import Pipe
+from loadstone.servers.redis.rows import writing_of
+from loadstone.servers.server import DeployContext
 
 COLUMNS = {"id": "{number}", "text": "{random 60 lowercase}", "score": "{uniform 0..1000}"}
 KINDS = {

@@ -19,9 +19,7 @@ from noise import SCENARIOS, Noise, machine_alone, rates
 from queues import CLOSED, OPEN, ClosedQueue, Floats, OpenQueue, UslServer
 from simulated import Share, options, share_of
 
-from loadstone.judge.statistics.saturation import closed_saturation
-from loadstone.judge.statistics.saturation_model import Estimate, Probe, Saturation, Sweep
-from loadstone.judge.statistics.saturation_open import (
+from loadstone.addons.saturation.bisection import (
     BLOCKS,
     LOCATE_STEPS,
     Bisection,
@@ -32,7 +30,17 @@ from loadstone.judge.statistics.saturation_open import (
     locate,
     open_saturation,
 )
-from loadstone.judge.statistics.saturation_range import SWEEPS_MIN, RangeSearch, search_range, sweep_orders
+from loadstone.addons.saturation.closed_estimate import (
+    SWEEPS_MIN,
+    Estimate,
+    Probe,
+    RangeSearch,
+    Saturation,
+    Sweep,
+    closed_saturation,
+    search_range,
+    sweep_orders,
+)
 
 BIAS_MAX = 0.03
 COVERAGE_MIN = 0.93

@@ -32,15 +32,15 @@ from queues import ClosedQueue, UslServer
 from result_lines import add_line, read_lines
 from saturation_run import ROOT, counted, estimate, searched
 
-from loadstone.deploy.null_server import NullServerProcess
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import drive_alone
-from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.judge.statistics.saturation import TAIL_FROM, Usl
-from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import HttpRequest, Operation
+from loadstone.addons.saturation.closed_estimate import TAIL_FROM, Usl
+from loadstone.drivers.driver import drive_alone
+from loadstone.drivers.native import NativeDriver, require_release_engine
+from loadstone.drivers.null_server import NullServerProcess
+from loadstone.experiment.plan.drive_plan import Closed, Phases, Plan, Pool
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.operations import HttpRequest, Operation
+from loadstone.machine.placement import place
+from loadstone.servers.server import DeployContext
 
 ROUND_TRIP_S, STRETCHES = 0.3, 3
 """Measured for so long and so often before a run, and after it; the median counts, as stalls do little to a run."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, norm
 
-from loadstone.judge.statistics.histograms import Buckets, latency_blocks
+from loadstone.judge.statistics.histogram_arrays import Buckets, latency_blocks
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ P99 and P99.9 of loadstone and of the truth, and what a closed model with the sa
 import argparse
 import sys
 
-from loadstone.conduct.known_servers import FreezingServer, quantile
-from loadstone.deploy.null_server import NullServerProcess
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import drive_alone
-from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool, Timeouts
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Command, Operation
+from loadstone.drivers.driver import drive_alone
+from loadstone.drivers.native import NativeDriver, require_release_engine
+from loadstone.drivers.null_server import NullServerProcess
+from loadstone.experiment.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool, Timeouts
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.machine.placement import place
+from loadstone.run.self_test import FreezingServer, quantile
+from loadstone.servers.server import DeployContext
 
 EVERY_S = 10.0
 SERVER = FreezingServer(delay_s=0.001, every_s=EVERY_S, freeze_s=1.0)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from loadstone.experiment.plan.look_schedule import LOOK_ALPHA, LOOKS, ROUND_LOOK_ALPHA, ROUND_LOOKS
+from loadstone.experiment.plan.rounds import ROUNDS_A_START
 from loadstone.judge.statistics.rounds.round_interval import round_interval
 from loadstone.judge.statistics.signed_rank import Floats, signed_rank
-from loadstone.plan.looks import LOOK_ALPHA, LOOKS, ROUND_LOOK_ALPHA, ROUND_LOOKS
-from loadstone.plan.rounds import ROUNDS_A_START
 
 MARGIN = float(np.log(1.05))
 ROUND_SD = 0.1

@@ -40,14 +40,14 @@ import numpy as np
 from result_lines import add_line
 from saturation_run import LONGEST_S, ROOT
 
-from loadstone.analyse.capacity import Found, find_capacities
-from loadstone.judge.capacity.findings import capacity_of
-from loadstone.judge.capacity.load_levels import LoadLevel, PartLoad
-from loadstone.judge.capacity.model import LEVELS_MIN, rate_of
-from loadstone.judge.capacity.network import Network, Station
-from loadstone.judge.validity.checks import judge_trial
-from loadstone.machine.local_ports import free_port
-from loadstone.record.reading import read_run
+from loadstone.addons.capacity.capacities import Found, find_capacities
+from loadstone.addons.capacity.model.findings import capacity_of
+from loadstone.addons.capacity.model.load_levels import LoadLevel, PartLoad
+from loadstone.addons.capacity.model.model import LEVELS_MIN, rate_of
+from loadstone.addons.capacity.model.network import Network, Station
+from loadstone.judge.checks.checks import judge_trial
+from loadstone.machine.ports import free_port
+from loadstone.run_folder.reading import read_run
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
 SIMULATED_USERS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64)

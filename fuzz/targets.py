@@ -24,30 +24,30 @@ from typing import Any
 
 from redis.connection import Connection
 
-from loadstone import registry
-from loadstone.analyse.analysis import analyse
-from loadstone.deploy.subjects.manifest import read_manifest
-from loadstone.deploy.subjects.url import parse_subject_url
-from loadstone.drive.outcome import read_interval, read_record
-from loadstone.errors import LoadstoneError
-from loadstone.judge.validity.checks import judge_trial
-from loadstone.plan.endpoints import Endpoint
-from loadstone.record import reading
-from loadstone.record.folder import RunFolder
-from loadstone.record.histogram import decode, merge, quantiles_ns
-from loadstone.record.hlog import log_lines, measured
-from loadstone.record.plan_summary import summarise_plan
-from loadstone.record.reading import read_run, read_trials
-from loadstone.record.run_files import ENVIRONMENT, EXPERIMENT, INTERVALS, PLAN, SAMPLES, TRIALS
-from loadstone.runs import list_runs
-from loadstone.software.jvm.monitor import figures
-from loadstone.software.memcached import session as memcached
-from loadstone.software.memcached.control import MemcachedControl
-from loadstone.software.redis.connection import Bounded
-from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.monitor import snapshot
-from loadstone.spec.experiment import Experiment
-from loadstone.spec.loading import load_experiment
+from loadstone.drivers.histogram import decode, merge, quantiles_ns
+from loadstone.drivers.outcome import read_interval, read_record
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.experiment.spec.loading import load_experiment
+from loadstone.judge.analysis.analyse import analyse
+from loadstone.judge.checks.checks import judge_trial
+from loadstone.monitors.jvm import figures
+from loadstone.programs.manifest import read_manifest
+from loadstone.programs.subjects.url import parse_subject_url
+from loadstone.run_folder import reading
+from loadstone.run_folder.earlier_runs import list_runs
+from loadstone.run_folder.files import ENVIRONMENT, EXPERIMENT, INTERVALS, PLAN, SAMPLES, TRIALS
+from loadstone.run_folder.folder import RunFolder
+from loadstone.run_folder.hlog import log_lines, measured
+from loadstone.run_folder.plan_summary import summarise_plan
+from loadstone.run_folder.reading import read_run, read_trials
+from loadstone.safety.errors import LoadstoneError
+from loadstone.servers import registry
+from loadstone.servers.memcached import session as memcached
+from loadstone.servers.memcached.control import MemcachedControl
+from loadstone.servers.redis.connection import Bounded
+from loadstone.servers.redis.control import RedisControl
+from loadstone.servers.redis.monitor import snapshot
 
 MEMORY_MAX_BYTES = 256 * 1024 * 1024
 """What one input of a few KiB may take at the most: a histogram of the finest resolution takes some 50 MiB of it."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from generated import keep
 
-from loadstone.judge.validity.check import Check
-from loadstone.judge.validity.checks import CHECKS
-from loadstone.report.text.sentences import text
+from loadstone.judge.checks.check import Check
+from loadstone.judge.checks.checks import CHECKS
+from loadstone.text.sentences import text
 
 FILE = Path(__file__).parents[1] / "docs" / "checks.md"
 BEGIN, END = "<!-- checks: by make docs -->", "<!-- end of checks -->"

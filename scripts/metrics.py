@@ -9,8 +9,8 @@ from pathlib import Path
 
 from generated import keep
 
-from loadstone import registry
-from loadstone.software.metric import Metric, Series
+from loadstone.monitors.metric import Metric, Series
+from loadstone.servers import registry
 
 FILE = Path(__file__).parents[1] / "docs" / "metrics.csv"
 NAMESPACE = "loadstone"

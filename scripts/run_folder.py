@@ -21,15 +21,15 @@ from pydantic import BaseModel
 from pydantic.dataclasses import is_pydantic_dataclass
 from pydantic.fields import FieldInfo
 
-from loadstone.analyse.model import Analysis
-from loadstone.drive.outcome import Interval, IntervalOperation
-from loadstone.plan.drive_plan import Plan
-from loadstone.record.crash import CrashRecord
-from loadstone.record.facts import TrialFacts
-from loadstone.record.look import Look
-from loadstone.record.plan_summary import PlanSummary
-from loadstone.record.tags import Tags
-from loadstone.record.trial import TrialRecord
+from loadstone.addons.history.tags import Tags
+from loadstone.drivers.outcome import Interval, IntervalOperation
+from loadstone.experiment.plan.drive_plan import Plan
+from loadstone.judge.analysis.analysis import Analysis
+from loadstone.run_folder.crash import CrashRecord
+from loadstone.run_folder.facts import TrialFacts
+from loadstone.run_folder.look import Look
+from loadstone.run_folder.plan_summary import PlanSummary
+from loadstone.run_folder.trial import TrialRecord
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, SCHEMA = DOCS / "run-folder.md", DOCS / "run-folder.schema.json"

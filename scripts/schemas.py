@@ -12,11 +12,11 @@ from typing import Any
 
 from generated import keep
 
-from loadstone.goals.registry import KINDS
-from loadstone.judge.gate_result import GateResult
-from loadstone.plan.drive_plan import Plan
-from loadstone.spec.experiment import Experiment
-from loadstone.spec.units import kind_of
+from loadstone.addons.gate.result import GateResult
+from loadstone.experiment.plan.drive_plan import Plan
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.measure.goals.registry import KINDS
+from loadstone.text.units import kind_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 Schema = dict[str, Any]

@@ -31,7 +31,7 @@ from typing import Any
 
 from generated import keep
 
-from loadstone.record.run_files import ENVIRONMENT, TRIALS
+from loadstone.run_folder.files import ENVIRONMENT, TRIALS
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))

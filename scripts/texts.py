@@ -17,7 +17,7 @@ from babel.messages import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
-from loadstone.language import AUTHOR
+from loadstone.text.language import AUTHOR
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "loadstone"
@@ -72,7 +72,7 @@ def calls() -> list[tuple[Path, ast.Call, str]]:
         if path.name == "language.py" or path.relative_to(PACKAGE).parts[0] in ("subjects", "clients"):
             continue
         source = path.read_text()
-        if "loadstone.language" not in source and "tip(" not in source:
+        if "loadstone.text.language" not in source and "tip(" not in source:
             continue
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call):
@@ -119,35 +119,36 @@ def in_templates() -> Iterator[Found]:
 
 def in_catalogue() -> Iterator[Found]:
     """The report's sentences that are templates, and the terms that it explains."""
-    from loadstone.goals.registry import KINDS
-    from loadstone.report.text import english
-    from loadstone.report.text.english.glossary import TERMS
-    from loadstone.report.text.sentences import ENGLISH
+    from loadstone.measure.goals.registry import KINDS
+    from loadstone.text import english
+    from loadstone.text.english.glossary import TERMS
+    from loadstone.text.sentences import ENGLISH
 
     where = {}
-    for path in sorted(Path(english.__file__).parent.glob("*.py")):
+    for path in (*sorted(Path(english.__file__).parent.glob("*.py")), *sorted(PACKAGE.glob("addons/*/texts.py"))):
         where |= {node.value: _place(path) for node in ast.walk(ast.parse(path.read_text())) if _is_text(node)}
     own = {name: said for kind in KINDS.values() for name, said in kind.sentences.items()}
     for sentence in (*ENGLISH.values(), *own.values()):
         if isinstance(sentence, str) and sentence != "{text}":
-            yield where.get(sentence, "goals"), sentence
+            yield where.get(sentence, "python/loadstone/measure/goals"), sentence
     for terms in TERMS.values():
         for text in (*terms, *terms.values()):
-            yield "python/loadstone/report/text/english/glossary.py", text
+            yield "python/loadstone/text/english/glossary.py", text
 
 
 def in_tables() -> Iterator[Found]:
     """Headings and explanations of columns, of the metrics' too; what verdicts and checks are called."""
-    from loadstone import registry
-    from loadstone.judge.validity.checks import CHECKS
-    from loadstone.report.tables import columns, study_columns
+    from loadstone.judge.checks.checks import CHECKS
+    from loadstone.report.tables import columns
+    from loadstone.report.tables import columns as study_columns
+    from loadstone.servers import registry
 
     for column in (*columns.COLUMNS, *study_columns.STUDY_COLUMNS.values()):
         yield from (("python/loadstone/report/tables/columns.py", text) for text in (column.header, column.explanation))
     for metric in registry.METRICS.values():
         if metric.column is not None:
             own = (metric.column.table.title, metric.column.title, metric.column.help)
-            yield from (("python/loadstone/software/metric.py", text) for text in own)
+            yield from (("python/loadstone/monitors/metric.py", text) for text in own)
     for word in ("valid", "suspect", "invalid", "unknown", "missing"):
         yield "python/loadstone/report/tables/columns.py", word
     for check in CHECKS:
@@ -174,27 +175,27 @@ def in_experiments() -> Iterator[Found]:
         for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
             yield from of(inner)
 
-    for path in (*sorted((ROOT / "experiments").glob("*.yaml")), PACKAGE / "first_experiment.yaml"):
+    for path in (*sorted((ROOT / "experiments").glob("*.yaml")), PACKAGE / "cli" / "first_experiment.yaml"):
         yield from ((_place(path), text) for text in of(YAML(typ="safe").load(path)) if "{" not in text)
 
 
 def in_units() -> Iterator[Found]:
     """What checks count."""
-    from loadstone.judge.validity.checks import CHECKS
-    from loadstone.report.format import SCALED_UNITS, singular
+    from loadstone.judge.checks.checks import CHECKS
+    from loadstone.report.figure_format import SCALED_UNITS, singular
 
     units = {check.limit.unit for check in CHECKS if check.limit is not None} | {*COUNTED}
     for unit in sorted(units - {*SCALED_UNITS, "", "us", "bytes/s"}):
-        yield from (("python/loadstone/judge/validity/checks.py", f"{{n}} {one}") for one in (unit, singular(unit)))
+        yield from (("python/loadstone/judge/checks/checks.py", f"{{n}} {one}") for one in (unit, singular(unit)))
 
 
 def in_labels() -> Iterator[Found]:
     """What levels of the built-in experiments are called that are not names alone: `{n} workers`, `client {level}`."""
-    from loadstone.plan.labels import condition_label
-    from loadstone.spec.built_in import FOLDER
-    from loadstone.spec.loading import load_experiment
+    from loadstone.experiment.plan.labels import condition_label
+    from loadstone.experiment.spec.built_in import FOLDER
+    from loadstone.experiment.spec.loading import load_experiment
 
-    for path in (*sorted(FOLDER.glob("*.yaml")), PACKAGE / "first_experiment.yaml"):
+    for path in (*sorted(FOLDER.glob("*.yaml")), PACKAGE / "cli" / "first_experiment.yaml"):
         experiment = load_experiment(path)
         for factor, found in experiment.factors.items():
             for level in found.levels:
@@ -211,10 +212,10 @@ def in_help() -> Iterator[Found]:
     """The help of each command, its options, and their headings."""
     import typer
 
-    from loadstone.cli import app
-    from loadstone.options import PANELS
+    from loadstone.cli.main import app
+    from loadstone.cli.options import PANELS
 
-    yield from (("python/loadstone/options.py", panel) for panel in PANELS)
+    yield from (("python/loadstone/cli/options.py", panel) for panel in PANELS)
 
     def of(command: object) -> Iterator[str]:
         for text in (getattr(command, "help", None), getattr(command, "short_help", None)):
@@ -226,7 +227,7 @@ def in_help() -> Iterator[Found]:
         for inner in getattr(command, "commands", {}).values():
             yield from of(inner)
 
-    yield from (("python/loadstone/cli.py", text) for text in of(typer.main.get_command(app)))
+    yield from (("python/loadstone/cli/main.py", text) for text in of(typer.main.get_command(app)))
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -239,7 +240,7 @@ def _place(path: Path) -> str:
 
 def po_path(locale: str) -> Path:
     """The file of a language."""
-    return PACKAGE / "locale" / locale / "LC_MESSAGES" / "loadstone.po"
+    return PACKAGE / "text" / "locale" / locale / "LC_MESSAGES" / "loadstone.po"
 
 
 def renewed(locale: str, collected: Iterable[Text]) -> tuple[str, list[str]]:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from loadstone.record.facts import TrialFacts
-from loadstone.record.trial import TrialRecord
+from loadstone.run_folder.facts import TrialFacts
+from loadstone.run_folder.trial import TrialRecord
 
 
 def written(trial: TrialRecord) -> dict[str, Any]:

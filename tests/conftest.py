@@ -9,11 +9,12 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.secrecy import known_secrets, references
+from loadstone.safety.secrets import known, references
 
+from .analysed_studies import studies  # noqa: F401 (a fixture)
 from .namespaces import namespace  # noqa: F401 (a fixture)
 from .podman import hostile_image, image_elsewhere, mariadb_image, podman, podman_found, relatives  # noqa: F401 (fixtures)
-from .servers import (  # noqa: F401 (fixtures)
+from .real_servers import (  # noqa: F401 (fixtures)
     certificates,
     context,
     debian_redis,
@@ -22,6 +23,7 @@ from .servers import (  # noqa: F401 (fixtures)
     tls_redis,
     user_redis,
 )
+from .said import said  # noqa: F401 (a fixture)
 from .users_cluster import their_cluster  # noqa: F401 (a fixture)
 
 SMALL = Path(__file__).parent / "examples" / "experiment" / "small.yaml"
@@ -53,11 +55,12 @@ design:
 
 LONG_FIRST = (
     "tests/subjects/",
-    "tests/clients/",
+    "tests/programs/",
     "tests/end_to_end/",
     "tests/contract/",
-    "tests/deploy/",
-    "tests/software/",
+    "tests/servers/",
+    "tests/machine/processes/",
+    "tests/monitors/",
 )
 """Where tests take long, the longest first: begun in this order, so that no process is left with one at the end."""
 
@@ -105,10 +108,10 @@ def _lock_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 @pytest.fixture(autouse=True)
 def _no_secret_of_another_test() -> Iterator[None]:
     """What one test learned to be a secret is a word like any other in the next."""
-    known_secrets.forget()
+    known.forget()
     references.forget()
     yield
-    known_secrets.forget()
+    known.forget()
     references.forget()
 
 
@@ -130,8 +133,8 @@ def load_module() -> Callable[[Path], ModuleType]:
 
 @pytest.fixture(scope="session")
 def synthetic(load_module: Callable[[Path], ModuleType]) -> ModuleType:
-    """The module `tests/record/synthetic.py`: synthetic trials."""
-    return load_module(Path(__file__).parent / "record" / "synthetic.py")
+    """The module `tests/run_folder/synthetic.py`: synthetic trials."""
+    return load_module(Path(__file__).parent / "run_folder" / "synthetic.py")
 
 
 @pytest.fixture

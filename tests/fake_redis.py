@@ -9,10 +9,10 @@ from typing import Any
 
 import redis
 
-from loadstone.deploy.provider import DeployContext, ServerFacts
-from loadstone.errors import ServerGone, ServerRefused, UserError
-from loadstone.plan.endpoints import Endpoint
-from loadstone.software.redis.control import RedisControl
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.safety.errors import ServerGone, ServerRefused, UserError
+from loadstone.servers.redis.control import RedisControl
+from loadstone.servers.server import DeployContext, ServerFacts
 
 NO_PID = 5_000_000
 """More than any process id of Linux: nothing is ever found there, and nothing is sent to it."""

@@ -8,14 +8,8 @@ from typing import Any, ClassVar
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone import registry
-from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
-from loadstone.deploy.limit_in_force import PartLimits
-from loadstone.deploy.processes.resource_limits import Throttling
-from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.subjects.replica import Worker
-from loadstone.drive.driver import OnInterval, OnRest, RoundsOptions, nothing
-from loadstone.drive.outcome import (
+from loadstone.drivers.driver import OnInterval, OnRest, RoundsOptions, nothing
+from loadstone.drivers.outcome import (
     Acknowledged,
     AgentState,
     CommandRecord,
@@ -31,25 +25,31 @@ from loadstone.drive.outcome import (
     ReadBack,
     ThreadRecord,
 )
-from loadstone.drive.slices import PartSlice, Slice
-from loadstone.errors import DriveFailed
-from loadstone.goals.goal import Kill
-from loadstone.live.events import RunEvents
-from loadstone.machine import steady_clock
-from loadstone.observe.sample import Monitor, Sample
-from loadstone.observe.watch import Watch
-from loadstone.plan.drive_plan import Closed, Plan
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.protocols import PROTOCOLS
-from loadstone.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.record.crash import CrashRecord
-from loadstone.record.facts import Ceiling
-from loadstone.record.folder import RunFolder
-from loadstone.record.plan_summary import summarise_plan
-from loadstone.record.trial import TrialRecord
-from loadstone.software.metric import by_name
-from loadstone.spec.experiment import Experiment
-from loadstone.spec.levels import Condition
+from loadstone.drivers.slices import PartSlice, Slice
+from loadstone.experiment.plan.drive_plan import Closed, Plan
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.protocols import PROTOCOLS
+from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.experiment.spec.levels import Condition
+from loadstone.machine import clock
+from loadstone.machine.limits_in_force import PartLimits
+from loadstone.machine.processes.resource_limits import Throttling
+from loadstone.measure.goals.goal import Kill
+from loadstone.monitors.metric import by_name
+from loadstone.monitors.monitor import Monitor, Sample
+from loadstone.monitors.watch import Watch
+from loadstone.programs.subjects.replica import Worker
+from loadstone.report.live.events import RunEvents
+from loadstone.run_folder.crash import CrashRecord
+from loadstone.run_folder.facts import Ceiling
+from loadstone.run_folder.folder import RunFolder
+from loadstone.run_folder.plan_summary import summarise_plan
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.safety.errors import DriveFailed
+from loadstone.servers import registry
+from loadstone.servers.deployed import Deployed, DeployedSubject, Ready
+from loadstone.servers.server import DeployContext
 
 from .fake_redis import FakeServer, numbered
 
@@ -97,7 +97,7 @@ class FakeDriver:
             on_rest()
             return [alone]
         self.rounds.append(rounds)
-        started_ns = steady_clock.unix_ns()
+        started_ns = clock.unix_ns()
         found = [self._one(share, partial(on_interval, place)) for place, share in enumerate(shares)]
         on_rest()
         return [
@@ -160,7 +160,7 @@ class _Run:
     def __init__(self, share: Plan, servers: list[FakeServer]) -> None:
         self.share, self.servers = share, servers
         self.intervals: list[Interval] = []
-        self.started_ns = steady_clock.unix_ns()
+        self.started_ns = clock.unix_ns()
         self.ended: str | None = None
         self.written = 0
 
@@ -376,7 +376,7 @@ def fake_monitors(_: Watch) -> list[Monitor]:
 
 @dataclass
 class FakeGauge:
-    """Says what every driver can do (`conduct.ceiling.CeilingGauge`)."""
+    """Says what every driver can do (`measure.ceiling.CeilingGauge`)."""
 
     measured: list[Plan] = field(default_factory=list)
 
@@ -406,14 +406,14 @@ def folder_of_run(root: Path, experiment: Experiment, environment: dict[str, Any
 
 
 class FullFile:
-    """Stands for one file of a run's folder (`record.lines.LineFile`) on a disk that is full."""
+    """Stands for one file of a run's folder (`run_folder.lines.LineFile`) on a disk that is full."""
 
     def __init__(self, file: Any) -> None:
         self.path = file.path
         self._file = file
 
     def append_line(self, line: bytes) -> int:  # noqa: ARG002 (the signature of the real one)
-        from loadstone.record.lines import write_error
+        from loadstone.run_folder.lines import write_error
 
         raise write_error(OSError(28, "No space left on device"), self.path)
 

@@ -11,20 +11,20 @@ from typing import Any
 from rich.console import Console
 from starlette.requests import Request
 
-from loadstone.deploy.provider import Remark, Step
-from loadstone.drive.outcome import AgentInterval, AgentState
+from loadstone.addons.pages.following import Following, series
+from loadstone.addons.pages.live import figures
+from loadstone.addons.pages.page import part_of_page
+from loadstone.addons.pages.settings import Place
+from loadstone.drivers.outcome import AgentInterval, AgentState
+from loadstone.experiment.plan.rounds import Rounds
 from loadstone.judge.verdict import Cost, Verdict
-from loadstone.language import LANGUAGES, speaking
-from loadstone.live.events import RunEvents
-from loadstone.live.live_panel import LiveFigures
-from loadstone.live.progress import RunProgress
-from loadstone.message import message
-from loadstone.observe.sample import Sample
-from loadstone.plan.rounds import Rounds
-from loadstone.serve.following import Following, series
-from loadstone.serve.live import figures
-from loadstone.serve.pages import part_of_page
-from loadstone.serve.place import Place
+from loadstone.monitors.monitor import Sample
+from loadstone.report.live.events import RunEvents
+from loadstone.report.live.live_panel import LiveFigures
+from loadstone.report.live.progress import RunProgress
+from loadstone.servers.server import Remark, Step
+from loadstone.text.language import LANGUAGES, speaking
+from loadstone.text.message import message
 
 from . import verdicts
 from .frozen_runs import Files, in_language, unpacked

@@ -22,19 +22,19 @@ from unittest import mock
 import numpy as np
 from ruamel.yaml import YAML
 
-from loadstone.analyse.analysis import analyse
-from loadstone.analyse.model import Analysis
-from loadstone.analyse.objectives import missed, parse_objective
-from loadstone.compare import CompareOptions, compare
-from loadstone.console import SafeConsole
-from loadstone.errors import UserError
-from loadstone.language import ENGLISH, speaking
-from loadstone.report.charts import chart, pen
+from loadstone.addons.history.compare_command import CompareOptions, compare
+from loadstone.judge.analysis.analyse import analyse
+from loadstone.judge.analysis.analysis import Analysis
+from loadstone.judge.analysis.objectives import missed, parse_objective
+from loadstone.report.charts import chart, renderer_process
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.formats import FORMATS
 from loadstone.report.json_report import with_texts
-from loadstone.report.terminal.terminal_report import show
+from loadstone.report.terminal.outcome import show
 from loadstone.report.write import REPORTERS
+from loadstone.safety.console import SafeConsole
+from loadstone.safety.errors import UserError
+from loadstone.text.language import ENGLISH, speaking
 
 from .korean_terms import english_in, names_in
 from .plan_text import PLAN, differing
@@ -266,7 +266,7 @@ def _nothing_drawn() -> Iterator[None]:
     for cache in caches:
         cache.cache_clear()
     try:
-        with mock.patch.object(pen, "begin", begin):
+        with mock.patch.object(renderer_process, "begin", begin):
             yield
     finally:
         for cache in caches:

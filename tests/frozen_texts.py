@@ -22,22 +22,22 @@ from unittest import mock
 from ruamel.yaml import YAML
 from typer.exceptions import TyperException
 
-from loadstone.bounds.describing import describing
-from loadstone.cli import app
-from loadstone.commands.carrying_out import instead_of_measuring
-from loadstone.commands.command import usage_error
-from loadstone.commands.help import in_readers_language
-from loadstone.errors import LoadstoneError
-from loadstone.language import LANGUAGES, speaking
-from loadstone.options import RunOptions
-from loadstone.overview import announce
-from loadstone.plan.run_plan import RunPlan
-from loadstone.prepare import requested_experiment, requested_plan
-from loadstone.secrecy import known_secrets, references
-from loadstone.spec.built_in import names as studies
-from loadstone.spec.experiment import Experiment
-from loadstone.spec.loading import load_experiment
-from loadstone.terminal import shown
+from loadstone.cli.carry_out import instead_of_measuring
+from loadstone.cli.command import usage_error
+from loadstone.cli.help import in_readers_language
+from loadstone.cli.main import app
+from loadstone.cli.options import RunOptions
+from loadstone.experiment.plan.run_plan import RunPlan
+from loadstone.experiment.spec.built_in import names as studies
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.experiment.spec.loading import load_experiment
+from loadstone.run.describe import announce
+from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.safety.bounds.describe_only import describing
+from loadstone.safety.errors import LoadstoneError
+from loadstone.safety.secrets import known, references
+from loadstone.safety.terminal import shown
+from loadstone.text.language import LANGUAGES, speaking
 
 from .frozen_live import live
 from .frozen_runs import FROZEN, Files, in_language, unpacked
@@ -202,7 +202,7 @@ def _of_a_user(folder: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            known_secrets.forget()
+            known.forget()
             references.forget()
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from loadstone.language import of_author, speaking
+from loadstone.text.language import of_author, speaking
 
 KNOWN = frozenset(
     word

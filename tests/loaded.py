@@ -100,7 +100,7 @@ def start_pens() -> bytes:
 
 
 class Shared:
-    """The program that draws, as `pen.py` has a process of its own."""
+    """The program that draws, as `report/charts/renderer_process.py` has a process of its own."""
 
     returncode = 0
 
@@ -120,7 +120,7 @@ class Shared:
 
 def share(drawing: Shared) -> None:
     """Where this process would start what draws, it asks this one; another one is its own."""
-    from loadstone.report.charts.pen import _Pen
+    from loadstone.report.charts.renderer_process import _Pen
 
     own = _Pen._started
 
@@ -142,7 +142,7 @@ def become(call: Call, pens: bytes) -> None:
     time.tzset()
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout, sys.stderr = _writer(1), _writer(2)
-    sys.argv = [importlib.import_module("loadstone.cli").__file__ or "", *call.words]
+    sys.argv = [importlib.import_module("loadstone.cli.main").__file__ or "", *call.words]
 
 
 def _writer(number: int) -> IO[str]:
@@ -162,7 +162,7 @@ def main() -> None:
     if call is not None:
         control.detach()  # its number may be another file's
         become(call, pens)
-        importlib.import_module("loadstone.cli").main()
+        importlib.import_module("loadstone.cli.main").main()
 
 
 if __name__ == "__main__":

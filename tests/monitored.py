@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.servers import UserRedis
+from tests.real_servers import UserRedis
 
 THE_END = "the end"
 

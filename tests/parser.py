@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from loadstone.cli import app
+from loadstone.cli.main import app
 
 
 @cache

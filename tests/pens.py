@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 
-COMMAND = [sys.executable, "-P", "-m", "loadstone.report.charts.pen_program"]
+COMMAND = [sys.executable, "-P", "-m", "loadstone.report.charts.renderer_program"]
 HEAD_BYTES = 9
 
 

@@ -23,8 +23,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from loadstone.software.mariadb import local as mariadb_local
-from loadstone.software.redis import packages
+from loadstone.servers.mariadb import local as mariadb_local
+from loadstone.servers.redis import packages
 
 PATIENCE_S = 60.0
 USER = 999

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from loadstone.bounds import conversation as module
-from loadstone.bounds.conversation import Purpose
+from loadstone.safety.bounds import deadlines as module
+from loadstone.safety.bounds.deadlines import Purpose
 
 COMMAND = re.compile(rb"\*(\d+)\r\n")
 Answer = bytes | Iterable[bytes]

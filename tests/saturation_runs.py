@@ -10,20 +10,19 @@ from typing import Any
 
 from rich.console import Console
 
-from loadstone.conduct.loop import Loop
-from loadstone.drive.outcome import Counts, Interval, Latency
-from loadstone.goals.goal import Asked, Kill
-from loadstone.live.progress import RunProgress
-from loadstone.plan.block import Block
-from loadstone.plan.drive_plan import Closed
-from loadstone.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.plan.saturation_levels import users_at
-from loadstone.record.crash import CrashRecord
-from loadstone.record.folder import RunFolder
-from loadstone.record.histogram import decode
-from loadstone.record.reading import Run, read_histogram, read_looks, read_run
-from loadstone.record.trial import TrialRecord
-from loadstone.spec.experiment import Experiment
+from loadstone.addons.saturation.levels import users_at
+from loadstone.drivers.histogram import decode
+from loadstone.drivers.outcome import Counts, Interval, Latency
+from loadstone.experiment.plan.drive_plan import Closed
+from loadstone.experiment.plan.run_plan import Block, PlannedTrial, RunPlan
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.measure.goals.goal import Asked, Kill
+from loadstone.measure.loop import Loop
+from loadstone.report.live.progress import RunProgress
+from loadstone.run_folder.crash import CrashRecord
+from loadstone.run_folder.folder import RunFolder
+from loadstone.run_folder.reading import Run, read_histogram, read_looks, read_run
+from loadstone.run_folder.trial import TrialRecord
 from tests.changed_facts import written
 from tests.fakes import folder_of_run
 from tests.saturation_trials import STARTED_NS, System, run_plan_of, with_slices

@@ -8,17 +8,17 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone.commands.saturate_experiment import redis_experiment
-from loadstone.commands.saturate_options import OneCommand, SearchOptions
-from loadstone.goals.saturate_closed import Ended, SearchStep, SweepStep, next_step
-from loadstone.options import RunOptions
-from loadstone.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.plan.saturation_levels import SweepPlan
-from loadstone.plan.saturation_settings import SaturationSettings, SaturationStep
-from loadstone.prepare import requested_plan
-from loadstone.record.facts import TrialFacts
-from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.spec.experiment import Experiment
+from loadstone.addons.saturation.closed_steps import Ended, SearchStep, SweepStep, next_step
+from loadstone.addons.saturation.experiment import redis_experiment
+from loadstone.addons.saturation.levels import SweepPlan
+from loadstone.addons.saturation.options import OneCommand, SearchOptions
+from loadstone.addons.saturation.spec import SaturationSettings, SaturationStep
+from loadstone.cli.options import RunOptions
+from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.run.prepare import requested_plan
+from loadstone.run_folder.facts import TrialFacts
+from loadstone.run_folder.trial import CheckResult, TrialRecord
 from tests.changed_facts import with_facts, written
 
 STARTED_NS = 1_790_000_000_000_000_000

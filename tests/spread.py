@@ -3,7 +3,7 @@
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-CONTAINERS, PROVIDERS = "tests/deploy/containers/test_container.py", "tests/contract/test_server_providers.py"
+CONTAINERS, PROVIDERS = "tests/servers/containers/test_container.py", "tests/contract/test_server_providers.py"
 """Where tests start containers; of the second file those whose kind is `container`."""
 
 

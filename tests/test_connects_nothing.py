@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.bounds.describing import Connected, describing
+from loadstone.safety.bounds.describe_only import Connected, describing
 
 CANARY = "c4nary-Zq81-never-sent"
 WITNESS = """\
@@ -30,9 +30,9 @@ def look(event, arguments):
     if event == "subprocess.Popen" or event in ("os.exec", "os.posix_spawn", "os.fork", "os.system"):
         SEEN.append([event, repr(arguments[:2])])
 
-from loadstone import terminal
-from loadstone import cli
-from loadstone.errors import LoadstoneError
+from loadstone.safety import terminal
+from loadstone.cli import main as cli
+from loadstone.safety.errors import LoadstoneError
 from typer.exceptions import TyperException
 terminal.prepare()
 sys.addaudithook(look)

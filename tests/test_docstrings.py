@@ -16,9 +16,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TOPS = {path.stem if path.suffix else path.name for path in PACKAGE.iterdir()}
 NAME = re.compile(r"`(?:loadstone\.)?([a-z_]+(?:\.\w+)+)`")
 FILE = re.compile(r"`([\w./-]+\.(?:py|rs))`")
-ANY_ROOM = "software/NAME/"
-KEYS = {"drive.endpoints"}
-"""Keys of a record that are no modules, though a folder has the name of the first part."""
+ANY_ROOM = "servers/NAME/"
+KEYS = {"experiment.servers", "servers.NAME.kind"}
+"""Keys of an experiment that are no modules, though a folder has the name of the first part."""
 DATA = (".json", ".jsonl", ".md", ".yaml", ".html", ".csv", ".py")
 
 
@@ -83,9 +83,15 @@ def test_what_docstrings_refer_to_is_there() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["`judge.validity.trial.judge_trial`", "`registry.NO_SUCH`", "`record/no_such.py`", "`no_such.py`", "`spec.x`"],
+    [
+        "`judge.checks.no.judge_trial`",
+        "`servers.registry.NO_SUCH`",
+        "`run_folder/no.py`",
+        "`no_such.py`",
+        "`experiment.x`",
+    ],
 )
 def test_what_is_gone_is_noticed(text: str, tmp_path: Path) -> None:
     module = tmp_path / "x.py"
-    module.write_text(f'"""See {text}, `registry.SOFTWARE` and `record/facts.py`."""\n')
+    module.write_text(f'"""See {text}, `servers.registry.SOFTWARE` and `run_folder/facts.py`."""\n')
     assert len(missing(module)) == 1

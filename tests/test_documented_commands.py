@@ -15,7 +15,7 @@ import pytest
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from loadstone.errors import UserError
+from loadstone.safety.errors import UserError
 from tests.parser import parser
 
 ROOT = Path(__file__).parents[1]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.options import RunOptions
-from loadstone.prepare import requested_experiment, requested_plan
+from loadstone.cli.options import RunOptions
+from loadstone.run.prepare import requested_experiment, requested_plan
 
 from .frozen_runs import difference, frozen
 from .frozen_texts import TEXTS, command_lines

@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 
-from loadstone import check_driver, cli, overview, run
-from loadstone.fleet import certificates, cluster, serving
+from loadstone.addons.driver_contract import command as check_driver
+from loadstone.addons.fleet import certificates, dask_cluster, serving
+from loadstone.cli import main
+from loadstone.run import describe, run
 from tests.parser import parser
 from tests.tiny_experiment import TINY
 
@@ -123,14 +125,14 @@ def nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess.Popen, "__init__", _stop)
     for name in ("fork", "posix_spawn", "execv"):
         monkeypatch.setattr(os, name, _stop)
-    monkeypatch.setattr(cli, "in_readers_language", lambda _: parser())  # in English: made once, not for each value
+    monkeypatch.setattr(main, "in_readers_language", lambda _: parser())  # in English: made once, not for each value
     monkeypatch.setattr(run, "run", _stop)
     monkeypatch.setattr(check_driver, "check_driver", _stop)
-    monkeypatch.setattr(overview, "examine", _stop)
-    monkeypatch.setattr(cluster, "open_cluster", _stop)
+    monkeypatch.setattr(describe, "examine", _stop)
+    monkeypatch.setattr(dask_cluster, "open_cluster", _stop)
     for name in ("serve_scheduler", "serve_member"):
         monkeypatch.setattr(serving, name, _stop)
-    monkeypatch.setattr("loadstone.serve.server.serve", _stop)
+    monkeypatch.setattr("loadstone.addons.pages.server.serve", _stop)
     certificates.write(tmp_path / "fleet", CREDENTIALS)
     monkeypatch.setenv(certificates.FOLDER_VARIABLE, str(tmp_path / "fleet"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -148,7 +150,7 @@ def test_a_value_that_no_one_means_is_one_line(
         monkeypatch.setattr(sys, "argv", ["loadstone", *words])
         status: object = 0
         try:
-            cli.main()
+            main.main()
         except SystemExit as ended:
             status = ended.code
         except _Started:

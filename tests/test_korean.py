@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from babel.messages.pofile import read_po
 
-from loadstone.deploy.installed import Fact
-from loadstone.errors import UserError
-from loadstone.language import in_language, po_file, said, speaking
-from loadstone.spec.loading import load_experiment
+from loadstone.experiment.spec.loading import load_experiment
+from loadstone.machine.installed_programs import Fact
+from loadstone.safety.errors import UserError
+from loadstone.text.language import in_language, po_file, said, speaking
 
 from .korean_terms import CODE, IN_COMMANDS, KNOWN, NAMES, english_in
 
@@ -112,9 +112,9 @@ SAYING = frozenset(
 )
 """What is called beside our errors with what a person is to read."""
 INTERNAL = {
-    "fleet/engine_process.py": "an agent reads it, of a program of its own",
-    "software/mariadb/client.py": "the client library reads it",
-    "serve/access.py": "the names of headers",
+    "addons/fleet/engine_process.py": "an agent reads it, of a program of its own",
+    "servers/mariadb/client.py": "the client library reads it",
+    "addons/pages/access.py": "the names of headers",
 }
 """Files whose literals no person reads, and who does."""
 

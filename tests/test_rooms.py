@@ -9,36 +9,35 @@ from pathlib import Path
 
 import pytest
 
-from loadstone import registry
-from loadstone.software.room import Room
+from loadstone.servers import registry
+from loadstone.servers.software_room import Room
 
 PACKAGE = Path(__file__).parents[1] / "python" / "loadstone"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-ROOMS = {path.name for path in (PACKAGE / "software").iterdir() if path.is_dir() and path.name != "__pycache__"}
 SHARED = {"sql"}
+ROOMS = {path.parent.name for path in PACKAGE.glob("servers/*/room.py")} | SHARED
 """Rooms of what several kinds of software have in common: these may import them."""
 DECLARATIONS = {"SOFTWARE", "in_containers", "is_users", "software_by_url", "software_of", "with_tables"}
 DECLARATIONS |= {"LOCKS", "METRICS", "PART_KINDS", "POOLS", "STUDY_COLUMNS"}
 """What every stage may ask the registry for: data."""
 LOADING = {
-    "deploy.doctor": {"doctor"},
-    "deploy.subjects.placeholders": {"room"},
-    "plan.workload_text": {"read_recording"},
+    "experiment.plan.workload_from_text": {"read_recording"},
+    "programs.subjects.placeholders": {"room"},
 }
 """The modules of stages that load a room beside, and what by."""
-HAVE_THE_ROOMS = {"registry", "deploy.containers.container"}
+HAVE_THE_ROOMS = {"servers.registry", "servers.containers.container"}
 """The registry, and what it imports itself."""
-STAGES = {"spec", "plan", "deploy", "drive", "observe", "record", "judge", "analyse", "report", "live"}
+STAGES = {"experiment", "drivers", "monitors", "run_folder", "servers", "programs", "judge", "report"}
 NAMES = tuple(registry.SOFTWARE)[1:]
 """The names that no other file may know. Not of the first one: the whole laboratory is for Redis, and speaks of it."""
 MENTIONS = {
-    "particles": "how names are read aloud in Korean",
-    "plan.protocols": "the wire protocol that has the name of its software",
-    "record.part_kinds": "a part of a record of before is known by its metrics",
-    "report.text.english.glossary": "the terms of the reports",
-    "secrecy.known_secrets": "words that are too common to be hidden as a secret",
-    "secrecy.text": "the schemes of URLs that hold a password",
-    "spec.experiment": "the key of a study's column",
+    "text.korean_particles": "how names are read aloud in Korean",
+    "experiment.plan.protocols": "the wire protocol that has the name of its software",
+    "run_folder.part_kinds": "a part of a record of before is known by its metrics",
+    "text.english.glossary": "the terms of the reports",
+    "safety.secrets.known": "words that are too common to be hidden as a secret",
+    "safety.secrets.in_texts": "the schemes of URLs that hold a password",
+    "experiment.spec.experiment": "the key of a study's column",
 }
 """Who names a software all the same, and for what."""
 
@@ -50,7 +49,7 @@ def name_of(path: Path) -> str:
 def room_of(path: Path) -> str | None:
     """The room that a file stands in."""
     parts = path.relative_to(PACKAGE).parts
-    return parts[1] if parts[0] == "software" and len(parts) > 2 else None
+    return parts[1] if parts[0] == "servers" and parts[1] in ROOMS else None
 
 
 def names_imported(path: Path) -> set[str]:
@@ -65,7 +64,7 @@ def names_imported(path: Path) -> set[str]:
 
 def rooms_imported(path: Path) -> set[str]:
     parts = [name.split(".") for name in names_imported(path)]
-    return {at[2] for at in parts if at[:2] == ["loadstone", "software"] and len(at) > 2} & ROOMS
+    return {at[2] for at in parts if at[:2] == ["loadstone", "servers"] and len(at) > 2} & ROOMS
 
 
 def texts_of(tree: ast.AST) -> Iterator[str]:
@@ -80,7 +79,10 @@ def texts_of(tree: ast.AST) -> Iterator[str]:
                 yield found
 
 
-OUTSIDE = [path for path in MODULES if room_of(path) is None and name_of(path) not in ("registry", "software.rooms")]
+OF_ALL = {"experiment.software", "servers.registry", "servers.software_rooms"}
+OUTSIDE = [path for path in MODULES if room_of(path) is None and name_of(path) not in OF_ALL]
+OUTSIDE = [path for path in OUTSIDE if not name_of(path).startswith("monitors.metrics.")]
+"""All but the rooms, the tables of all software, and what declares their metrics."""
 
 
 def test_a_room_is_imported_by_itself_and_the_registry_alone() -> None:
@@ -103,7 +105,10 @@ def test_stages_ask_the_registry_for_declarations() -> None:
     """What loads a room stands in what joins stages, with few exceptions."""
     beyond = {}
     for path in MODULES:
-        if name_of(path).split(".")[0] not in STAGES or "from loadstone import registry\n" not in path.read_text():
+        if (
+            name_of(path).split(".")[0] not in STAGES
+            or "from loadstone.servers import registry\n" not in path.read_text()
+        ):
             continue
         used = {
             node.attr
@@ -116,19 +121,20 @@ def test_stages_ask_the_registry_for_declarations() -> None:
 
 def test_the_rooms_are_had_by_way_of_the_registry() -> None:
     """Or a stage that loads a room would be none of `LOADING`."""
-    table = "loadstone.software.rooms."
+    table = "loadstone.servers.software_rooms."
     having = [path for path in MODULES if any(f"{name}.".startswith(table) for name in names_imported(path))]
     assert {name_of(path) for path in having} == HAVE_THE_ROOMS
 
 
 def test_a_declaration_loads_no_room() -> None:
     """The registry is queried by stages that must not wait for drivers, clients and monitors to load."""
-    script = "import json, sys, loadstone.registry; print(json.dumps(sorted(sys.modules)))"
+    script = "import json, sys, loadstone.servers.registry; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stdout))
     assert not {"psutil", "pymysql", "pg8000", "redis", "docker"} & loaded
     assert not {name for name in loaded if name.endswith((".room", ".control", ".monitor", ".url"))}
-    assert not {name for name in loaded if name.startswith("loadstone.deploy")}
+    of_servers = {name for name in loaded if name.startswith("loadstone.servers")}
+    assert of_servers == {"loadstone.servers", "loadstone.servers.registry", "loadstone.servers.software_rooms"}
 
 
 @pytest.mark.parametrize("name", list(registry.SOFTWARE))

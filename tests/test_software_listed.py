@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from loadstone import registry
-from loadstone.secrecy.known_secrets import _COMMON
-from loadstone.secrecy.text import hide_shown
-from loadstone.software import room
-from loadstone.software.software import Software
+from loadstone.experiment.software import Software
+from loadstone.safety.secrets.in_texts import hide_shown
+from loadstone.safety.secrets.known import _COMMON
+from loadstone.servers import registry, software_room
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-ROOMS = ROOT / "python" / "loadstone" / "software"
-FILES = re.findall(r"^    (\w+\.py)  ", room.__doc__ or "", re.M)
+ROOMS = ROOT / "python" / "loadstone" / "servers"
+FILES = re.findall(r"^    (\w+\.py)  ", software_room.__doc__ or "", re.M)
 SOFTWARE = [pytest.param(one, id=one.name) for one in registry.SOFTWARE.values()]
 
 

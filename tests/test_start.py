@@ -20,7 +20,7 @@ def loaded(program: str) -> set[str]:
 
 
 def command(*arguments: str) -> str:
-    return f"sys.argv = {['loadstone', *arguments]}\nfrom loadstone.cli import main\nmain()"
+    return f"sys.argv = {['loadstone', *arguments]}\nfrom loadstone.cli.main import main\nmain()"
 
 
 def test_the_package_loads_nothing() -> None:

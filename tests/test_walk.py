@@ -16,12 +16,18 @@ WALK = {part: (QUOTED.findall(read), QUOTED.findall(touch)) for part, read, touc
 NEW = re.compile(r"(?<=/)x(?=[./])")
 MUST_TOUCH = {
     "a study": {"docs/studies.md", "README.md", "README.ko.md"},
-    "a server": {"registry.py", "software/x/", "docs/containers.md", "tests/contract/test_metrics.py"},
-    "a monitor": {"software/x/monitor.py", "software/x/metrics.py", "tests/contract/test_metrics.py"},
-    "a metric": {"software/x/metrics.py", "docs/metrics.csv"},
-    "a check": {"judge/validity/checks.py", "report/text/english/checks.py", "tests/examples/frozen/"},
-    "a goal": {"goals/x.py", "goals/registry.py"},
-    "a wire protocol": {"engine/src/wire.rs", "engine/src/fuzzing.rs", "plan/protocols.py"},
+    "a server": {
+        "experiment/software.py",
+        "servers/registry.py",
+        "servers/x/",
+        "docs/containers.md",
+        "tests/contract/test_metrics.py",
+    },
+    "a monitor": {"servers/x/monitor.py", "monitors/metrics/x.py", "tests/contract/test_metrics.py"},
+    "a metric": {"monitors/metrics/x.py", "docs/metrics.csv"},
+    "a check": {"judge/checks/checks.py", "text/english/checks.py", "tests/examples/frozen/"},
+    "a goal": {"measure/goals/x.py", "measure/goals/registry.py"},
+    "a wire protocol": {"engine/src/wire.rs", "engine/src/fuzzing.rs", "experiment/plan/protocols.py"},
     "a report": {"report/formats.py", "README.md", "docs/run-folder.md", "tests/examples/frozen/"},
 }
 """Where each part is entered: a list without these leaves its reader with a part that nobody uses."""
@@ -67,10 +73,12 @@ def test_a_check_takes_at_most_four_files_of_code_and_documentation() -> None:
     assert len([name for name in touched if not name.startswith("tests/")]) <= 4
 
 
-def test_what_is_observed_has_its_metrics_and_its_monitors_in_one_room() -> None:
-    observed = {path.parent for path in found("software/x/monitor.py")}
-    assert observed == {path.parent for path in found("software/x/metrics.py")}
-    assert all("\nWATCHING = (" in path.read_text() for path in found("software/x/monitor.py"))
+def test_what_is_observed_has_its_metrics_and_its_monitors() -> None:
+    rooms = [*found("servers/x/monitor.py"), *found("monitors/x/monitor.py")]
+    watched = [*rooms, *(path for path in found("monitors/x.py") if "WATCHING" in path.read_text())]
+    observed = {path.parent.name if path in rooms else path.stem for path in watched}
+    assert observed == {path.stem for path in found("monitors/metrics/x.py")} - {"__init__"}
+    assert all("\nWATCHING = (" in path.read_text() for path in watched)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from loadstone import __version__, own_build
+from loadstone import __version__
+from loadstone.machine import installation
 from tests.scripts import script
 
 ROOT = Path(__file__).parents[1]
@@ -47,7 +48,12 @@ def test_no_test_is_in_the_wheel_and_the_source_distribution_has_what_the_wheel_
 def test_what_git_does_not_know_is_in_no_wheel(tmp_path: Path) -> None:
     """Patterns take whatever lies in a folder: a login of npm's, a program that was built there."""
     check = script("release_check")
-    names = ["loadstone/cli.py", "loadstone/_engine.abi3.so", "loadstone/clients/jedis/pom.xml", "a.dist-info/RECORD"]
+    names = [
+        "loadstone/cli/main.py",
+        "loadstone/_engine.abi3.so",
+        "loadstone/clients/jedis/pom.xml",
+        "a.dist-info/RECORD",
+    ]
     foreign = ["loadstone/clients/ioredis/.npmrc", "loadstone/subjects/spring/.env"]
     with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
         for name in (*names, *foreign):
@@ -81,15 +87,15 @@ def test_a_licence_that_is_not_known_is_named() -> None:
 
 
 def test_the_version_names_engine_build_and_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = own_build.version_lines()
+    first, second = installation.version_lines()
     assert first == f"loadstone {__version__}"
     assert second.startswith("engine ")
     assert f"Python {sys.version.split()[0]}" in second
-    monkeypatch.setattr(own_build, "BUILT", tmp_path / "built.json")
+    monkeypatch.setattr(installation, "BUILT", tmp_path / "built.json")
     (tmp_path / "built.json").write_text(json.dumps({"commit": "0123456789ab", "date": "2026-11-26"}))
-    assert "commit 0123456789ab of 2026-11-26" in own_build.version_lines()[1]
+    assert "commit 0123456789ab of 2026-11-26" in installation.version_lines()[1]
     (tmp_path / "built.json").write_text("[]")
-    assert own_build.commit() == ""
+    assert installation.commit() == ""
 
 
 def test_bash_completes_commands_and_experiments() -> None:

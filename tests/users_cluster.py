@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 import redis
 
-from loadstone.plan.endpoints import SLOTS, even_slots
-from tests.servers import UserRedis, wait_until
+from loadstone.experiment.plan.endpoints import SLOTS, even_slots
+from tests.real_servers import UserRedis, wait_until
 
 PASSWORD = "only-for-this-test"
 OPTIONS = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--requirepass", PASSWORD)

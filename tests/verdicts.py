@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from loadstone.judge.verdict import Side, Verdict
-from loadstone.record.trial import CheckResult
+from loadstone.run_folder.trial import CheckResult
 
 
 def verdict(kind: Any, *percents: float, names: tuple[str, str] = ("json", "string"), **more: Any) -> Verdict:

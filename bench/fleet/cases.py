@@ -15,9 +15,9 @@ import psutil
 
 from fleet.lab import AGENTS, IDLE_S, LEASE_S, LONG_S, PLANNED, Lab, Running, until
 from fleet.members import LOADSTONE
-from loadstone.fleet import certificates
+from loadstone.addons.fleet import certificates
 
-OLD = "import sys, loadstone; loadstone.__version__ = '0.0.9'; from loadstone.cli import main; main()"
+OLD = "import sys, loadstone; loadstone.__version__ = '0.0.9'; from loadstone.cli.main import main; main()"
 
 
 @dataclass

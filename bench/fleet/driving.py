@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fleet.members import Members
-from loadstone.drive.outcome import DriveRecord
-from loadstone.fleet import agent as on_agent
-from loadstone.fleet import certificates
-from loadstone.fleet.clocks import ClocksOfMembers
-from loadstone.fleet.cluster import DaskCluster, open_cluster
-from loadstone.fleet.driver import FleetDriver
-from loadstone.fleet.seam import ClockOffset, Heard, Member
-from loadstone.fleet.spec import read_fleet
-from loadstone.plan.drive_plan import Plan
+from loadstone.addons.fleet import agent as on_agent
+from loadstone.addons.fleet import certificates
+from loadstone.addons.fleet.clocks import ClocksOfMembers
+from loadstone.addons.fleet.cluster_seam import ClockOffset, Heard, Member
+from loadstone.addons.fleet.dask_cluster import DaskCluster, open_cluster
+from loadstone.addons.fleet.driver import FleetDriver
+from loadstone.addons.fleet.spec import read_fleet
+from loadstone.drivers.outcome import DriveRecord
+from loadstone.experiment.plan.drive_plan import Plan
 
 T = TypeVar("T")
 

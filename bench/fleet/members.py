@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 
 from fleet.namespaces import Network, end
-from loadstone.fleet import certificates
+from loadstone.addons.fleet import certificates
 
 JOIN_S = 60.0
 LOADSTONE = (sys.executable, "-P", "-m", "loadstone")

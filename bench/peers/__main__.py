@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from loadstone.deploy.placement import Placement, place
-from loadstone.drive.native import engine_build
-from loadstone.errors import LoadstoneError
-from loadstone.record.machine import kernel, machine
+from loadstone.drivers.native import engine_build
+from loadstone.machine.hardware import kernel, machine
+from loadstone.machine.placement import Placement, place
+from loadstone.safety.errors import LoadstoneError
 from peers import added, freezes, network, page, picture, punctual, ratios, threaded, throughput
 from peers.generators import PEERS, Peer, installed
 from peers.load import UnreadableOutput

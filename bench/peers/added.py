@@ -6,7 +6,7 @@ What a generator reports beyond that is the way there and back, the server's wak
 import random
 from collections.abc import Callable, Sequence
 
-from loadstone.plan.drive_plan import SPIN_US, Closed
+from loadstone.experiment.plan.drive_plan import SPIN_US, Closed
 from peers import own, servers
 from peers.generators import Peer, run_peer
 from peers.load import Case, Length

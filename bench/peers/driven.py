@@ -9,9 +9,9 @@ import json
 import resource
 import sys
 
-from loadstone.drive.driver import drive_alone
-from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.plan.drive_plan import Plan
+from loadstone.drivers.driver import drive_alone
+from loadstone.drivers.native import NativeDriver, require_release_engine
+from loadstone.experiment.plan.drive_plan import Plan
 
 
 def main() -> None:

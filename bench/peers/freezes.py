@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import stalls
 
-from loadstone.plan.drive_plan import Open
+from loadstone.experiment.plan.drive_plan import Open
 from peers.generators import Peer, run_peer
 from peers.load import Case, Length, Reading
 from peers.own import NAME, OwnDriver, plan_of

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from loadstone.plan.endpoints import Endpoint
+from loadstone.experiment.plan.endpoints import Endpoint
 
 Kind = Literal["GET", "SET", "JSON.SET", "HTTP", "HTTP chunked"]
 KEYS = 1000

@@ -7,9 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.drive_plan import SPIN_US, Closed, Documents, Keys, Open, Phases, Plan, Pool, Timeouts, Verify
-from loadstone.plan.operations import Command, HttpRequest, Operation
+from loadstone.drivers.outcome import DriveRecord
+from loadstone.experiment.plan.drive_plan import (
+    SPIN_US,
+    Closed,
+    Documents,
+    Keys,
+    Open,
+    Phases,
+    Plan,
+    Pool,
+    Timeouts,
+    Verify,
+)
+from loadstone.experiment.plan.operations import Command, HttpRequest, Operation
 from peers.child import pinned_to
 from peers.load import Case, Reading, Target
 

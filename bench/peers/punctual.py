@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from loadstone.plan.drive_plan import SPIN_US, Closed, Open
+from loadstone.experiment.plan.drive_plan import SPIN_US, Closed, Open
 from peers import servers
 from peers.load import Case
 from peers.own import Driven, OwnDriver, plan_of

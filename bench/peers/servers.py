@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
-from loadstone.deploy.null_server import NullServerProcess
-from loadstone.deploy.provider import DeployContext
-from loadstone.errors import UserError
-from loadstone.machine.local_ports import free_port
-from loadstone.plan.endpoints import Endpoint
-from loadstone.software.redis.local import EmbeddedSettings
+from loadstone.drivers.null_server import NullServerProcess
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.machine.ports import free_port
+from loadstone.safety.errors import UserError
+from loadstone.servers.redis.local import EmbeddedSettings
+from loadstone.servers.server import DeployContext
 from peers.child import pinned_to
 from peers.load import Target
 
@@ -113,7 +113,7 @@ class Freezing:
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "loadstone.deploy.engine_program", "null"],
+            [sys.executable, "-m", "loadstone.drivers.engine_program", "null"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -69,7 +69,7 @@ def run(port: int, rate: int, seconds: float, share: float) -> tuple[dict[str, A
 
 def child() -> None:
     """The command, in a process that has a stand-in."""
-    from loadstone.cli import main as loadstone
+    from loadstone.cli.main import main as loadstone
 
     share, sys.argv = float(sys.argv[2]), ["loadstone", *sys.argv[3:]]
     with stand_in(share, min(os.sched_getaffinity(0))):

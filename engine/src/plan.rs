@@ -1,4 +1,4 @@
-//! What a driver has to do: the mirror of `python/loadstone/plan/drive_plan.py`.
+//! What a driver has to do: the mirror of `python/loadstone/experiment/plan/drive_plan.py`.
 //!
 //! Same names, same defaults, unknown keys are errors. Units stand last in a name.
 
@@ -61,8 +61,8 @@ pub struct Endpoint {
     pub base_path: String,
     /// HTTP: headers of every request whose values are secrets.
     pub secret_headers: BTreeMap<String, String>,
-    /// Ranges of the hash slots of a node of a cluster, both ends included. Among others that have slots, one without any
-    /// is a node that slots may move to.
+    /// Ranges of the hash slots of a node of a cluster, both ends included. Among others that have slots, one without
+    /// any is a node that slots may move to.
     pub slots: Vec<(u16, u16)>,
     /// It takes the place of the primary when Sentinel says so, and gets nothing before.
     pub standby: bool,
@@ -257,7 +257,7 @@ impl Default for Phases {
     }
 }
 
-/// What a correct reply is; see `Expect` in `plan/drive_plan.py`.
+/// What a correct reply is; see `Expect` in `experiment/plan/drive_plan.py`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expect {
@@ -275,7 +275,7 @@ pub enum Expect {
     Row,
 }
 
-/// One command; `args[0]` is its name. Placeholders as in `plan/drive_plan.py`.
+/// One command; `args[0]` is its name. Placeholders as in `experiment/plan/drive_plan.py`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Command {

@@ -1,5 +1,5 @@
-//! Reading a plan: the limits of its values, which mirror the `Field(...)` limits in `plan/drive_plan.py`, and what its
-//! protocol and its endpoints require of it.
+//! Reading a plan: the limits of its values, which mirror the `Field(...)` limits in `experiment/plan/drive_plan.py`,
+//! and what its protocol and its endpoints require of it.
 
 mod receivers;
 mod recording;

@@ -1,6 +1,6 @@
 """`python -m loadstone`: the command."""
 
-from loadstone.cli import main
+from loadstone.cli.main import main
 
 if __name__ == "__main__":
     main()

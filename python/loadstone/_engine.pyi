@@ -1,4 +1,5 @@
-"""The native engine (crate `engine-py`). JSON in and out; see `plan/drive_plan.py` and `drive/outcome.py`."""
+"""The native engine (crate `engine-py`). JSON in and out; see `experiment/plan/drive_plan.py` and
+`drivers/outcome.py`."""
 
 class Engine:
     """One drive. Runs in threads of its own, without the GIL."""
@@ -36,7 +37,7 @@ class Rounds:
     run in threads of their own, without the GIL.
 
     options (JSON): {"slice_s": 0.1, "settle_s": 0.015, "orders": [[1, 0], [0, 1], ...],
-    "parts": [{"redis": [pid, ...]}, ...]}; see `drive/driver.py`.
+    "parts": [{"redis": [pid, ...]}, ...]}; see `drivers/driver.py`.
     """
 
     def __init__(self, plans_json: list[str], options_json: str) -> None:

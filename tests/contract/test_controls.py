@@ -1,19 +1,19 @@
-"""All controls answer the same questions (`deploy/control.py`), and change nothing by being queried."""
+"""All controls answer the same questions (`servers/control.py`), and change nothing by being queried."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from loadstone import registry
-from loadstone.deploy.control import Control, KeyStore, Refusal, TableStore
-from loadstone.deploy.provider import DeployContext, Server
-from loadstone.errors import ServerGone, ServerRefused, UserError
-from loadstone.software.mariadb.local import find as find_mariadb
-from loadstone.software.memcached.control import MemcachedControl
-from loadstone.software.memcached.local import find as find_memcached
-from loadstone.software.postgresql.programs import find as find_postgresql
-from loadstone.software.redis.control import RedisControl
-from loadstone.software.sql.session import SqlSession
+from loadstone.safety.errors import ServerGone, ServerRefused, UserError
+from loadstone.servers import registry
+from loadstone.servers.control import Control, KeyStore, Refusal, TableStore
+from loadstone.servers.mariadb.local import find as find_mariadb
+from loadstone.servers.memcached.control import MemcachedControl
+from loadstone.servers.memcached.local import find as find_memcached
+from loadstone.servers.postgresql.programs import find as find_postgresql
+from loadstone.servers.redis.control import RedisControl
+from loadstone.servers.server import DeployContext, Server
+from loadstone.servers.sql.session import SqlSession
 
 ASKED = {
     "redis": "appendonly",

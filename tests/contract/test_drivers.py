@@ -1,4 +1,4 @@
-"""Every driver keeps the seam's promises (`drive/driver.py`): the real one on a real server, and the tests' fake."""
+"""Every driver keeps the seam's promises (`drivers/driver.py`): the real one on a real server, and the tests' fake."""
 
 import contextlib
 import itertools
@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from loadstone import registry
-from loadstone.conduct.chosen_drivers import chosen_driver
-from loadstone.conduct.drivers import client_driver
-from loadstone.deploy.provider import DeployContext, Server
-from loadstone.drive.driver import Driver, drive_alone
-from loadstone.drive.native import NativeDriver
-from loadstone.drive.outcome import DriveRecord, Interval
-from loadstone.errors import DriveFailed
-from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
-from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Command, Operation
-from loadstone.spec.drivers import names
+from loadstone.drivers.driver import Driver, drive_alone
+from loadstone.drivers.native import NativeDriver
+from loadstone.drivers.outcome import DriveRecord, Interval
+from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.spec.driver_names import names
+from loadstone.programs.clients.chosen import chosen_driver
+from loadstone.programs.clients.drivers import client_driver
+from loadstone.safety.errors import DriveFailed
+from loadstone.servers import registry
+from loadstone.servers.server import DeployContext, Server
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeDriver

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from loadstone.deploy.processes.endings import Examinable
-from loadstone.deploy.provider import DeployContext
-from loadstone.errors import ServerGone, UserError
-from loadstone.software.redis.monitor import snapshot
+from loadstone.machine.processes.endings import Examinable
+from loadstone.safety.errors import ServerGone, UserError
+from loadstone.servers.redis.monitor import snapshot
+from loadstone.servers.server import DeployContext
 
 from ..fake_redis import FakeControl, FakeServer
 

@@ -1,4 +1,4 @@
-"""Every metric is declared once, by the room of its software, and a monitor reports it."""
+"""Every metric is declared once, in the file of its software, and a monitor reports it."""
 
 import re
 from importlib import import_module
@@ -7,23 +7,23 @@ from pathlib import Path
 import pytest
 from tests.scripts import checked
 
-from loadstone import registry
-from loadstone.fleet.monitors import BesideServers
-from loadstone.observe.sample import Monitor
-from loadstone.software.host.generator import GeneratorMonitor
-from loadstone.software.host.monitor import HostMonitor
-from loadstone.software.host.others import OthersMonitor
-from loadstone.software.host.processes import ProcessMonitor
-from loadstone.software.jvm.monitor import JvmMonitor
-from loadstone.software.mariadb.monitor import MariaDbMonitor
-from loadstone.software.memcached.monitor import MemcachedMonitor
-from loadstone.software.metric import Metric, Series
-from loadstone.software.node.monitor import NodeMonitor
-from loadstone.software.postgresql.monitor import PostgresqlMonitor
-from loadstone.software.redis.monitor import RedisMonitor
+from loadstone.addons.fleet.monitors import BesideServers
+from loadstone.monitors.host.generator import GeneratorMonitor
+from loadstone.monitors.host.monitor import HostMonitor
+from loadstone.monitors.host.others import OthersMonitor
+from loadstone.monitors.host.processes import ProcessMonitor
+from loadstone.monitors.jvm import JvmMonitor
+from loadstone.monitors.metric import Metric, Series
+from loadstone.monitors.monitor import Monitor
+from loadstone.monitors.node import NodeMonitor
+from loadstone.servers import registry
+from loadstone.servers.mariadb.monitor import MariaDbMonitor
+from loadstone.servers.memcached.monitor import MemcachedMonitor
+from loadstone.servers.postgresql.monitor import PostgresqlMonitor
+from loadstone.servers.redis.monitor import RedisMonitor
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ROOT / "python" / "loadstone" / "software"
+DECLARED = sorted((ROOT / "python" / "loadstone" / "monitors" / "metrics").glob("[a-z]*.py"))
 MONITORS: tuple[type[Monitor], ...] = (
     *(HostMonitor, OthersMonitor, ProcessMonitor, BesideServers, GeneratorMonitor),
     *(MariaDbMonitor, PostgresqlMonitor, RedisMonitor, MemcachedMonitor, JvmMonitor, NodeMonitor),
@@ -38,24 +38,24 @@ def test_what_monitors_report_is_declared_and_what_is_declared_is_reported() -> 
     assert dict(registry.METRICS) == REPORTED
 
 
-def test_every_room_with_a_monitor_is_among_them() -> None:
-    assert {path.parent.name for path in ROOMS.glob("*/metrics.py")} == {
+def test_everything_with_a_monitor_is_among_them() -> None:
+    assert {path.stem for path in DECLARED} == {
         one.__module__.split(".")[2] for one in MONITORS if one is not BesideServers
     }
 
 
 def test_one_name_is_declared_once() -> None:
-    rooms = [import_module(f"loadstone.software.{path.parent.name}.metrics") for path in ROOMS.glob("*/metrics.py")]
+    rooms = [import_module(f"loadstone.monitors.metrics.{path.stem}") for path in DECLARED]
     for room in rooms:
         names = [metric.name for metric in room.METRICS]
         assert len(names) == len(set(names))
         assert all(registry.METRICS[metric.name] is metric for metric in room.METRICS)
 
 
-@pytest.mark.parametrize("path", sorted(ROOMS.glob("*/metrics.py")), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", DECLARED, ids=lambda path: path.stem)
 def test_declarations_are_data_alone(path: Path) -> None:
     imported = set(re.findall(r"^(?:from|import) ([\w.]+)", path.read_text(), re.M))
-    assert imported <= {"loadstone.software.metric", "loadstone.software.part_kind"}
+    assert imported <= {"loadstone.monitors.metric", "loadstone.monitors.part_kind"}
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)

@@ -1,4 +1,4 @@
-"""Every kind of server keeps the seam's promises (`deploy/provider.py`), and a wrong one is named in one line."""
+"""Every kind of server keeps the seam's promises (`servers/server.py`), and a wrong one is named in one line."""
 
 import contextlib
 import os
@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from loadstone import registry
-from loadstone.deploy.control import KeyStore, TableStore
-from loadstone.deploy.provider import DeployContext, Server
-from loadstone.errors import LoadstoneError, ServerGone, UserError
-from loadstone.plan.endpoints import Endpoint
-from loadstone.software.redis import packages
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.safety.errors import LoadstoneError, ServerGone, UserError
+from loadstone.servers import registry
+from loadstone.servers.control import KeyStore, TableStore
+from loadstone.servers.redis import packages
+from loadstone.servers.server import DeployContext, Server
 
 from ..podman import found_by
 

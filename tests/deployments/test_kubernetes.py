@@ -19,7 +19,7 @@ from tests.deployments.manifests import (
 )
 from tests.test_documented_commands import take
 
-from loadstone.commands.fleet_command import _listen as listen_address
+from loadstone.addons.fleet.command import _listen as listen_address
 
 VERSIONS = ("1.34", "1.35", "1.36", "1.37")
 """The lines of Kubernetes that are supported or ended last."""

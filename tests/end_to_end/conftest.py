@@ -13,10 +13,10 @@ from typing import Any
 import psutil
 import pytest
 
-from loadstone.deploy.provider import DeployContext
-from loadstone.message import Message
-from loadstone.report.text.sentences import text
-from loadstone.software.redis.local import EmbeddedSettings, LocalRedis
+from loadstone.servers.redis.local import EmbeddedSettings, LocalRedis
+from loadstone.servers.server import DeployContext
+from loadstone.text.message import Message
+from loadstone.text.sentences import text
 from tests.calling import Running, calling
 
 PATIENCE_S, CLEAN_S = 180.0, 60.0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadstone.software.redis.local import LocalRedis
+from loadstone.servers.redis.local import LocalRedis
 from tests.end_to_end.conftest import Lab
 
 

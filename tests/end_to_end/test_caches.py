@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from loadstone.errors import LoadstoneError
-from loadstone.machine.local_ports import free_port
-from loadstone.plan.endpoints import Endpoint
-from loadstone.software.memcached.control import MemcachedControl
-from loadstone.software.memcached.local import find
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.machine.ports import free_port
+from loadstone.safety.errors import LoadstoneError
+from loadstone.servers.memcached.control import MemcachedControl
+from loadstone.servers.memcached.local import find
 from tests.end_to_end.conftest import Lab
-from tests.servers import wait_until
+from tests.real_servers import wait_until
 
 EXPERIMENT = """\
 format: 1

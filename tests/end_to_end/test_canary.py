@@ -18,11 +18,11 @@ import psutil
 import pytest
 import redis
 
-from loadstone.conduct.trust import FOLDER
-from loadstone.deploy.processes.cache import cache_folder
-from loadstone.machine.local_ports import free_port
+from loadstone.machine.ports import free_port
+from loadstone.machine.processes.cache_folder import cache_folder
 from loadstone.report.write import REPORTERS
-from loadstone.software.redis.local import LocalRedis
+from loadstone.run.consent import FOLDER
+from loadstone.servers.redis.local import LocalRedis
 from tests.end_to_end.conftest import Done, Lab
 
 pytestmark = pytest.mark.timeout(600)

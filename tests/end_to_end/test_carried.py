@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.conftest import Lab
-from tests.servers import UserRedis
+from tests.real_servers import UserRedis
 
 pytestmark = pytest.mark.timeout(600)
 BENCH = Path(__file__).parents[2] / "bench"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from loadstone import __version__
-from loadstone.deploy.subjects.manifest import read_manifest
-from loadstone.plan.design.run_design import make_run_plan
-from loadstone.spec.loading import load_experiment
+from loadstone.experiment.plan.design.run_design import make_run_plan
+from loadstone.experiment.spec.loading import load_experiment
+from loadstone.programs.manifest import read_manifest
 from tests.end_to_end.conftest import Lab
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ def test_every_command_explains_itself(lab: Lab) -> None:
 @pytest.mark.fault("stdout's reader goes away", "no traceback", area="input")
 def test_a_reader_that_goes_away_gives_no_traceback(lab: Lab) -> None:
     for command in ("list", "doctor", "show json-documents"):
-        line = f"{sys.executable} -m loadstone.cli {command} | true; echo ${{PIPESTATUS[0]}}"
+        line = f"{sys.executable} -m loadstone.cli.main {command} | true; echo ${{PIPESTATUS[0]}}"
         done = subprocess.run(["bash", "-c", line], cwd=lab.folder, capture_output=True, text=True, check=True)
         assert done.stderr == ""
         assert done.stdout.strip() in ("0", "1")  # 1: doctor found that something could be better

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from loadstone.software.redis.local import LocalRedis
+from loadstone.servers.redis.local import LocalRedis
 
 from .conftest import Lab
 

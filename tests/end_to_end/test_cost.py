@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from tests.end_to_end.conftest import Lab
-from tests.servers import UserRedis
+from tests.real_servers import UserRedis
 
 pytestmark = [
     pytest.mark.timeout(300),

@@ -13,7 +13,7 @@ import redis
 
 from tests.calling import called, calling
 from tests.end_to_end.test_load_commands import DONE, loadstone, trials_of
-from tests.servers import UserRedis, wait_until
+from tests.real_servers import UserRedis, wait_until
 
 WRONGTYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
 SECRET = "tok-93hf-secret-of-theirs"

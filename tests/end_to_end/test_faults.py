@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from loadstone.deploy.placement import place
-from loadstone.software.redis.local import LocalRedis
+from loadstone.machine.placement import place
+from loadstone.servers.redis.local import LocalRedis
 from tests.busy_loops import SHELL_LOOP
 from tests.end_to_end.conftest import MANY, Lab, lab_in, reason_of
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import redis
 
-from loadstone.software.redis.local import LocalRedis
+from loadstone.servers.redis.local import LocalRedis
 from tests.end_to_end.conftest import MANY_CONNECTIONS, Lab, check_of
 
 pytestmark = pytest.mark.timeout(600)

@@ -11,13 +11,13 @@ from typing import Any
 import psutil
 import pytest
 
-from loadstone.software.redis.local import LocalRedis
+from loadstone.servers.redis.local import LocalRedis
 from tests.end_to_end.conftest import MANY, Command, Done, Lab
-from tests.servers import is_gone, wait_until
+from tests.real_servers import is_gone, wait_until
 
 pytest.importorskip("distributed")
 
-ENGINE = "loadstone.fleet.engine_process"
+ENGINE = "loadstone.addons.fleet.engine_process"
 WORKER = "fleet agent"
 RATE_PER_S = 2000
 LEASE_S = 5.0

@@ -5,9 +5,9 @@ import os
 import signal
 from pathlib import Path
 
-from loadstone.message import Message
-from loadstone.report.text.sentences import text
-from loadstone.software.redis.local import LocalRedis
+from loadstone.servers.redis.local import LocalRedis
+from loadstone.text.message import Message
+from loadstone.text.sentences import text
 from tests.end_to_end.conftest import MANY, Lab
 
 ONLY = ("--only", "operation=set")

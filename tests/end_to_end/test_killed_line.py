@@ -32,7 +32,7 @@ def lines_below(processes: list[psutil.Process]) -> list[psutil.Process]:
     found = []
     for process in processes:
         with contextlib.suppress(psutil.Error):
-            if {"loadstone.deploy.engine_program", "link"} <= set(process.cmdline()):
+            if {"loadstone.drivers.engine_program", "link"} <= set(process.cmdline()):
                 found.append(process)
     return found
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import redis
 
-from loadstone.deploy.null_server import NullServerProcess
-from loadstone.deploy.provider import DeployContext
+from loadstone.drivers.null_server import NullServerProcess
+from loadstone.servers.server import DeployContext
 from tests.calling import called
-from tests.servers import UserRedis, wait_until
+from tests.real_servers import UserRedis, wait_until
 from tests.users_cluster import PASSWORD, TheirCluster, resharded
 
 FIGURES = (

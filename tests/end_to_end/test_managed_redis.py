@@ -11,7 +11,7 @@ import psutil
 import pytest
 import redis
 
-from loadstone.software.redis.local import LocalRedis
+from loadstone.servers.redis.local import LocalRedis
 from tests.end_to_end.conftest import Command, Done, Lab
 
 pytestmark = pytest.mark.timeout(600)

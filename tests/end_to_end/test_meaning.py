@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.init import write_experiment
+from loadstone.cli.init_command import write_experiment
 from tests.end_to_end.conftest import Lab, check_of
 from tests.end_to_end.conftest import plain as uncoloured
 from tests.end_to_end.test_load_commands import DONE, here, loadstone  # noqa: F401 (a fixture)
-from tests.servers import UserRedis
+from tests.real_servers import UserRedis
 
 EXPERIMENT = """
 format: 1

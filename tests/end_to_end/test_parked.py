@@ -6,7 +6,7 @@ import sys
 import psutil
 import pytest
 
-from loadstone.conduct.warm_up import QUIET_CORES
+from loadstone.measure.warm_up import QUIET_CORES
 from tests.end_to_end.conftest import Command, Lab
 from tests.end_to_end.test_subjects import experiment, stored
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.test_load_commands import DONE, loadstone, trials_of
-from tests.servers import UserRedis
+from tests.real_servers import UserRedis
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import redis
 
 from tests.end_to_end.test_load_commands import DONE, loadstone, trials_of
 from tests.monitored import monitored
-from tests.servers import UserRedis
+from tests.real_servers import UserRedis
 
 COMMANDS: list[tuple[Any, ...]] = [
     ("SET", "a", b"v\x00\xff\r\n"),

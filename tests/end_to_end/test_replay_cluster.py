@@ -14,7 +14,7 @@ from redis.crc import key_slot
 
 from tests.end_to_end.test_load_commands import DONE, loadstone, trials_of
 from tests.monitored import monitored
-from tests.servers import UserRedis
+from tests.real_servers import UserRedis
 from tests.users_cluster import PASSWORD, TheirCluster, resharded
 
 TAGS = [f"{{user:{number}}}" for number in range(12)]

@@ -10,7 +10,7 @@ import redis
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
-from loadstone.software.redis.local import LocalRedis
+from loadstone.servers.redis.local import LocalRedis
 from tests.end_to_end.conftest import Done, Lab, check_of, lab_in
 
 Recorded = tuple[Lab, Done]

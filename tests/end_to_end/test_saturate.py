@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.calling import called
-from tests.servers import UserRedis
+from tests.real_servers import UserRedis
 
 
 def saturate(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -20,7 +20,7 @@ SPACE_BLOCKS = 110
 def shell(lab: Lab, command: str, *arguments: object) -> Done:
     """`loadstone arguments...` by a command line of the shell, in which it is "$@"."""
     done = subprocess.run(
-        ["sh", "-c", command, "sh", sys.executable, "-m", "loadstone.cli", *map(str, arguments)],
+        ["sh", "-c", command, "sh", sys.executable, "-m", "loadstone.cli.main", *map(str, arguments)],
         cwd=lab.folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -148,7 +148,7 @@ def test_a_server_that_answers_nonsense_is_named_in_one_line(lab: Lab, rogue: in
 @pytest.mark.fault("a defect of loadstone")
 def test_a_defect_is_70_and_leaves_its_traceback_in_a_file(lab: Lab) -> None:
     broken = lab.folder / "sitecustomize.py"
-    broken.write_text("import loadstone.spec.built_in\nloadstone.spec.built_in.questions = lambda: 1 / 0\n")
+    broken.write_text("from loadstone.experiment.spec import built_in\nbuilt_in.questions = lambda: 1 / 0\n")
     done = lab.loadstone("list", PYTHONPATH=f"{lab.folder}:{':'.join(sys.path)}")
     assert done.status == 70
     assert "a defect of loadstone: ZeroDivisionError" in done.error_line

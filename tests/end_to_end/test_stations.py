@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from loadstone.deploy.null_server import NullServerProcess
-from loadstone.deploy.provider import DeployContext
-from loadstone.message import Message
-from loadstone.report.text.sentences import text
+from loadstone.drivers.null_server import NullServerProcess
+from loadstone.servers.server import DeployContext
+from loadstone.text.message import Message
+from loadstone.text.sentences import text
 
 from .conftest import Lab, lab_in
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.deploy.installed import output_of
+from loadstone.machine.installed_programs import output_of
 from tests.frozen_runs import unpacked
 
 PACKAGE = Path(__file__).parents[2] / "python" / "loadstone"
@@ -16,7 +16,7 @@ LOADSTONE = Path(sys.executable).with_name("loadstone")
 MODULES = ("loadstone/__init__", "json", "multiprocessing/__init__", "numpy", "altair", "time", "signal")
 APART = """
 import asyncio
-from loadstone.serve.apart import Apart
+from loadstone.addons.pages.reader_process import Apart
 
 if __name__ == "__main__":
     print(asyncio.run(Apart().call(len, "four")))

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from loadstone.machine.local_ports import free_port
-from loadstone.software.redis.local import LocalRedis
+from loadstone.machine.ports import free_port
+from loadstone.servers.redis.local import LocalRedis
 from tests.end_to_end.conftest import Lab, check_of, reason_of
 
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine

@@ -41,14 +41,14 @@ design: {table_blocks: 1, at_rate: never}
 
 
 CALLS = 7
-"""From `cli.run` to the engine, both counted."""
+"""From `cli.main.run` to the engine, both counted."""
 SPY = """
 import json, sys, traceback
 from pathlib import Path
 import loadstone
 from loadstone import _engine
-from loadstone.cli import main
-from loadstone.drive import native
+from loadstone.cli.main import main
+from loadstone.drivers import native
 
 root, rounds = Path(loadstone.__file__).parent, _engine.Rounds
 
@@ -101,6 +101,6 @@ def test_it_is_few_calls_from_the_command_line_to_the_engine(ran: Ran) -> None:
     spied = [line for line in ran.err.splitlines() if line.startswith("calls ")]
     assert spied, ran.err
     calls = json.loads(spied[0].removeprefix("calls "))
-    way = calls[calls.index("cli.py:run") :]
-    assert way[-1] == "drive/native.py:drive"
+    way = calls[calls.index("cli/main.py:run") :]
+    assert way[-1] == "drivers/native.py:drive"
     assert len(way) <= CALLS, " -> ".join(way)

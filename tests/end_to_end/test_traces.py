@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from loadstone.software.redis.local import LocalRedis
+from loadstone.servers.redis.local import LocalRedis
 from tests.end_to_end.conftest import PATIENCE_S, Command, Lab
 
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
@@ -128,7 +128,15 @@ def test_signals_leave_nothing(lab: Lab, theirs: tuple[redis.Redis, str, int], n
 )
 def test_a_terminal_that_is_closed_leaves_nothing(lab: Lab, theirs: tuple[redis.Redis, str, int]) -> None:
     client, url, _ = theirs
-    command = [sys.executable, "-m", "loadstone.cli", "run", str(experiment(lab, "30 s")), "--server", f"redis={url}"]
+    command = [
+        sys.executable,
+        "-m",
+        "loadstone.cli.main",
+        "run",
+        str(experiment(lab, "30 s")),
+        "--server",
+        f"redis={url}",
+    ]
     command += ["--only", "operation=set"]  # the other one makes no list
     pid, terminal = pty.fork()
     if pid == 0:

@@ -9,10 +9,10 @@ from typing import Any
 import pymysql
 import pytest
 
-from loadstone import registry
-from loadstone.deploy.provider import DeployContext
-from loadstone.plan.endpoints import Endpoint
-from loadstone.software.mariadb.local import find
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.servers import registry
+from loadstone.servers.mariadb.local import find
+from loadstone.servers.server import DeployContext
 from tests.end_to_end.conftest import Lab
 from tests.end_to_end.test_subjects import EXPERIMENT, MANIFEST
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loadstone.spec.experiment import TWIN, TWIN_LEVELS
+from loadstone.experiment.spec.experiment import TWIN, TWIN_LEVELS
 from tests.end_to_end.conftest import Lab
 
 pytestmark = pytest.mark.timeout(300)

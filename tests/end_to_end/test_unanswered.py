@@ -10,7 +10,7 @@ import pytest
 
 from tests.calling import called
 from tests.end_to_end.conftest import Lab
-from tests.servers import UserRedis
+from tests.real_servers import UserRedis
 
 WAITS = "BLPOP {key} 0"
 NONE_CORRECT = "No operation got a correct reply: "

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.model import Bottleneck
+from loadstone.judge.analysis.analysis import Bottleneck
 from loadstone.judge.bottleneck import bottleneck_of
 from loadstone.judge.typical_load import typical_load
-from loadstone.record.trial import TrialRecord
-from loadstone.report.text.sentences import text
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.text.sentences import text
 
 Line = dict[str, Any]
 Change = Callable[[Line], Any]
@@ -385,7 +385,7 @@ def test_of_several_trials_the_median_counts(clean: Line) -> None:
 def test_without_data_there_is_no_bottleneck(
     synthetic: ModuleType, clean: Line, limited: Callable[..., Bottleneck | None]
 ) -> None:
-    from loadstone.record.trial_record import failed_trial_record
+    from loadstone.run_folder.make_trial import failed_trial_record
 
     assert bottleneck_of([]) is None
     plan = synthetic.make_plan()

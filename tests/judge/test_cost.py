@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from tests.changed_facts import with_drive, with_facts
 
+from loadstone.addons.history.cost_between_runs import compare_costs_of_runs
 from loadstone.judge.compare.pairs import Pair, PairBlock
 from loadstone.judge.cost import RATIO_SD, RATIO_Z, compare_costs, costs_of, parts_with_cost, whole_cost
-from loadstone.judge.cost_of_runs import compare_costs_of_runs
-from loadstone.judge.statistics.rounds.neighbours import SLOPE_SDS
+from loadstone.judge.statistics.rounds.interference_adjustment import SLOPE_SDS
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
-from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.report.text.sentences import text
+from loadstone.run_folder.trial import CheckResult, TrialRecord
+from loadstone.text.sentences import text
 
 REDIS = {"redis": "redis", "generator": "driver", "host": "host"}
 ROUNDS = 48

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from tests.changed_facts import with_model
 
+from loadstone.experiment.plan.drive_plan import Open
 from loadstone.judge.full_speed import capacity_of
-from loadstone.plan.drive_plan import Open
-from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.run_folder.trial import CheckResult, TrialRecord
 
 CONDITION = {"operation": "set"}
 

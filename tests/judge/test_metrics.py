@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.notes import published_sources
-from loadstone.errors import UserError
-from loadstone.figures import duration, rounded
+from loadstone.experiment.plan.labels import label_of, level_label
+from loadstone.experiment.spec.experiment import Factor
+from loadstone.experiment.spec.levels import identity
+from loadstone.judge.analysis.notes import published_sources
 from loadstone.judge.metrics import figure, less_is_better
-from loadstone.plan.labels import label_of, level_label
-from loadstone.report.text.english.figures import figure_text, metric_text
-from loadstone.report.text.sentences import text
-from loadstone.spec.experiment import Factor
-from loadstone.spec.levels import identity
+from loadstone.safety.errors import UserError
+from loadstone.text.english.figures import figure_text, metric_text
+from loadstone.text.figures import duration, rounded
+from loadstone.text.sentences import text
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 from tests.changed_facts import with_drive, with_facts
-from tests.judge.validity import injectors
+from tests.judge.checks import injectors
 
 from loadstone.judge.bottleneck import bottleneck_of
 from loadstone.judge.stations import Station, stations_of
-from loadstone.record.trial import TrialRecord
-from loadstone.report.text.sentences import text
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.text.sentences import text
 
 SLICE_S = 0.1
 PHASE_S = 6.0

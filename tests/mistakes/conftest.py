@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.analysis import analyse
-from loadstone.analyse.model import Comparison
-from loadstone.judge.validity.checks import judge_trial
-from loadstone.plan.group import Group, PairDesign
-from loadstone.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.record.folder import RunFolder
-from loadstone.record.plan_summary import summarise_plan
-from loadstone.record.trial import TrialRecord
+from loadstone.experiment.plan.group import Group, PairDesign
+from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
+from loadstone.judge.analysis.analyse import analyse
+from loadstone.judge.analysis.analysis import Comparison
+from loadstone.judge.checks.checks import judge_trial
+from loadstone.run_folder.folder import RunFolder
+from loadstone.run_folder.plan_summary import summarise_plan
+from loadstone.run_folder.trial import TrialRecord
 
 Line = dict[str, Any]
 Mistake = Callable[[Line], Any]

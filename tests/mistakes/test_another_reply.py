@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from loadstone.drive.driver import drive_alone
-from loadstone.drive.native import NativeDriver
-from loadstone.drive.outcome import Interval
-from loadstone.judge.validity.checks import judge_trial
-from loadstone.plan.drive_plan import Plan
-from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.observation import Drive, Observation, measure_phase
-from loadstone.record.trial import CheckResult
-from loadstone.record.trial_record import make_trial_record
-from loadstone.report.text.sentences import text
+from loadstone.drivers.driver import drive_alone
+from loadstone.drivers.native import NativeDriver
+from loadstone.drivers.outcome import Interval
+from loadstone.experiment.plan.drive_plan import Plan
+from loadstone.experiment.plan.run_plan import PlannedTrial
+from loadstone.judge.checks.checks import judge_trial
+from loadstone.run_folder.make_trial import make_trial_record
+from loadstone.run_folder.observation import Drive, Observation, measure_phase
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.sentences import text
 
 OK = b"+OK\r\n"
 Behaviour = Callable[[int], bytes]

@@ -15,27 +15,27 @@ import pytest
 import redis
 from tests.busy_loops import LOOP
 
-from loadstone import registry
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import drive_alone
-from loadstone.drive.native import NativeDriver
-from loadstone.drive.outcome import Interval
+from loadstone.drivers.driver import drive_alone
+from loadstone.drivers.native import NativeDriver
+from loadstone.drivers.outcome import Interval
+from loadstone.experiment.plan.drive_plan import Plan
+from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.judge.bottleneck import bottleneck_of
-from loadstone.judge.validity.checks import judge_trial
-from loadstone.observe.sample import Sample
-from loadstone.observe.sampler import Sampler
-from loadstone.observe.watch import Watch
-from loadstone.plan.drive_plan import Plan
-from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.facts import StoredFacts
-from loadstone.record.observation import Drive, Observation, PartReadings, measure_phase
-from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.record.trial_record import make_trial_record
-from loadstone.report.text.sentences import text
-from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.local import EmbeddedSettings, LocalRedis
-from loadstone.software.redis.monitor import snapshot
+from loadstone.judge.checks.checks import judge_trial
+from loadstone.machine.placement import place
+from loadstone.measure.sampler import Sampler
+from loadstone.monitors.monitor import Sample
+from loadstone.monitors.watch import Watch
+from loadstone.run_folder.facts import StoredFacts
+from loadstone.run_folder.make_trial import make_trial_record
+from loadstone.run_folder.observation import Drive, Observation, PartReadings, measure_phase
+from loadstone.run_folder.trial import CheckResult, TrialRecord
+from loadstone.servers import registry
+from loadstone.servers.redis.control import RedisControl
+from loadstone.servers.redis.local import EmbeddedSettings, LocalRedis
+from loadstone.servers.redis.monitor import snapshot
+from loadstone.servers.server import DeployContext
+from loadstone.text.sentences import text
 
 pytestmark = pytest.mark.alone
 PREFIX = "loadstone:fault:"

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.model import Comparison
-from loadstone.judge.statistics.saturation import closed_saturation
-from loadstone.judge.statistics.saturation_model import Probe, Sweep
-from loadstone.report.text.sentences import text
+from loadstone.addons.saturation.closed_estimate import Probe, Sweep, closed_saturation
+from loadstone.judge.analysis.analysis import Comparison
 from loadstone.report.verdicts import verdict_text
+from loadstone.text.sentences import text
 
 Line = dict[str, Any]
 

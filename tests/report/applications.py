@@ -4,7 +4,7 @@ import random
 from itertools import product
 from typing import Any
 
-from loadstone.analyse.model import (
+from loadstone.judge.analysis.analysis import (
     Analysis,
     Bottleneck,
     FactorView,
@@ -12,10 +12,10 @@ from loadstone.analyse.model import (
     ResultTable,
     Row,
 )
-from loadstone.goals.crash import CrashRow, CrashTable
-from loadstone.message import as_written
-from loadstone.record.facts import AvgMax
-from loadstone.record.trial import Quantiles
+from loadstone.measure.goals.crash import CrashRow, CrashTable
+from loadstone.run_folder.facts import AvgMax
+from loadstone.run_folder.trial import Quantiles
+from loadstone.text.message import as_written
 
 STORES = {"mariadb": "MariaDB", "no": "Redis", "everysec": "Redis, AOF everysec", "always": "Redis, AOF always"}
 PUBLISHED = {

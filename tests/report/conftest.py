@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.model import (
+from loadstone.judge.analysis.analysis import (
     Analysis,
     Answer,
     CheckSummary,
@@ -19,8 +19,8 @@ from loadstone.analyse.model import (
     TimelinePoint,
     TrialView,
 )
-from loadstone.message import as_written
-from loadstone.record.trial import CheckResult, Quantiles
+from loadstone.run_folder.trial import CheckResult, Quantiles
+from loadstone.text.message import as_written
 
 SIZES = {"10 B": 10, "100 B": 100, "500 B": 500, "1 kB": 1000, "10 kB": 10_000, "100 kB": 100_000}
 OPERATIONS = ("set", "get", "update")

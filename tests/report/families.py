@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from loadstone.analyse.model import Analysis, Bottleneck, Comparison, Family, Row, TrialView
+from loadstone.judge.analysis.analysis import Analysis, Bottleneck, Comparison, Family, Row, TrialView
 from loadstone.judge.statistics.decision import refused, verdict_of
 from loadstone.judge.statistics.pair_evidence import block_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import BlockPoint, Side, Verdict
-from loadstone.message import as_written
-from loadstone.record.trial import CheckResult
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.message import as_written
 
 LATENCY = "response_ns.p50"
 TOO_MANY_ERRORS = CheckResult(

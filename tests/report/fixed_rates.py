@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from loadstone.analyse.model import Analysis, AtRate, Row
-from loadstone.message import as_written, message
-from loadstone.record.trial import Quantiles
+from loadstone.judge.analysis.analysis import Analysis, AtRate, Row
+from loadstone.run_folder.trial import Quantiles
+from loadstone.text.message import as_written, message
 
 LATE = "The generator sent requests up to 3.4 ms late: its limit is 5 % of P50."
 REFUSED = {

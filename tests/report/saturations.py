@@ -4,8 +4,10 @@ import math
 import random
 from collections.abc import Callable
 
-from loadstone.goals.saturate_answer import with_averages
-from loadstone.goals.saturate_types import (
+from loadstone.addons.saturation.answer import with_averages
+from loadstone.addons.saturation.ramp_reading import RampStep as Step
+from loadstone.addons.saturation.ramp_reading import by_eye, kneedle
+from loadstone.addons.saturation.results import (
     Estimated,
     Limiting,
     ObjectiveAnswer,
@@ -17,10 +19,8 @@ from loadstone.goals.saturate_types import (
     SearchPoint,
 )
 from loadstone.judge.bottleneck import Bottleneck
-from loadstone.judge.statistics.ramp_reading import RampStep as Step
-from loadstone.judge.statistics.ramp_reading import by_eye, kneedle
-from loadstone.message import Message, message
-from loadstone.record.trial import Quantiles
+from loadstone.run_folder.trial import Quantiles
+from loadstone.text.message import Message, message
 
 LEVELS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64)
 UNLOADED_S = 0.00011

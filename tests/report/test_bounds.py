@@ -1,11 +1,11 @@
 """Why a figure could be far higher: the sentence has the bound that stands beside the figure."""
 
-from loadstone.analyse.model import Analysis
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.verdict import UNBOUNDED, Bound
-from loadstone.message import Message, message
-from loadstone.record.trial import CheckResult
-from loadstone.report.format import sentence
-from loadstone.report.trust import bound_lines
+from loadstone.report.figure_format import sentence
+from loadstone.report.figure_quality import bound_lines
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.message import Message, message
 
 
 def bounded(analysis: Analysis, of_row: float, of_trials: tuple[float, ...]) -> str:

@@ -6,11 +6,11 @@ from typing import Any
 import altair as alt
 import pytest
 
-from loadstone.analyse.model import Analysis
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.charts.chart import Chart, draw
 from loadstone.report.charts.chart_list import charts_of
-from loadstone.report.charts.latency import latency_chart
-from loadstone.report.charts.rate import rate_chart
+from loadstone.report.charts.latency_chart import latency_chart
+from loadstone.report.charts.rate_chart import rate_chart
 from loadstone.report.charts.timeline_chart import _marked
 
 

@@ -10,20 +10,18 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from loadstone.analyse.gate_section import NAMES, gate_answer
-from loadstone.analyse.model import Analysis
-from loadstone.commands.gate_output import GateOutput
-from loadstone.errors import UserError
-from loadstone.judge.gate_result import GateFigure, GateResult, GateVerdict
-from loadstone.language import of_author, speaking
-from loadstone.message import as_written, message
+from loadstone.addons.gate.ci.formats import bencher, github, junit
+from loadstone.addons.gate.ci.summary import code, summary
+from loadstone.addons.gate.output import GateOutput
+from loadstone.addons.gate.result import GateFigure, GateResult, GateVerdict
+from loadstone.addons.gate.section import NAMES, gate_answer
+from loadstone.addons.gate.terminal import verdict_text
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import markdown_report
-from loadstone.report.ci.annotations import github
-from loadstone.report.ci.bencher import bencher
-from loadstone.report.ci.junit import junit
-from loadstone.report.ci.summary import code, summary
-from loadstone.report.gate import verdict_text
-from loadstone.report.html import html_report
+from loadstone.report.html import page as html_report
+from loadstone.safety.errors import UserError
+from loadstone.text.language import of_author, speaking
+from loadstone.text.message import as_written, message
 
 HOSTILE = (
     "`x` ``| a | <script>alert(1)</script> [y](javascript:z) ![i](http://e/x.png) <!-- @octocat #12 https://evil.example",

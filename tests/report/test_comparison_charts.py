@@ -7,14 +7,14 @@ from typing import Any
 import altair as alt
 import pytest
 
-from loadstone.analyse.model import Analysis, Comparison, EffectCell, EffectsAnswer, Family
-from loadstone.message import as_written
+from loadstone.judge.analysis.analysis import Analysis, Comparison, EffectCell, EffectsAnswer, Family
 from loadstone.report.charts.chart import Chart, draw
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.charts.effects_chart import effects_chart
-from loadstone.report.charts.forest import forest_chart
+from loadstone.report.charts.forest_chart import forest_chart
 from loadstone.report.charts.theme import reach, ticks
 from loadstone.report.verdicts import verdict_text
+from loadstone.text.message import as_written
 
 
 @pytest.fixture(scope="module")

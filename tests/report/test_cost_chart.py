@@ -5,13 +5,13 @@ from typing import Any
 import altair as alt
 import pytest
 
-from loadstone.analyse.model import Analysis, Row
+from loadstone.judge.analysis.analysis import Analysis, Row
 from loadstone.judge.verdict import Cost
 from loadstone.report import markdown_report
 from loadstone.report.charts.chart import Chart, draw
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.charts.cost_chart import cost_chart
-from loadstone.report.html import html_report
+from loadstone.report.html import page as html_report
 
 REDIS = {"redis": Cost(ns=9_000, low_ns=8_600, high_ns=9_400)}
 SEVERAL = {

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from loadstone.analyse.model import Analysis
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import csv_report
-from loadstone.report import format as fmt
+from loadstone.report import figure_format as fmt
 from loadstone.report.csv_report import COMPARED
 from loadstone.report.verdicts import verdict_text
 

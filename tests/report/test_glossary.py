@@ -6,11 +6,10 @@ from typing import get_args
 
 import pytest
 
-from loadstone.analyse.model import Part
+from loadstone.judge.analysis.analysis import Part
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report.glossary import GROUPS, TERMS, VERDICT_TERMS, meaning
-from loadstone.report.tables.columns import COLUMNS
-from loadstone.report.tables.study_columns import BOTTLENECKS
+from loadstone.report.tables.columns import BOTTLENECKS, COLUMNS
 from loadstone.report.verdicts import MARKS
 
 TEMPLATES = [path for path in (resources.files("loadstone.report.html") / "templates").iterdir() if ".j2" in path.name]

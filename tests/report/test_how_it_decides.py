@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.experiment.plan.look_schedule import LOOK_ALPHA
 from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.effect import detectable_effect
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import VerdictKind
-from loadstone.percents import log_percent
-from loadstone.plan.looks import LOOK_ALPHA
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.verdicts import verdict_text
+from loadstone.text.figures import log_percent
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-it-decides.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from loadstone.analyse.model import Analysis
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.verdict import Verdict
 from loadstone.report.json_report import render
-from loadstone.report.text.sentences import text
 from loadstone.report.verdicts import all_comparisons, verdict_text
+from loadstone.text.sentences import text
 
 
 def written(analysis: Analysis) -> bytes:

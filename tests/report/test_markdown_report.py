@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from loadstone.analyse.model import Analysis
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import markdown_report as markdown
-from loadstone.report.format import sentence
+from loadstone.report.figure_format import sentence
 from loadstone.report.verdicts import verdict_text
 
 

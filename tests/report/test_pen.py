@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.report.charts import pen
+from loadstone.report.charts import renderer_process
 
 LOADSTONE = str(Path(sys.executable).parent / "loadstone")
 ROOM_BYTES = 1_200 * 1024**2
@@ -19,45 +19,45 @@ ROOM_BYTES = 1_200 * 1024**2
 
 
 @pytest.fixture
-def drawer() -> Iterator[pen._Pen]:
-    one = pen._Pen()
+def drawer() -> Iterator[renderer_process._Pen]:
+    one = renderer_process._Pen()
     yield one
     one.close()
 
 
-def test_a_specification_becomes_a_drawing(drawer: pen._Pen) -> None:
-    assert drawer.draw({"svg": pen._NOTHING}).startswith(b"<svg")
+def test_a_specification_becomes_a_drawing(drawer: renderer_process._Pen) -> None:
+    assert drawer.draw({"svg": renderer_process._NOTHING}).startswith(b"<svg")
     assert drawer.failure == ""
 
 
-def test_one_that_is_none_is_told_and_the_next_one_is_drawn(drawer: pen._Pen) -> None:
-    with pytest.raises(pen.NotDrawn, match="a picture cannot be drawn"):
+def test_one_that_is_none_is_told_and_the_next_one_is_drawn(drawer: renderer_process._Pen) -> None:
+    with pytest.raises(renderer_process.NotDrawn, match="a picture cannot be drawn"):
         drawer.draw({"svg": "{"})
-    assert drawer.draw({"svg": pen._NOTHING}).startswith(b"<svg")
+    assert drawer.draw({"svg": renderer_process._NOTHING}).startswith(b"<svg")
 
 
 @pytest.mark.fault("charts find no memory, or hang")
-def test_one_that_ends_is_started_once_more_and_then_no_more(drawer: pen._Pen) -> None:
-    for _ in range(pen.STARTS_MAX):
-        drawer.draw({"svg": pen._NOTHING})
+def test_one_that_ends_is_started_once_more_and_then_no_more(drawer: renderer_process._Pen) -> None:
+    for _ in range(renderer_process.STARTS_MAX):
+        drawer.draw({"svg": renderer_process._NOTHING})
         assert drawer._process is not None
         os.kill(drawer._process.pid, signal.SIGKILL)
-        with pytest.raises(pen.NotDrawn, match=r"their process ended"):
-            drawer.draw({"svg": pen._NOTHING})
-    with pytest.raises(pen.NotDrawn, match=r"their process ended"):
-        drawer.draw({"svg": pen._NOTHING})
+        with pytest.raises(renderer_process.NotDrawn, match=r"their process ended"):
+            drawer.draw({"svg": renderer_process._NOTHING})
+    with pytest.raises(renderer_process.NotDrawn, match=r"their process ended"):
+        drawer.draw({"svg": renderer_process._NOTHING})
     assert drawer._process is None
 
 
 @pytest.mark.fault("charts find no memory, or hang")
-def test_one_that_hangs_is_ended(drawer: pen._Pen, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawer.draw({"svg": pen._NOTHING})
+def test_one_that_hangs_is_ended(drawer: renderer_process._Pen, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawer.draw({"svg": renderer_process._NOTHING})
     process = drawer._process
     assert process is not None
     os.kill(process.pid, signal.SIGSTOP)
-    monkeypatch.setattr(pen, "LONGEST_S", 0.2)
-    with pytest.raises(pen.NotDrawn, match=r"not drawn within 0\.2 s"):
-        drawer.draw({"svg": pen._NOTHING})
+    monkeypatch.setattr(renderer_process, "LONGEST_S", 0.2)
+    with pytest.raises(renderer_process.NotDrawn, match=r"not drawn within 0\.2 s"):
+        drawer.draw({"svg": renderer_process._NOTHING})
     assert process.returncode is not None
 
 

@@ -10,15 +10,14 @@ import pytest
 from rich.console import Console
 from tests.report.saturations import KINDS, plateau
 
-from loadstone.analyse.model import Analysis
-from loadstone.goals.saturate_types import SaturationAnswer
+from loadstone.addons.saturation import section as view
+from loadstone.addons.saturation.chart import ramp_chart, saturation_chart, values_of
+from loadstone.addons.saturation.results import SaturationAnswer
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.verdict import Cost
-from loadstone.report import saturation_view as view
 from loadstone.report.charts.chart import draw
 from loadstone.report.charts.chart_list import charts_of
-from loadstone.report.charts.ramp_chart import ramp_chart
-from loadstone.report.charts.saturation_chart import saturation_chart, values_of
-from loadstone.report.terminal.terminal_report import show
+from loadstone.report.terminal.outcome import show
 from loadstone.report.write import write_report
 
 

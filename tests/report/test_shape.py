@@ -5,10 +5,10 @@ from itertools import product
 
 import pytest
 
-from loadstone.analyse.model import Analysis, FactorView, ResultTable
+from loadstone.experiment.spec.levels import Level
+from loadstone.judge.analysis.analysis import Analysis, FactorView, ResultTable
 from loadstone.report.charts.shape import Shape, axis_text, level_text, number_of, shape_of
 from loadstone.report.charts.theme import duration_ticks
-from loadstone.spec.levels import Level
 
 
 def shape(build: Callable[..., Analysis], **vary: list[Level]) -> Shape:

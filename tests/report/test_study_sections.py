@@ -8,15 +8,16 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from loadstone.analyse.model import Analysis
-from loadstone.goals.crash import CrashRow, CrashTable, crash_section
-from loadstone.message import as_written
-from loadstone.report import csv_report, study, summary
-from loadstone.report import format as fmt
+from loadstone.addons.studies import section as study
+from loadstone.judge.analysis.analysis import Analysis
+from loadstone.measure.goals.crash import CrashRow, CrashTable, crash_section
+from loadstone.report import csv_report, summary
+from loadstone.report import figure_format as fmt
 from loadstone.report import markdown_report as markdown
-from loadstone.report.html import html_report as html
+from loadstone.report.html import page as html
 from loadstone.report.json_report import render as json_report
-from loadstone.report.terminal import terminal_report as terminal
+from loadstone.report.terminal import outcome as terminal
+from loadstone.text.message import as_written
 
 
 def on_terminal(analysis: Analysis, width: int = 120) -> str:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from loadstone.analyse.model import Analysis
-from loadstone.cli import app
-from loadstone.errors import UserError
+from loadstone.cli.main import app
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.write import REPORTERS, write_report
-from loadstone.run import _named
+from loadstone.run.run import _named
+from loadstone.safety.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 
@@ -96,7 +96,7 @@ def test_a_failed_write_leaves_the_old_report(small: Analysis, tmp_path: Path, m
 
 
 def test_commands_that_draw_nothing_do_not_load_what_draws() -> None:
-    imports = "import sys, loadstone.report.write, loadstone.report.terminal.terminal_report, loadstone.live.progress"
+    imports = "import sys, loadstone.report.write, loadstone.report.terminal.outcome, loadstone.report.live.progress"
     code = f"{imports}; print({{'altair', 'vl_convert'}} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -15,28 +15,28 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.servers import TLS_PASSWORD, is_gone, wait_until
+from tests.real_servers import TLS_PASSWORD, is_gone, wait_until
 
-from loadstone import registry
-from loadstone.conduct.processes import watch_of
-from loadstone.deploy.control import TableStore
-from loadstone.deploy.deployed import DeployedSubject, Ready
-from loadstone.deploy.deployments import Deployments
-from loadstone.deploy.placement import place
-from loadstone.deploy.provider import DeployContext, Server
-from loadstone.deploy.subjects.manifest import read_manifest
-from loadstone.deploy.subjects.placeholders import Address, address_of, resolved
-from loadstone.deploy.subjects.subject import LocalSubject, SubjectSettings, local_subject
-from loadstone.errors import UserError
-from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.endpoints import Endpoint, Tls
-from loadstone.software.host.processes import ProcessTreeMonitor
-from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.mariadb.local import MariaDbSettings, find
-from loadstone.software.node.monitor import NodeMonitor
-from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.local import EmbeddedSettings
-from loadstone.spec.loading import find as find_experiment
+from loadstone.experiment.plan.design.run_design import make_run_plan
+from loadstone.experiment.plan.endpoints import Endpoint, Tls
+from loadstone.experiment.spec.loading import find as find_experiment
+from loadstone.machine.placement import place
+from loadstone.measure.processes import watch_of
+from loadstone.monitors.host.processes import ProcessTreeMonitor
+from loadstone.monitors.node import NodeMonitor
+from loadstone.programs.deployments import Deployments
+from loadstone.programs.manifest import read_manifest
+from loadstone.programs.subjects.placeholders import Address, address_of, resolved
+from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings, local_subject
+from loadstone.safety.errors import UserError
+from loadstone.servers import registry
+from loadstone.servers.control import TableStore
+from loadstone.servers.deployed import DeployedSubject, Ready
+from loadstone.servers.mariadb.control import MariaDbControl
+from loadstone.servers.mariadb.local import MariaDbSettings, find
+from loadstone.servers.redis.control import RedisControl
+from loadstone.servers.redis.local import EmbeddedSettings
+from loadstone.servers.server import DeployContext, Server
 
 NEST = Path(__file__).parents[2] / "subjects" / "nest"
 KEY = "loadstone:subject:raffles"
@@ -304,9 +304,9 @@ def test_a_worker_that_is_lost_is_reported_and_it_starts_again(servers: Servers,
 PROGRAM = """
 import json, sys, time
 from pathlib import Path
-from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.subjects.placeholders import Address
-from loadstone.deploy.subjects.subject import SubjectSettings, local_subject
+from loadstone.servers.server import DeployContext
+from loadstone.programs.subjects.placeholders import Address
+from loadstone.programs.subjects.subject import SubjectSettings, local_subject
 
 addresses = {name: Address(**fields) for name, fields in json.loads(sys.stdin.read()).items()}
 settings = SubjectSettings(environment={"EXEC_MODE": "cluster", "INSTANCES": "2"}, servers=addresses)

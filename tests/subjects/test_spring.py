@@ -12,30 +12,30 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.servers import TLS_PASSWORD, UserRedis
+from tests.real_servers import TLS_PASSWORD, UserRedis
 
-from loadstone import registry
-from loadstone.deploy.control import TableStore
-from loadstone.deploy.deployments import Deployments, Ready
-from loadstone.deploy.provider import DeployContext, Server, ServerFacts
-from loadstone.deploy.subjects.manifest import read_manifest
-from loadstone.deploy.subjects.placeholders import Address, address_of, resolved
-from loadstone.deploy.subjects.subject import LocalSubject, SubjectSettings, local_subject
-from loadstone.errors import SubjectFailed
-from loadstone.machine.local_ports import free_port
-from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.endpoints import Endpoint, Tls
-from loadstone.plan.run_plan import PlannedTrial
-from loadstone.software.jvm.monitor import figures
-from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.mariadb.local import MariaDbSettings, find
-from loadstone.software.postgresql import programs
-from loadstone.software.postgresql.control import PostgresqlControl
-from loadstone.software.postgresql.local import PostgresqlSettings
-from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.local import EmbeddedSettings
-from loadstone.software.redis.url import parse_url
-from loadstone.spec.loading import find as find_experiment
+from loadstone.experiment.plan.design.run_design import make_run_plan
+from loadstone.experiment.plan.endpoints import Endpoint, Tls
+from loadstone.experiment.plan.run_plan import PlannedTrial
+from loadstone.experiment.spec.loading import find as find_experiment
+from loadstone.machine.ports import free_port
+from loadstone.monitors.jvm import figures
+from loadstone.programs.deployments import Deployments, Ready
+from loadstone.programs.manifest import read_manifest
+from loadstone.programs.subjects.placeholders import Address, address_of, resolved
+from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings, local_subject
+from loadstone.safety.errors import SubjectFailed
+from loadstone.servers import registry
+from loadstone.servers.control import TableStore
+from loadstone.servers.mariadb.control import MariaDbControl
+from loadstone.servers.mariadb.local import MariaDbSettings, find
+from loadstone.servers.postgresql import programs
+from loadstone.servers.postgresql.control import PostgresqlControl
+from loadstone.servers.postgresql.local import PostgresqlSettings
+from loadstone.servers.redis.control import RedisControl
+from loadstone.servers.redis.local import EmbeddedSettings
+from loadstone.servers.redis.url import parse_url
+from loadstone.servers.server import DeployContext, Server, ServerFacts
 
 SPRING = Path(__file__).parents[2] / "subjects" / "spring"
 POST = {"title": "abcdefghij", "content": "klmnopqrst"}

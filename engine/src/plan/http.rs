@@ -1,4 +1,4 @@
-//! The parts of a plan that are about HTTP: the mirror of `python/loadstone/plan/operations.py`.
+//! The parts of a plan that are about HTTP: the mirror of `python/loadstone/experiment/plan/operations.py`.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What a drive delivers: the mirror of `python/loadstone/drive/outcome.py`.
+//! What a drive delivers: the mirror of `python/loadstone/drivers/outcome.py`.
 
 use crate::machine::cpu_times::CpuTimes;
 use crate::net::back_end::BackEndRecord;
@@ -182,9 +182,10 @@ pub struct ThreadRecord {
     pub calls: Calls,
 }
 
-/// `planned` is the size of the pool; `lost` ended although the drive did not close them; `closed_by_server` were closed by an
-/// HTTP server in good order, with a reply that said so or while no reply was due; `unrequested` are replies that
-/// came on a connection with no request to answer, so that earlier ones on it may have answered another's request.
+/// `planned` is the size of the pool; `lost` ended although the drive did not close them; `closed_by_server` were
+/// closed by an HTTP server in good order, with a reply that said so or while no reply was due; `unrequested` are
+/// replies that came on a connection with no request to answer, so that earlier ones on it may have answered another's
+/// request.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Connections {
     pub planned: u64,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Numbers that a process may have.
 const PIDS: std::ops::RangeInclusive<i32> = 1..=1 << 22;
 
-/// The mirror of `RoundsOptions` in `python/loadstone/drive/driver.py`.
+/// The mirror of `RoundsOptions` in `python/loadstone/drivers/driver.py`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoundsOptions {
@@ -33,7 +33,8 @@ pub struct RoundsOptions {
 }
 
 /// When slices begin, so that those of several agents do together: the first one when the load does, and each after all
-/// that the ones before it may take. One that cannot begin in time, because the one before it was not drained, is left out.
+/// that the ones before it may take. One that cannot begin in time, because the one before it was not drained, is left
+/// out.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timetable {

@@ -9,13 +9,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from loadstone.judge.checks.utilisation import WAITING_THREAD, Busy, CpuUse
 from loadstone.judge.stations import Kind, Station, stations_of
 from loadstone.judge.typical_load import Load, typical_load
-from loadstone.judge.validity.utilisation import WAITING_THREAD, Busy, CpuUse
 from loadstone.judge.verdict import Piece
-from loadstone.message import Message, Recorded, message
-from loadstone.record.facts import DRIVER
-from loadstone.record.trial import TrialRecord
+from loadstone.run_folder.facts import DRIVER
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.text.message import Message, Recorded, message
 
 Part = Literal[
     "generator", "subject", "server", "disk", "lock", "pool", "network", "cpu", "latency", "paced", "unknown"

@@ -17,24 +17,24 @@ from typing import TypeGuard
 
 import numpy as np
 
-from loadstone.drive.slices import Slice
+from loadstone.drivers.slices import Slice
 from loadstone.judge.compare.pairs import Pair, PairBlock
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.compare.steadiness import RISE_MIN, SHIFT_MIN, lead_of, may_explain
 from loadstone.judge.statistics.decision import not_steady, verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence, reaching
-from loadstone.judge.statistics.rounds.neighbours import dearer_by_others
+from loadstone.judge.statistics.rounds.interference_adjustment import dearer_by_others
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence, start_evidence
 from loadstone.judge.statistics.rounds.row_rate import are_measured, row_rate
 from loadstone.judge.statistics.rounds.slices import PairSlices, log_rates
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats, typical_interval
-from loadstone.judge.statistics.trend_test import trend
+from loadstone.judge.statistics.trend import trend
 from loadstone.judge.verdict import COST, Cost, Verdict
-from loadstone.message import Message, message
-from loadstone.record.facts import DRIVER, HOST, LINK, owner_of
-from loadstone.record.part_kinds import SUBJECT, stores_of
-from loadstone.record.trial import TrialRecord
+from loadstone.run_folder.facts import DRIVER, HOST, LINK, owner_of
+from loadstone.run_folder.part_kinds import SUBJECT, stores_of
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.text.message import Message, message
 
 RATIO_SD = 0.0135
 """Standard deviation of ln(cost of B / cost of A) from one run to the next: over six pairs of five runs of

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from loadstone.judge.full_server import FULL_SERVERS
-from loadstone.judge.validity.checks import forbidding
-from loadstone.plan.run_plan import WARM_BLOCK
-from loadstone.record.trial import TrialRecord
-from loadstone.spec.levels import Condition, identity
+from loadstone.addons.capacity.full_server import FULL_SERVERS
+from loadstone.experiment.plan.run_plan import WARM_BLOCK
+from loadstone.experiment.spec.levels import Condition, identity
+from loadstone.judge.checks.checks import forbidding
+from loadstone.run_folder.trial import TrialRecord
 
 
 def capacity_of(condition: Condition, records: Iterable[TrialRecord]) -> float | None:

@@ -2,12 +2,12 @@
 
 from typing import Protocol
 
-from loadstone.errors import UserError
-from loadstone.language import said
-from loadstone.record.histogram import PER_MILLE
-from loadstone.record.latency_logs import LatencyKind
-from loadstone.record.trial import Quantiles
-from loadstone.spec.experiment import COST, LATENCIES, QUANTILES, RATES
+from loadstone.drivers.histogram import PER_MILLE
+from loadstone.experiment.spec.experiment import COST, LATENCIES, QUANTILES, RATES
+from loadstone.run_folder.latency_logs import LatencyKind
+from loadstone.run_folder.trial import Quantiles
+from loadstone.safety.errors import UserError
+from loadstone.text.language import said
 
 _LOGGED: dict[str, LatencyKind] = {"response_ns": "response", "service_ns": "service"}
 """The latencies of which a trial's log holds every value."""

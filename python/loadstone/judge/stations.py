@@ -34,17 +34,17 @@ from typing import Literal
 
 import numpy as np
 
-from loadstone import registry
-from loadstone.drive.slices import PartSlice, Slice
+from loadstone.drivers.slices import PartSlice, Slice
+from loadstone.judge.checks.evidence import TrialEvidence, evidence_of
+from loadstone.judge.checks.link_delay import lines_of
+from loadstone.judge.checks.utilisation import Busy, busy_parts
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.rounds.row_rate import are_measured, row_rate
 from loadstone.judge.statistics.signed_rank import Floats, typical_interval
-from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
-from loadstone.judge.validity.link_delay import lines_of
-from loadstone.judge.validity.utilisation import Busy, busy_parts
 from loadstone.judge.verdict import Piece
-from loadstone.record.facts import DRIVER
-from loadstone.record.trial import TrialRecord
+from loadstone.run_folder.facts import DRIVER
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.servers import registry
 
 Kind = Literal["cpu", "disk", "line", "delay", "pool", "lock", "generator"]
 LEAST = 0.002

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from loadstone.judge.validity.bounds import lost_by_driver
-from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
-from loadstone.judge.validity.link_delay import lines_of
-from loadstone.judge.validity.utilisation import (
+from loadstone.judge.checks.evidence import TrialEvidence, evidence_of
+from loadstone.judge.checks.generator_bounds import lost_by_driver
+from loadstone.judge.checks.link_delay import lines_of
+from loadstone.judge.checks.utilisation import (
     Busy,
     CpuUse,
     Disk,
@@ -19,8 +19,8 @@ from loadstone.judge.validity.utilisation import (
     typical,
     unobserved_servers,
 )
-from loadstone.record.facts import DRIVER
-from loadstone.record.trial import TrialRecord
+from loadstone.run_folder.facts import DRIVER
+from loadstone.run_folder.trial import TrialRecord
 
 _NEEDED, _KEPT_FROM = 0.75, 0.1
 """J, by runs beside other programs that had a half and a quarter of the generator's CPU: it needed .80 to .88."""

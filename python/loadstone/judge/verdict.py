@@ -6,15 +6,15 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from loadstone.experiment.spec.experiment import COST as COST
+from loadstone.experiment.spec.levels import Condition
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS
-from loadstone.message import Message, message
-from loadstone.record.facts import DRIVER
-from loadstone.record.look import LookVerdict
-from loadstone.record.look import VerdictKind as VerdictKind
-from loadstone.record.trial import CheckResult
-from loadstone.spec.experiment import COST as COST
-from loadstone.spec.levels import Condition
+from loadstone.run_folder.facts import DRIVER
+from loadstone.run_folder.look import LookVerdict
+from loadstone.run_folder.look import VerdictKind as VerdictKind
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.message import Message, message
 
 
 class Piece(BaseModel):

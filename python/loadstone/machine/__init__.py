@@ -1,1 +1,1 @@
-"""This machine: its processes, ports and clock."""
+"""This machine: its processes, CPUs, ports and clock."""

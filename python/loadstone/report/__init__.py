@@ -1,1 +1,1 @@
-"""What people and programs read: the last stage."""
+"""What people and programs read before, during and after a run."""

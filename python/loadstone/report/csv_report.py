@@ -6,20 +6,20 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from loadstone import registry
-from loadstone.analyse.model import Analysis, AtRate, Comparison, ResultTable, Row
-from loadstone.goals.saturate_types import Estimated, SaturationAnswer, SaturationPoint
+from loadstone.addons.saturation.results import Estimated, SaturationAnswer, SaturationPoint
+from loadstone.addons.saturation.section import part_names
+from loadstone.drivers.histogram import PER_MILLE
+from loadstone.experiment.spec.levels import Level
+from loadstone.judge.analysis.analysis import Analysis, AtRate, Comparison, ResultTable, Row
 from loadstone.judge.verdict import Cost, Verdict
-from loadstone.language import speaking
-from loadstone.record.facts import HOST
-from loadstone.record.histogram import PER_MILLE
-from loadstone.record.trial import Quantiles
-from loadstone.report import format as fmt
+from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
-from loadstone.report.saturation_view import part_names
 from loadstone.report.tables.column import errors
 from loadstone.report.tables.columns import is_at_rate
-from loadstone.spec.levels import Level
+from loadstone.run_folder.facts import HOST
+from loadstone.run_folder.trial import Quantiles
+from loadstone.servers import registry
+from loadstone.text.language import speaking
 
 _LATENCIES = ("response", "service", "pool_wait")
 _STALLS = {

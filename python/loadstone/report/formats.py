@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 FORMATS: Mapping[str, str] = {
-    "html": "html.html_report.render",
+    "html": "html.page.render",
     "md": "markdown_report.render",
     "csv": "csv_report.render",
     "json": "json_report.render",

@@ -1,12 +1,12 @@
 """Which terms a report explains; what they mean is in the language's own file."""
 
-from loadstone.analyse.model import Analysis
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.verdict import VerdictKind
-from loadstone.language import translated
-from loadstone.message import message
-from loadstone.report import format as fmt
+from loadstone.report import figure_format as fmt
 from loadstone.report.tables import observed
-from loadstone.report.text.english.glossary import TERMS as GROUPS
+from loadstone.text.english.glossary import TERMS as GROUPS
+from loadstone.text.language import translated
+from loadstone.text.message import message
 
 _HEADINGS = {
     "comparing": message("glossary_comparing"),

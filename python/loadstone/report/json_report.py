@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from loadstone.analyse.model import Analysis
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.verdict import Verdict
-from loadstone.language import speaking
-from loadstone.message import Message
-from loadstone.report.text.sentences import text
+from loadstone.text.language import speaking
+from loadstone.text.message import Message
+from loadstone.text.sentences import text
 
 TEXT = "text"
 

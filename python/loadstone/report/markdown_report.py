@@ -3,7 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from loadstone.analyse.model import (
+from loadstone.addons.saturation import section as view
+from loadstone.addons.saturation.results import SaturationAnswer
+from loadstone.addons.studies import section as study
+from loadstone.addons.studies.section import answer_verdict
+from loadstone.judge.analysis.analysis import (
     Analysis,
     CheckSummary,
     Comparison,
@@ -13,24 +17,28 @@ from loadstone.analyse.model import (
     Row,
     TrialView,
 )
-from loadstone.goals.answer import Section
-from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.verdict import Verdict
-from loadstone.language import _, translated
-from loadstone.message import Message
-from loadstone.report import effect_lines, glossary, study, summary, verdicts
-from loadstone.report import format as fmt
-from loadstone.report import saturation_view as view
+from loadstone.report import effects as effect_lines
+from loadstone.report import figure_format as fmt
+from loadstone.report import glossary, summary, verdicts
 from loadstone.report.charts.chart import NOT_DRAWN, Chart
 from loadstone.report.charts.chart_list import charts_of, drawn
-from loadstone.report.study import answer_verdict
+from loadstone.report.document import Section
+from loadstone.report.figure_quality import trust_text
 from loadstone.report.summary import Anchors, example_lines
 from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import FULL_LOAD, FULL_LOAD_READING, MARKS, columns_for, full_load_columns
+from loadstone.report.tables.columns import (
+    FULL_LOAD,
+    FULL_LOAD_READING,
+    MARKS,
+    columns_for,
+    full_load_columns,
+    goodput_name,
+)
 from loadstone.report.tables.observed import HEADING, READING, ObservedTable, observed_in
-from loadstone.report.tables.study_columns import goodput_name
-from loadstone.report.text.english.figures import metric_text
-from loadstone.report.trust import trust_text
+from loadstone.text.english.figures import metric_text
+from loadstone.text.language import _, translated
+from loadstone.text.message import Message
 
 _RULE = "|---:|---:|---:|---|---:|---:|---:|"
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~#])")

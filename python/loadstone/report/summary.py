@@ -4,10 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, Row, TrialView
-from loadstone.language import _, marked, several, translated
-from loadstone.record.trial import CheckResult
-from loadstone.report import format as fmt
+from loadstone.judge.analysis.analysis import Analysis, CheckSummary, ResultTable, Row, TrialView
+from loadstone.report import figure_format as fmt
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import (
     columns_for,
@@ -16,7 +14,9 @@ from loadstone.report.tables.columns import (
     told_apart_lines,
     without_interval_lines,
 )
-from loadstone.report.text.english.figures import listed
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.english.figures import listed
+from loadstone.text.language import _, marked, several, translated
 
 _STALL_CHECKS = ("stalls", "own_stalls")
 _STALLS_SHOWN_MAX = 5

@@ -4,12 +4,12 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from loadstone.analyse.model import Analysis, Comparison, Ended, Family
+from loadstone.judge.analysis.analysis import Analysis, Comparison, Ended, Family
 from loadstone.judge.verdict import COST, DECIDED, Side, Verdict, VerdictKind
-from loadstone.language import _, opened, several
-from loadstone.message import Message, alike, message
-from loadstone.report import format as fmt
-from loadstone.report.text.english.figures import blocks_text, listed, metric_short, metric_text, units_text
+from loadstone.report import figure_format as fmt
+from loadstone.text.english.figures import blocks_text, listed, metric_short, metric_text, units_text
+from loadstone.text.language import _, opened, several
+from loadstone.text.message import Message, alike, message
 
 MARKS: dict[VerdictKind, str] = {
     "faster": "▲",
@@ -282,7 +282,7 @@ class Warned(NamedTuple):
 
 
 def folded(warnings: Iterable[tuple[str, Message]]) -> list[list[Warned]]:
-    """Pairs and their warnings, in groups that are about the same; see `message.alike`."""
+    """Pairs and their warnings, in groups that are about the same; see `text.message.alike`."""
     found: dict[Hashable, list[Warned]] = {}
     for pair, warning in warnings:
         found.setdefault(alike(warning), []).append(Warned(pair, fmt.sentence(warning)))

@@ -5,13 +5,13 @@ import importlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from loadstone.analyse.model import Analysis
-from loadstone.bounds.beneath import NotOfFolder, make_folder, replace_file
-from loadstone.errors import UserError
-from loadstone.language import said
-from loadstone.report.charts import pen
+from loadstone.judge.analysis.analysis import Analysis
+from loadstone.report.charts import renderer_process
 from loadstone.report.formats import DEFAULT_FORMATS, DRAWN_FORMATS, FORMATS
-from loadstone.secrecy.known_secrets import hide_known
+from loadstone.safety.bounds.folder_files import NotOfFolder, make_folder, replace_file
+from loadstone.safety.errors import UserError
+from loadstone.safety.secrets.known import hide_known
+from loadstone.text.language import said
 
 Reporter = Callable[[Analysis], dict[str, bytes]]
 """Files of one format: path below the run's folder, and content."""
@@ -37,7 +37,7 @@ def begin_report(formats: Iterable[str] = DEFAULT_FORMATS) -> None:
     It takes CPU: nothing may be measured any more.
     """
     if DRAWN_FORMATS.intersection(formats):
-        pen.warm_up()
+        renderer_process.warm_up()
 
 
 def write_report(analysis: Analysis, folder: Path, formats: Iterable[str] = DEFAULT_FORMATS) -> list[Path]:
@@ -57,7 +57,7 @@ def write_report(analysis: Analysis, folder: Path, formats: Iterable[str] = DEFA
 
 def undrawn() -> str:
     """Why pictures are missing in the report that was written last; empty if none is."""
-    return pen.failure()
+    return renderer_process.failure()
 
 
 def require_formats(formats: Iterable[str]) -> None:

@@ -6,14 +6,14 @@ from typing import Any
 from tests.changed_facts import with_model
 from tests.verdicts import verdict
 
-from loadstone.analyse.fixed_rates import own_load
-from loadstone.drive.outcome import Counts
+from loadstone.drivers.outcome import Counts
+from loadstone.experiment.plan.drive_plan import Open
+from loadstone.experiment.plan.fixed_rate import FixedRate
+from loadstone.judge.analysis.fixed_rates import own_load
 from loadstone.judge.compare.pair_checks import equal_rate_per_s, offered_rate
 from loadstone.judge.compare.pairs import PairBlock
-from loadstone.plan.at_rate import FixedRate
-from loadstone.plan.drive_plan import Open
-from loadstone.record.trial import TrialRecord
 from loadstone.report.verdicts import short_text, verdict_text
+from loadstone.run_folder.trial import TrialRecord
 
 
 def at_rate(synthetic: Any, rate_per_s: float, offered: int, *, slices: int = 2) -> TrialRecord:

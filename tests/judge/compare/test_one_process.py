@@ -1,12 +1,12 @@
 """Which parts of a run are one process under two names, from what its trials say of their starts and addresses."""
 
-from tests.record.synthetic import make_plan, make_trial
+from tests.run_folder.synthetic import make_plan, make_trial
 
-from loadstone.deploy.addresses import resolved
+from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.judge.compare.one_process import with_one_process
-from loadstone.plan.endpoints import Endpoint
-from loadstone.record.facts import PartStart, SubjectFacts
-from loadstone.record.trial import TrialRecord
+from loadstone.run_folder.facts import PartStart, SubjectFacts
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.servers.addresses import resolved
 
 HTTP = "subject"
 

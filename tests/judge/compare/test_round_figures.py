@@ -8,7 +8,7 @@ from tests.changed_facts import with_drive
 from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.round_figures import firsts, pair_slices, slices_in_time
-from loadstone.record.trial import TrialRecord
+from loadstone.run_folder.trial import TrialRecord
 
 
 def trial(synthetic: Any, *slices: tuple[int, int, int]) -> TrialRecord:

@@ -16,12 +16,12 @@ from loadstone.judge.statistics.decision import (
     verdicts_of_pairs,
     widened,
 )
-from loadstone.judge.statistics.histograms import LatencyBlocks
+from loadstone.judge.statistics.histogram_arrays import LatencyBlocks
 from loadstone.judge.statistics.pair_evidence import block_evidence, quantile_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Side
-from loadstone.record.trial import CheckResult
 from loadstone.report.verdicts import verdict_text
+from loadstone.run_folder.trial import CheckResult
 
 SETTINGS = Settings(names=("jedis", "lettuce"))
 LATENCY = replace(SETTINGS, larger_is_faster=False, margin=0.10)

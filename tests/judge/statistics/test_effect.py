@@ -13,7 +13,7 @@ from loadstone.judge.statistics.effect import (
     robust_spread,
 )
 from loadstone.judge.statistics.signed_rank import signed_rank
-from loadstone.report.text.sentences import text
+from loadstone.text.sentences import text
 
 
 def test_the_constant_of_the_robust_spread_is_that_of_the_normal_distribution() -> None:

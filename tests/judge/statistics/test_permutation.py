@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from loadstone.judge.statistics.histograms import LatencyBlocks
+from loadstone.judge.statistics.histogram_arrays import LatencyBlocks
 from loadstone.judge.statistics.permutation import ALL_SWAPS_BLOCKS, SwapTest, quantile_interval
 
 EDGES = np.exp(np.arange(0, 7, 0.005)) * 1e4

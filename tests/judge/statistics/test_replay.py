@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from loadstone.experiment.plan.look_schedule import FIXED_ALPHA, LOOKS
 from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.settings import Settings
-from loadstone.plan.looks import FIXED_ALPHA, LOOKS
 
 BENCH = Path(__file__).parents[3] / "bench"
 RUNS = 400

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from loadstone.judge.statistics.histograms import Buckets, buckets_of
+from loadstone.judge.statistics.histogram_arrays import Buckets, buckets_of
 from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, Units
 
 US, MS = 1_000, 1_000_000

@@ -8,14 +8,14 @@ from html.parser import HTMLParser
 
 import pytest
 
-from loadstone.analyse.model import Analysis
-from loadstone.message import Message, as_written, message
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.glossary import VERDICT_TERMS
-from loadstone.report.html import html_report as html
-from loadstone.report.html.html_report import PARAGRAPH_MAX, answer_lines
+from loadstone.report.html import page as html
+from loadstone.report.html.page import PARAGRAPH_MAX, answer_lines
 from loadstone.report.tables.columns import columns_for
-from loadstone.report.text.sentences import text
 from loadstone.report.verdicts import short_text, verdict_text
+from loadstone.text.message import Message, as_written, message
+from loadstone.text.sentences import text
 
 MAIN_ROWS = 20
 """Of the table that is not folded."""

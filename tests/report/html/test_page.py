@@ -13,9 +13,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 from tests.browsers import chromium, screen
 
-from loadstone.analyse.model import Analysis
-from loadstone.message import as_written
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.write import write_report
+from loadstone.text.message import as_written
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]  # a browser starts slowly on a busy machine
 PATIENCE_S = 60.0

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.model import Analysis, ResultTable, Row, Stalls
-from loadstone.message import as_written, message
+from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row, Stalls
 from loadstone.report import summary
 from loadstone.report.csv_report import fixed_rate_cells
 from loadstone.report.tables.column import Column, fitting
@@ -18,6 +17,7 @@ from loadstone.report.tables.columns import (
     full_load_columns,
     rate_name,
 )
+from loadstone.text.message import as_written, message
 
 
 def keys(columns: list[Column]) -> set[str]:

@@ -5,12 +5,12 @@ import io
 from itertools import pairwise
 from typing import Any
 
-from loadstone.analyse.model import Analysis
-from loadstone.record.facts import AvgMax
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import csv_report
 from loadstone.report import markdown_report as markdown
-from loadstone.report.html import html_report as html
+from loadstone.report.html import page as html
 from loadstone.report.tables.observed import HEADING, ObservedTable, observed_in
+from loadstone.run_folder.facts import AvgMax
 
 VMSTAT = ["r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st"]
 

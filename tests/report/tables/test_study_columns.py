@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.model import Analysis, AtOnce, ResultTable, Row
-from loadstone.record.facts import AvgMax
-from loadstone.report.tables.columns import columns_for
-from loadstone.report.tables.study_columns import STUDY_COLUMNS
-from loadstone.spec.experiment import COLUMNS
+from loadstone.experiment.spec.experiment import COLUMNS
+from loadstone.judge.analysis.analysis import Analysis, AtOnce, ResultTable, Row
+from loadstone.report.tables.columns import STUDY_COLUMNS, columns_for
+from loadstone.run_folder.facts import AvgMax
 
 
 def headers(table: ResultTable) -> list[str]:

@@ -10,21 +10,21 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.verdicts import verdict
 
-from loadstone.analyse.model import Analysis, EffectsAnswer, EffectTerm, Row
-from loadstone.goals.crash import CrashRow, CrashTable
+from loadstone.cli.options import RunOptions
+from loadstone.judge.analysis.analysis import Analysis, EffectsAnswer, EffectTerm, Row
 from loadstone.judge.verdict import Bound
-from loadstone.live.live_panel import LiveFigures
-from loadstone.live.progress import RunProgress
-from loadstone.message import as_written, message
-from loadstone.options import RunOptions
-from loadstone.overview import announce
-from loadstone.prepare import requested_experiment, requested_plan
+from loadstone.measure.goals.crash import CrashRow, CrashTable
 from loadstone.report import csv_report as csv
 from loadstone.report import markdown_report as markdown
-from loadstone.report.html import html_report as html
+from loadstone.report.html import page as html
+from loadstone.report.live.live_panel import LiveFigures
+from loadstone.report.live.progress import RunProgress
 from loadstone.report.tables.columns import most_telling
-from loadstone.report.terminal import terminal_report as terminal
+from loadstone.report.terminal import outcome as terminal
 from loadstone.report.terminal.ending import LINES_MAX, next_step
+from loadstone.run.describe import announce
+from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.text.message import as_written, message
 
 FOLDER = Path("runs/20261114T091502Z-json-documents")
 COMMAND = "loadstone run json-documents --quick --seed 7"

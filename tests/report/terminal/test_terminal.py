@@ -7,11 +7,11 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from loadstone.analyse.model import Analysis
-from loadstone.message import Message, as_written, message
-from loadstone.report.format import sentence
-from loadstone.report.terminal import terminal_report as terminal
+from loadstone.judge.analysis.analysis import Analysis
+from loadstone.report.figure_format import sentence
+from loadstone.report.terminal import outcome as terminal
 from loadstone.report.verdicts import verdict_text
+from loadstone.text.message import Message, as_written, message
 
 
 def printed(analysis: Analysis, width: int, report: Path | None = None) -> str:

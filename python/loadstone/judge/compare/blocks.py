@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadstone.plan.group import GroupDesign
-from loadstone.plan.looks import BLOCKS_MIN
-from loadstone.plan.rounds import unit_of
-from loadstone.plan.run_plan import WARM_BLOCK, in_tables
-from loadstone.record.look import Look
-from loadstone.record.trial import TrialRecord
-from loadstone.spec.levels import Level, identity
+from loadstone.experiment.plan.group import GroupDesign
+from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
+from loadstone.experiment.plan.rounds import unit_of
+from loadstone.experiment.plan.run_plan import WARM_BLOCK, in_tables
+from loadstone.experiment.spec.levels import Level, identity
+from loadstone.run_folder.look import Look
+from loadstone.run_folder.trial import TrialRecord
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from loadstone.drive.slices import Slice
+from loadstone.drivers.slices import Slice
+from loadstone.experiment.spec.levels import identity
+from loadstone.judge.checks.accounting import errors
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.compare.cases import GroupCase, JudgedPair
@@ -36,11 +38,9 @@ from loadstone.judge.statistics.rounds.carry_over import (
     weighted_bias,
 )
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.validity.accounting import errors
 from loadstone.judge.verdict import Verdict
-from loadstone.message import Message, message
-from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.spec.levels import identity
+from loadstone.run_folder.trial import CheckResult, TrialRecord
+from loadstone.text.message import Message, message
 
 PAUSED_MAX = 0.05
 """J: of the CPU time a second that a condition's own parts use in their slices. An idle Redis uses .002 of it."""

@@ -3,24 +3,24 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from loadstone.experiment.plan.group import GroupDesign, PairDesign
+from loadstone.experiment.plan.look_schedule import gate_level, level
+from loadstone.experiment.plan.rounds import BETWEEN_S, unit_of
+from loadstone.experiment.spec.experiment import COST_MARGIN, Experiment
+from loadstone.judge.checks.generator_bounds import gain_over
 from loadstone.judge.compare import pair_checks, round_figures
 from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.compare.latencies import Latencies
-from loadstone.judge.compare.measure import measure
+from loadstone.judge.compare.metric_of_pair import measure
 from loadstone.judge.compare.pairs import Pair, PairBlock, pair_of
 from loadstone.judge.compare.sides import Declared, declared_as, side_names
 from loadstone.judge.metrics import less_is_better
 from loadstone.judge.statistics.decision import refused, verdicts_of_pairs
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.validity.bounds import gain_over
 from loadstone.judge.verdict import Verdict
-from loadstone.plan.group import GroupDesign, PairDesign
-from loadstone.plan.looks import gate_level, level
-from loadstone.plan.rounds import BETWEEN_S, unit_of
-from loadstone.record.trial import CheckResult
-from loadstone.spec.experiment import COST_MARGIN, Experiment
-from loadstone.spec.units import margin_share
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.units import margin_share
 
 JudgedPair = tuple[Pair, Evidence, Verdict]
 """A pair, what there is on its primary metric, and what may be said of it."""

@@ -1,8 +1,8 @@
 """The judging of a factorial: main effects, interactions and combinations, from the rounds or blocks of its pairs.
 
-An effect rests on pairs (`plan.group.Contrast`): at each combination of the other factors' levels, a place, on one or
-two. A place whose pair has no verdict because of a check is left out, and what remains is judged: the others are
-averages over fewer places, which their sentences name.
+An effect rests on pairs (`experiment.plan.group.Contrast`): at each combination of the other factors' levels, a place,
+on one or two. A place whose pair has no verdict because of a check is left out, and what remains is judged: the others
+are averages over fewer places, which their sentences name.
 
 For a picture of the effects every combination is held against the mean of all. In rounds the machine's slow noise is
 the same for all combinations, so a combination's ratio to the mean of them all has a narrow interval, where its rate
@@ -16,6 +16,9 @@ from statistics import median
 
 import numpy as np
 
+from loadstone.experiment.plan.group import Contrast
+from loadstone.experiment.spec.levels import Condition, identity
+from loadstone.judge.checks.checks import forbidding
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.cases import GroupCase, JudgedPair
 from loadstone.judge.compare.pairs import refusal_of
@@ -28,11 +31,8 @@ from loadstone.judge.statistics.rounds.round_evidence import round_evidence, sta
 from loadstone.judge.statistics.rounds.round_interval import round_interval
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import signed_rank
-from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import Verdict
-from loadstone.plan.group import Contrast
-from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.spec.levels import Condition, identity
+from loadstone.run_folder.trial import CheckResult, TrialRecord
 
 _Block = Mapping[str, TrialRecord]
 """Of one block the trial of each condition, by its identity."""

@@ -8,16 +8,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from loadstone.experiment.spec.experiment import usual_margin
 from loadstone.judge.compare.latencies import Latencies
-from loadstone.judge.compare.measure import measure
+from loadstone.judge.compare.metric_of_pair import measure
 from loadstone.judge.compare.pairs import Pair, PairBlock, exploratory
 from loadstone.judge.metrics import figure, is_rate, less_is_better
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
-from loadstone.message import Message, message
-from loadstone.record.trial import CheckResult
-from loadstone.spec.experiment import usual_margin
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.message import Message, message
 
 MEAN_TIME = "response_ns.mean"
 METRICS = (

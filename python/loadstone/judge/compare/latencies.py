@@ -5,14 +5,13 @@ from itertools import accumulate
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone.drive.slices import Slice
+from loadstone.drivers.slices import Slice
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.round_figures import slices_of
-from loadstone.judge.statistics.histograms import Buckets, LatencyBlocks, buckets_of, latency_blocks
-from loadstone.judge.statistics.rounds.latency_groups import RoundGroup
-from loadstone.judge.statistics.rounds.quiet import quiet_quantile_ns
-from loadstone.record.latency_logs import LatencyKind
-from loadstone.record.trial import TrialRecord
+from loadstone.judge.statistics.histogram_arrays import Buckets, LatencyBlocks, buckets_of, latency_blocks
+from loadstone.judge.statistics.rounds.latency_groups import RoundGroup, quiet_quantile_ns
+from loadstone.run_folder.latency_logs import LatencyKind
+from loadstone.run_folder.trial import TrialRecord
 
 Span = tuple[int, int]
 """First and last round."""

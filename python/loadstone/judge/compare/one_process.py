@@ -6,8 +6,8 @@ requests is compared as it should be: by what these cost it.
 
 from collections.abc import Iterator, Sequence
 
-from loadstone.record.facts import HOST, LINK
-from loadstone.record.trial import TrialRecord
+from loadstone.run_folder.facts import HOST, LINK
+from loadstone.run_folder.trial import TrialRecord
 
 _Names = tuple[str, ...]
 _Identity = frozenset[str]

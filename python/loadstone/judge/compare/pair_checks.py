@@ -5,17 +5,17 @@ from typing import Literal
 
 import numpy as np
 
+from loadstone.drivers.histogram import SAMPLES_BEYOND, rank_of
+from loadstone.experiment.plan.look_schedule import BLOCKS_MIN, ROUNDS_MIN
+from loadstone.judge.checks import generator_bounds
 from loadstone.judge.compare.latencies import operations_of
 from loadstone.judge.compare.pairs import PairBlock
-from loadstone.judge.compare.trend import RISE_MIN, rise_within
+from loadstone.judge.compare.warming_up import RISE_MIN, rise_within
 from loadstone.judge.statistics.two_sample import WARN_BELOW, order_effect
-from loadstone.judge.validity import bounds
-from loadstone.message import Message, message
-from loadstone.percents import log_percent
-from loadstone.plan.looks import BLOCKS_MIN, ROUNDS_MIN
-from loadstone.record.histogram import SAMPLES_BEYOND, rank_of
-from loadstone.record.latency_logs import LatencyKind
-from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
+from loadstone.run_folder.latency_logs import LatencyKind
+from loadstone.run_folder.trial import CheckResult, CheckVerdict, TrialRecord
+from loadstone.text.figures import log_percent
+from loadstone.text.message import Message, message
 
 ERROR_POINTS_MAX = 0.5
 """J: percentage points between the shares of operations that failed."""
@@ -78,7 +78,7 @@ def named_as_failures(check: CheckResult) -> CheckResult:
 
 def gain(gains: tuple[float, float]) -> CheckResult:
     """The generator was not the limit of both. Where it was, the interval is as wide as their bounds make it."""
-    measured, limit = 100 * min(gains), bounds.FAR
+    measured, limit = 100 * min(gains), generator_bounds.FAR
     reason = message("pair.gain.both", percent=measured)
     return _result("gain", "suspect" if measured > limit else "valid", measured, limit, "%", reason)
 

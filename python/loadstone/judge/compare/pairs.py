@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from loadstone.experiment.plan.group import PairDesign
+from loadstone.experiment.spec.levels import Condition, identity
+from loadstone.judge.checks import accounting, data, parts
+from loadstone.judge.checks.checks import BOUNDS, OF_MEANING, counted_reasons, forbidding
 from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.metrics import figure, tail_of
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.validity import accounting, data, parts
-from loadstone.judge.validity.checks import BOUNDS, OF_MEANING, counted_reasons, forbidding
 from loadstone.judge.verdict import BlockPoint, Side, Verdict
-from loadstone.message import Message, message
-from loadstone.plan.group import PairDesign
-from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.spec.levels import Condition, identity
+from loadstone.run_folder.trial import CheckResult, TrialRecord
+from loadstone.text.message import Message, message
 
 EXACT = tuple(
     check.name

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loadstone.drive.slices import Slice
+from loadstone.drivers.slices import Slice
 from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.statistics.rounds.slices import ContrastSlices, PairSlices, log_rates
 from loadstone.judge.statistics.signed_rank import Floats
-from loadstone.record.trial import TrialRecord
+from loadstone.run_folder.trial import TrialRecord
 
 _UNITS = "units_per_s"
 _COUNTED: dict[str, Callable[[Slice], int]] = {

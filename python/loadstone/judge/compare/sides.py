@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loadstone.language import authored
-from loadstone.plan.group import Contrast, GroupDesign, PairDesign
-from loadstone.plan.labels import condition_label
-from loadstone.spec.experiment import Experiment
-from loadstone.spec.levels import Level, same_level
+from loadstone.experiment.plan.group import Contrast, GroupDesign, PairDesign
+from loadstone.experiment.plan.labels import condition_label
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.experiment.spec.levels import Level, same_level
+from loadstone.text.language import authored
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,16 @@ than all that others took.
 import math
 from collections.abc import Mapping, Sequence
 
+from loadstone.experiment.plan.labels import condition_label
+from loadstone.judge.checks.checks import forbidding
+from loadstone.judge.checks.generator_bounds import FAR, bound_over
 from loadstone.judge.compare.cases import GroupCase
 from loadstone.judge.compare.round_figures import contrast_slices
 from loadstone.judge.metrics import is_rate
-from loadstone.judge.statistics.trend_test import trend
-from loadstone.judge.validity.bounds import FAR, bound_over
-from loadstone.judge.validity.checks import forbidding
+from loadstone.judge.statistics.trend import trend
 from loadstone.judge.verdict import Verdict
-from loadstone.message import Message, message
-from loadstone.plan.labels import condition_label
-from loadstone.record.trial import TrialRecord
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.text.message import Message, message
 
 RISE_MIN = math.log(1.25)
 """J: a condition that got so much faster from the first round to the last one was not warmed up."""

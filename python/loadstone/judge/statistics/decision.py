@@ -15,14 +15,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
 from loadstone.judge.statistics.effect import blocks_needed, detectable_effect
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.judge.verdict import Side, Verdict, VerdictKind
-from loadstone.message import Message
-from loadstone.plan.looks import BLOCKS_MIN
-from loadstone.record.trial import CheckResult
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.message import Message
 
 
 def holm_adjusted(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -9,9 +9,9 @@ from statistics import NormalDist
 
 import numpy as np
 
+from loadstone.experiment.plan.look_schedule import LOOKS
 from loadstone.judge.statistics.signed_rank import Floats, critical_rank
-from loadstone.message import Message, message
-from loadstone.plan.looks import LOOKS
+from loadstone.text.message import Message, message
 
 NORMAL_DIFFERENCE = 0.954
 """Median |d_i - d_j| of normal d over their standard deviation: sqrt(2) times the quartile .6745."""

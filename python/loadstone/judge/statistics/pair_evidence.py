@@ -7,15 +7,15 @@ from statistics import NormalDist
 
 import numpy as np
 
+from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
 from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS, guard_holds, stall_counts, total_log_ratio
 from loadstone.judge.statistics.effect import has_outliers, robust_spread
-from loadstone.judge.statistics.histograms import LatencyBlocks
+from loadstone.judge.statistics.histogram_arrays import LatencyBlocks
 from loadstone.judge.statistics.permutation import quantile_interval
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats, signed_rank
 from loadstone.judge.verdict import Requests
-from loadstone.plan.looks import BLOCKS_MIN
-from loadstone.record.trial import CheckResult
+from loadstone.run_folder.trial import CheckResult
 
 Typical = tuple[float | None, float | None]
 

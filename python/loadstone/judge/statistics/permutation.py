@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from loadstone.judge.statistics.histograms import LatencyBlocks, quantiles_ns, rank_of
+from loadstone.judge.statistics.histogram_arrays import LatencyBlocks, quantiles_ns, rank_of
 from loadstone.judge.statistics.signed_rank import Floats
 
 SWAPS = 2000

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from loadstone.experiment.plan.look_schedule import BLOCKS_MIN, LOOK_ALPHA, ROUNDS_MIN, next_look, next_round_look
+from loadstone.experiment.spec.experiment import COST_MARGIN, RATE_MARGIN
 from loadstone.judge.statistics.rounds.round_interval import stretch_of
 from loadstone.judge.statistics.signed_rank import fewest_blocks
-from loadstone.plan.looks import BLOCKS_MIN, LOOK_ALPHA, ROUNDS_MIN, next_look, next_round_look
-from loadstone.spec.experiment import COST_MARGIN, RATE_MARGIN
 
 
 @dataclass(frozen=True)

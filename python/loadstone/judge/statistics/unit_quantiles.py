@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loadstone.judge.statistics.histograms import Buckets, Counts, quantiles_ns, rank_of, table_of
+from loadstone.judge.statistics.histogram_arrays import Buckets, Counts, quantiles_ns, rank_of, table_of
 from loadstone.judge.statistics.rounds.round_interval import rounds_in_one
 from loadstone.judge.statistics.signed_rank import Floats
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import altair as alt
 
-from loadstone.analyse.model import Analysis, Comparison, Family
+from loadstone.judge.analysis.analysis import Analysis, Comparison, Family
 from loadstone.judge.verdict import BlockPoint
-from loadstone.language import _
-from loadstone.report import format as fmt
+from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Values, either, layer, make, named, tip
 from loadstone.report.charts.theme import percent_axis, reach
+from loadstone.text.language import _
 
 _COLUMNS = 3
 _PANELS_MAX = 24

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import altair as alt
 
-from loadstone.analyse.model import Family, ResultTable
-from loadstone.language import translated
-from loadstone.report import format as fmt
-from loadstone.report.charts import pen, theme
-from loadstone.report.charts.pen import NotDrawn
+from loadstone.judge.analysis.analysis import Family, ResultTable
+from loadstone.report import figure_format as fmt
+from loadstone.report.charts import renderer_process, theme
+from loadstone.report.charts.renderer_process import NotDrawn
+from loadstone.text.language import translated
 
 _NAME_MAX = 100
 """A file's name has at most 255 bytes."""
@@ -216,7 +216,7 @@ def _without_tips(drawing: str) -> str:
 
 def _pixels(drawing: str) -> bytes:
     """A drawing as PNG, at twice its size."""
-    return pen.pixels(drawing, scale=2)
+    return renderer_process.pixels(drawing, scale=2)
 
 
 def _size(drawing: str) -> tuple[float, float]:
@@ -232,7 +232,7 @@ def _dressed(spec: dict[str, Any]) -> str:
 
 @lru_cache(maxsize=128)
 def _begun(spec_json: str) -> "Future[str]":
-    return pen.begin(spec_json, _VEGA_LITE)
+    return renderer_process.begin(spec_json, _VEGA_LITE)
 
 
 @lru_cache(maxsize=128)

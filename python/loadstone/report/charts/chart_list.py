@@ -5,26 +5,25 @@ from dataclasses import replace
 
 from altair.utils.schemapi import debug_mode
 
-from loadstone.analyse.model import Analysis
-from loadstone.language import language
+from loadstone.addons.saturation.chart import ramp_chart, saturation_chart
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.charts.blocks_chart import blocks_chart
 from loadstone.report.charts.chart import Chart
 from loadstone.report.charts.checks_chart import checks_chart
 from loadstone.report.charts.cost_chart import cost_chart
 from loadstone.report.charts.effects_chart import effects_chart
-from loadstone.report.charts.forest import forest_chart
-from loadstone.report.charts.latency import latency_chart
-from loadstone.report.charts.ramp_chart import ramp_chart
-from loadstone.report.charts.rate import rate_chart
-from loadstone.report.charts.saturation_chart import saturation_chart
+from loadstone.report.charts.forest_chart import forest_chart
+from loadstone.report.charts.latency_chart import latency_chart
+from loadstone.report.charts.rate_chart import rate_chart
 from loadstone.report.charts.timeline_chart import timeline_chart
+from loadstone.text.language import language
 
 _latest: tuple[Analysis, str, list[Chart]] | None = None
 """The analysis that was drawn last, in which language, and its pictures: the formats of one report show the same."""
 
 
 def drawn(charts: list[Chart]) -> list[Chart]:
-    """Those that can be drawn; `pen.failure` says why others cannot."""
+    """Those that can be drawn; `renderer_process.failure` says why others cannot."""
     return [chart for chart in charts if chart.is_drawn()]
 
 

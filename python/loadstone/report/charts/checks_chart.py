@@ -4,13 +4,13 @@ from typing import Any
 
 import altair as alt
 
-from loadstone.analyse.model import Analysis, TrialView
-from loadstone.language import _, several, translated
-from loadstone.record.trial import CheckResult
-from loadstone.report import format as fmt
+from loadstone.judge.analysis.analysis import Analysis, TrialView
+from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, layer, make, named
 from loadstone.report.summary import check_title, figure, trials_by_condition
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.language import _, several, translated
 
 _TRIALS_MAX = 60
 _SEVERITY = ("valid", "unknown", "suspect", "invalid")

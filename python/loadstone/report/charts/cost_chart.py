@@ -6,17 +6,17 @@ from typing import Any
 
 import altair as alt
 
-from loadstone.analyse.model import Analysis, Comparison, Row
+from loadstone.experiment.spec.levels import identity
+from loadstone.judge.analysis.analysis import Analysis, Comparison, Row
 from loadstone.judge.verdict import COST, Cost, Side
-from loadstone.language import _, several
-from loadstone.report import format as fmt
+from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, fixed, layer, make, named, tip
+from loadstone.report.figure_quality import different_rows
 from loadstone.report.tables.columns import most_telling
-from loadstone.report.text.english.figures import listed, part_text, whole_percent
-from loadstone.report.trust import different_rows
-from loadstone.spec.levels import identity
+from loadstone.text.english.figures import listed, part_text, whole_percent
+from loadstone.text.language import _, several
 
 _ROWS_MAX = 24
 _REACH = 1.25

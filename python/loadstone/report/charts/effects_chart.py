@@ -3,13 +3,13 @@ depends on the other."""
 
 import altair as alt
 
-from loadstone.analyse.model import EffectsAnswer, Family
-from loadstone.language import _
-from loadstone.report import effect_lines, verdicts
-from loadstone.report import format as fmt
+from loadstone.judge.analysis.analysis import EffectsAnswer, Family
+from loadstone.report import effects, verdicts
+from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Values, layer, make, named, tip
-from loadstone.report.text.english.figures import metric_text
+from loadstone.text.english.figures import metric_text
+from loadstone.text.language import _
 
 _WIDTH, _HEIGHT = 520, 260
 _LOG_FROM = 3.0
@@ -26,7 +26,7 @@ def effects_chart(answer: EffectsAnswer, family: Family) -> Chart | None:
             continue
         across, *others = cell.levels
         line = ", ".join(others)
-        said = tip(**{"": fmt.plain(cell.label), "figure": effect_lines.cell_text(answer, cell)})
+        said = tip(**{"": fmt.plain(cell.label), "figure": effects.cell_text(answer, cell)})
         low, high = (cell.figure if end is None else end for end in (cell.low, cell.high))
         scale = 1e-6 if "_ns" in answer.metric else 1.0
         figures = {"value": cell.figure * scale, "low": low * scale, "high": high * scale}

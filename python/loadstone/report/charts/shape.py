@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from loadstone.analyse.model import Analysis, FactorView, ResultTable, Row
-from loadstone.report import format as fmt
-from loadstone.spec.levels import Level, is_level
-from loadstone.spec.units import parse_any
+from loadstone.experiment.spec.levels import Level, is_level
+from loadstone.judge.analysis.analysis import Analysis, FactorView, ResultTable, Row
+from loadstone.report import figure_format as fmt
+from loadstone.text.units import parse_any
 
 _LOG_FROM = 8.0
 """An axis whose largest level is so many times its smallest is drawn on a log scale."""

@@ -9,8 +9,8 @@ from typing import Any
 import altair as alt
 from rich.cells import cell_len
 
-from loadstone.language import ENGLISH, language
-from loadstone.percents import log_percent
+from loadstone.text.figures import log_percent
+from loadstone.text.language import ENGLISH, language
 
 _WIDE = (
     -99, -98, -95, -90, -80, -75, -67, -50, -33, -20, -10, -5, -2, 0, 2, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000,

@@ -8,13 +8,13 @@ from typing import Any
 
 import altair as alt
 
-from loadstone.analyse.model import Analysis, TimelinePoint
-from loadstone.language import _, translated
-from loadstone.report import format as fmt
+from loadstone.judge.analysis.analysis import Analysis, TimelinePoint
+from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, layer, make, named
 from loadstone.report.charts.theme import duration_axis, duration_scale
-from loadstone.report.tables.study_columns import Rate, rate_of_run
+from loadstone.report.tables.columns import Rate, rate_of_run
+from loadstone.text.language import _, translated
 
 Panel = dict[str, Any]
 

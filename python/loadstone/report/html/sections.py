@@ -6,24 +6,23 @@ from typing import Any
 
 from markupsafe import Markup
 
-from loadstone.analyse.model import Analysis, Comparison, EffectsAnswer, Family, ResultTable, Row
-from loadstone.goals.saturate_types import SaturationAnswer
+from loadstone.addons.saturation import section as view
+from loadstone.addons.saturation.results import SaturationAnswer
+from loadstone.addons.studies.section import answer_verdict
+from loadstone.judge.analysis.analysis import Analysis, Comparison, EffectsAnswer, Family, ResultTable, Row
 from loadstone.judge.verdict import Side, Verdict
-from loadstone.language import _, several, translated
-from loadstone.record.trial import CheckResult
-from loadstone.report import effect_lines, summary, verdicts
-from loadstone.report import format as fmt
-from loadstone.report import saturation_view as view
+from loadstone.report import effects, summary, verdicts
+from loadstone.report import figure_format as fmt
 from loadstone.report.charts.chart import NOT_DRAWN, Chart
+from loadstone.report.figure_quality import different_rows
 from loadstone.report.glossary import VERDICT_TERMS
-from loadstone.report.study import answer_verdict
 from loadstone.report.summary import Anchors
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import columns_for, end_columns, full_load_columns, most_telling
-from loadstone.report.tables.study_columns import TPS, rate_of_run
-from loadstone.report.text.english.figures import metric_text
-from loadstone.report.trust import different_rows
+from loadstone.report.tables.columns import TPS, columns_for, end_columns, full_load_columns, most_telling, rate_of_run
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.english.figures import metric_text
+from loadstone.text.language import _, several, translated
 
 _WIDE_FROM = 10
 """A table with more columns is set closer."""
@@ -282,13 +281,13 @@ def effects_view(answer: EffectsAnswer, charts: list[Chart]) -> dict[str, Any]:
     return {
         "question": fmt.plain(answer.question),
         "note": fmt.plain(answer.note),
-        "basis": effect_lines.basis(answer),
+        "basis": effects.basis(answer),
         "factors": answer.factors,
         "lines": [
             {"kind": term.verdict.kind, "line": line}
-            for term, line in zip(answer.terms, effect_lines.lines(answer), strict=True)
+            for term, line in zip(answer.terms, effects.lines(answer), strict=True)
         ],
-        "cells": [{"levels": cell.levels, "figure": effect_lines.cell_text(answer, cell)} for cell in answer.cells],
+        "cells": [{"levels": cell.levels, "figure": effects.cell_text(answer, cell)} for cell in answer.cells],
         "picture": figure(chart) if chart else None,
     }
 

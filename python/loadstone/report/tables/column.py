@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
-from loadstone.analyse.model import AtRate, Row, own_ns, printed_ns
+from loadstone.judge.analysis.analysis import AtRate, Row, own_ns, printed_ns
 from loadstone.judge.verdict import Cost
-from loadstone.language import _, translated
-from loadstone.report import format as fmt
-from loadstone.report.text.english.figures import part_text
+from loadstone.report import figure_format as fmt
+from loadstone.text.english.figures import part_text
+from loadstone.text.language import _, translated
 
 STALLED = "†"
 """Stands behind a quantile from which stalls are told apart."""

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from loadstone import registry
-from loadstone.analyse.model import Analysis, ResultTable, Row
-from loadstone.language import marked, translated
-from loadstone.record.facts import HOST, AvgMax
-from loadstone.record.part_kinds import declared
-from loadstone.report import format as fmt
-from loadstone.software.metric import STORES, Column, Format, Table
+from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row
+from loadstone.monitors.metric import STORES, Column, Format, Table
+from loadstone.report import figure_format as fmt
+from loadstone.run_folder.facts import HOST, AvgMax
+from loadstone.run_folder.part_kinds import declared
+from loadstone.servers import registry
+from loadstone.text.language import marked, translated
 
 Figures = Mapping[str, AvgMax]
 HEADING = marked("The machine and each part while it ran")

@@ -3,12 +3,12 @@
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from loadstone.language import of_author
-from loadstone.message import Message, message
-from loadstone.plan.outline import ComparisonOutline, Outline
-from loadstone.report.text.sentences import text
-from loadstone.spec.experiment import Experiment, Factor
-from loadstone.spec.levels import level_text, same_level
+from loadstone.experiment.plan.preview import ComparisonOutline, Outline
+from loadstone.experiment.spec.experiment import Experiment, Factor
+from loadstone.experiment.spec.levels import level_text, same_level
+from loadstone.text.language import of_author
+from loadstone.text.message import Message, message
+from loadstone.text.sentences import text
 
 _WIDTH = 110
 _GLUE = "\0%"

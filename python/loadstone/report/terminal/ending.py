@@ -14,29 +14,31 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analyse.model import Analysis, Comparison, Row
-from loadstone.goals.full_server import SECTION
+from loadstone.addons.capacity.full_server_goal import SECTION
+from loadstone.addons.studies.section import answer_verdict
+from loadstone.judge.analysis.analysis import Analysis, Comparison, Row
 from loadstone.judge.verdict import DECIDED
-from loadstone.language import _, several
-from loadstone.message import Message, message
-from loadstone.own_command import own_command
-from loadstone.report import effect_lines, summary, verdicts
-from loadstone.report import format as fmt
-from loadstone.report.study import answer_verdict
+from loadstone.machine.installation import own_command
+from loadstone.report import effects as effect_lines
+from loadstone.report import figure_format as fmt
+from loadstone.report import summary, verdicts
+from loadstone.report.figure_quality import different_rows, trust_text
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.column import STALLED, Column, fitting, headers
 from loadstone.report.tables.columns import (
     MARKS,
+    TPS,
     end_columns,
     is_at_rate,
     most_telling,
+    rate_of_run,
     suspect_lines,
     told_apart_lines,
 )
-from loadstone.report.tables.study_columns import TPS, rate_of_run
-from loadstone.report.terminal.terminal_sections import VERDICT_STYLES, saturations, sections
-from loadstone.report.trust import different_rows, trust_text
-from loadstone.runs import NEVER_TAKEN, OF_ONE_START, hides_secret, options_given
+from loadstone.report.terminal.sections import VERDICT_STYLES, saturations, sections
+from loadstone.run_folder.earlier_runs import NEVER_TAKEN, OF_ONE_START, hides_secret, options_given
+from loadstone.text.language import _, several
+from loadstone.text.message import Message, message
 
 LINES_MAX = 25
 ROWS_MAX = 12

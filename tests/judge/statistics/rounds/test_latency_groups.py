@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA
 from loadstone.judge.statistics.decision import verdict_of
-from loadstone.judge.statistics.histograms import buckets_of
+from loadstone.judge.statistics.histogram_arrays import buckets_of
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS
 from loadstone.judge.statistics.rounds.latency_groups import RoundGroup, paired_groups, round_quantile_evidence
 from loadstone.judge.statistics.settings import Settings
-from loadstone.plan.looks import ROUND_LOOK_ALPHA
 
 
 def group(first: int, last: int, slower: float = 1.0, seed: int = 0, failed: int = 0) -> RoundGroup:

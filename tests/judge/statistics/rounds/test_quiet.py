@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from loadstone.judge.statistics.histograms import Buckets, buckets_of
-from loadstone.judge.statistics.rounds.quiet import quiet_quantile_ns
+from loadstone.judge.statistics.histogram_arrays import Buckets, buckets_of
+from loadstone.judge.statistics.rounds.latency_groups import quiet_quantile_ns
 
 MS = 1e6
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from loadstone.experiment.plan.look_schedule import FIXED_ALPHA, ROUND_LOOK_ALPHA, ROUND_LOOKS
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
-from loadstone.plan.looks import FIXED_ALPHA, ROUND_LOOK_ALPHA, ROUND_LOOKS
 
 BENCH = Path(__file__).parents[4] / "bench"
 RUNS = 50

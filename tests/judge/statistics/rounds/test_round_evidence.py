@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from loadstone.experiment.plan.look_schedule import LOOK_ALPHA, LOOKS, ROUND_LOOK_ALPHA, ROUND_LOOKS
+from loadstone.experiment.plan.rounds import ROUNDS_A_START
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence
 from loadstone.judge.statistics.rounds.round_evidence import (
@@ -20,8 +22,6 @@ from loadstone.judge.statistics.rounds.round_evidence import (
 )
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
-from loadstone.plan.looks import LOOK_ALPHA, LOOKS, ROUND_LOOK_ALPHA, ROUND_LOOKS
-from loadstone.plan.rounds import ROUNDS_A_START
 
 SETTINGS = Settings(
     unit="round", alpha=ROUND_LOOK_ALPHA, trial_s=0.1, overhead_s=0.027, budget_minutes=1.5, names=("old", "new")

@@ -12,15 +12,37 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
 from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS, stall_counts
 from loadstone.judge.statistics.effect import has_outliers, robust_spread
-from loadstone.judge.statistics.histograms import Buckets, LatencyBlocks, latency_blocks
+from loadstone.judge.statistics.histogram_arrays import Buckets, LatencyBlocks, latency_blocks, quantiles_ns, table_of
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence, quantile_evidence
-from loadstone.judge.statistics.rounds.quiet import BEYOND_MIN
 from loadstone.judge.statistics.rounds.round_interval import round_interval, stretched_level
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
-from loadstone.plan.looks import BLOCKS_MIN
+
+LEFT_OUT = 0.25
+"""Of a block's slices, those with the highest quantile."""
+BEYOND_MIN = 2.0
+"""So many operations are to lie beyond the quantile of what is left, or it is that of one accident."""
+
+
+def quiet_quantile_ns(slices: Sequence[Buckets], failed: Sequence[int], quantile: float) -> float | None:
+    """The quantile (0 < quantile < 1) in ns of the quieter slices together, infinite where it falls among failures.
+
+    `failed`: of each slice the operations that never got a latency. None: they hold too few operations. Raises
+    ValueError if the histograms differ in their buckets.
+    """
+    if not slices:
+        return None
+    values_ns, counts = table_of(slices)
+    lost = np.asarray(failed, dtype=np.int64)
+    own = quantiles_ns(values_ns, counts, lost, quantile)
+    kept = np.argsort(own, kind="stable")[: len(slices) - int(LEFT_OUT * len(slices))]
+    if (1 - quantile) * (counts[kept].sum() + lost[kept].sum()) < BEYOND_MIN:
+        return None
+    return float(quantiles_ns(values_ns, counts[kept].sum(axis=0), lost[kept].sum(), quantile))
+
 
 MEDIAN = 0.5
 GROUPS_MAX = 40

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
 from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS, STALL_RESIDUAL, stall_counts
 from loadstone.judge.statistics.effect import has_outliers, robust_spread
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence
@@ -28,7 +29,6 @@ from loadstone.judge.statistics.rounds.round_interval import round_interval
 from loadstone.judge.statistics.rounds.slices import ROUNDS_MAX, Slices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats, signed_rank
-from loadstone.plan.looks import BLOCKS_MIN
 
 LOST_SPREADS = 4.0
 """A round this many robust spreads off its estimate holds a lost slice: one in 16,000 of normal ones is so far off."""

@@ -3,7 +3,7 @@ package loadstone.driver.plan;
 import java.util.List;
 
 /**
- * What a driver is to do: the part of {@code python/loadstone/plan/drive_plan.py} that drivers on the JVM carry out.
+ * What a driver is to do: the part of {@code python/loadstone/experiment/plan/drive_plan.py} that drivers on the JVM carry out.
  * Same names; units stand last in a name. What is null there is null here.
  */
 public record Plan(

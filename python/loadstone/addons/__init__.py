@@ -1,0 +1,1 @@
+"""What stands on the core by its seam, and what the core never imports."""

@@ -1,0 +1,250 @@
+"""What one server does when it is full: where no level of a study fills it, it is measured with more users.
+
+That is for this question alone: those trials stand in no table, and no comparison rests on them. They take turns in
+rounds of slices, in time that the tables and comparisons left, and end where the server is full or the generator is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from loadstone.addons.capacity.full_server import (
+    FULL_SERVERS,
+    TAKEN_MAX,
+    FullServer,
+    Level,
+    level_of,
+    servers_of,
+    when_full,
+)
+from loadstone.experiment.plan.design.randomisation import derived_seed
+from loadstone.experiment.plan.drive_plan import Closed
+from loadstone.experiment.plan.labels import label_of
+from loadstone.experiment.plan.rounds import SETTLE_S, SLICE_S, TABLE_WARM_UP_S, Rounds
+from loadstone.experiment.plan.run_plan import WARM_BLOCK, Block, PlannedTrial, in_tables
+from loadstone.experiment.plan.trial_plans import in_slices
+from loadstone.experiment.spec.driver_names import NATIVE
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.experiment.spec.levels import Level as FactorLevel
+from loadstone.experiment.spec.levels import factors_in, identity, without
+from loadstone.judge.checks.checks import forbidding
+from loadstone.judge.verdict import Piece
+from loadstone.measure.goals.goal import Asked, Done, Expected, Goal, History, Measure, Shown, Step, TimeLeft, Turn
+from loadstone.report.document import Cell, Column, Line, Section, SectionTable
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.text.language import _
+from loadstone.text.message import Message, message
+
+SECTION = FULL_SERVERS
+"""The name of its section in a report."""
+USERS_FIRST, USERS_MOST = 16, 128
+"""More users than its levels have: twice as many, and at least and at most so many."""
+ROUNDS = Rounds((8,), SLICE_S, SETTLE_S, TABLE_WARM_UP_S)
+OPENING_S = 0.2
+"""What storing a trial's data and opening its connections is taken to cost."""
+TRIALS_MOST = 16
+"""About a second each: so many in a run."""
+GENERATOR_FULL = 0.97
+"""A generator that is so busy has no more users to offer."""
+Place = list[PlannedTrial]
+"""Planned trials whose conditions differ in nothing but their users."""
+
+
+class ServerWhenFull(Piece):
+    """What one server does at most, at one place of the run's conditions."""
+
+    server: str
+    condition: dict[str, FactorLevel]
+    """Without the factors that set how many users there are."""
+    label: str
+    """`set, 1 kB`."""
+    users_are: str = "users"
+    """What the experiment calls them: `workers`."""
+    users_vary: bool = False
+    """Whether the experiment varies how many there are."""
+    capacity: FullServer
+
+    @property
+    def said(self) -> Message:
+        """`127,000 [125,000, 129,000] a second (measured at 32 workers)`, or why it is not known."""
+        found = self.capacity
+        if found.per_s is None:
+            return found.why or message("full_unknown")
+        return message(
+            "full_figure",
+            per_s=found.per_s,
+            low=found.low_per_s,
+            high=found.high_per_s,
+            how=found.how,
+            users=found.users,
+            users_are=self.users_are,
+            busy=found.busy,
+        )
+
+
+_COLUMNS = (
+    Column(message("full_place"), message("full_place_meaning")),
+    Column(message("full_server"), message("full_server_meaning")),
+    Column(message("full_figure_head"), message("full_figure_head_meaning")),
+    Column(message("full_low"), message("full_low_meaning")),
+    Column(message("full_high"), message("full_high_meaning")),
+    Column(message("full_how"), message("full_how_meaning")),
+    Column(message("full_users"), message("full_users_meaning")),
+    Column(message("full_busy"), message("full_busy_meaning")),
+)
+_HOW = {
+    "measured": message("full_measured"),
+    "estimated": message("full_estimated"),
+    "refused": message("full_unknown"),
+}
+
+
+def full_server_section(found: Sequence[ServerWhenFull]) -> Section:
+    """A line for each place and server."""
+    return Section(
+        name=SECTION,
+        heading=message("full_heading"),
+        tables=(SectionTable("", _COLUMNS, tuple(map(_line, found))),),
+        reading=message("full_reading"),
+    )
+
+
+def _line(one: ServerWhenFull) -> Line:
+    found = one.capacity
+    known = found.per_s is not None
+    cells = (
+        Cell(None, said=message("full_name", server=one.server)),
+        Cell(found.per_s, "per_s"),
+        Cell(found.low_per_s, "per_s"),
+        Cell(found.high_per_s, "per_s"),
+        Cell(None, said=_HOW[found.how]),
+        Cell(found.users),
+        Cell(found.busy, "share"),
+    )
+    short = message("full_short", server=one.server, figure=one.said)
+    return Line(one.label or one.server, cells, short, () if known else (one.said,))
+
+
+class MoreUsers(Goal):
+    """All places of the tables of a study whose users are varied, and whose generator is ours."""
+
+    turns = (Turn.AFTER,)
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        load = load_factors(asked.experiment)
+        decks: dict[str, dict[str, Place]] = {}
+        for trial in asked.run_plan.trials if load and not asked.run_plan.as_published else ():
+            if in_tables(trial.group) and _is_of_our_engine(trial):
+                place = identity(without(trial.condition, load))
+                decks.setdefault(trial.group, {}).setdefault(place, []).append(trial)
+        self._decks = [list(places.values()) for places in decks.values()]
+        """Those of a deck can be up together."""
+        self._opened = [_connections([one for place in deck for one in place]) for deck in self._decks]
+        """Connections of each deck, as the study itself opens them."""
+
+    def next(self, history: History, time: TimeLeft) -> Step:
+        """The places of one deck that are not full yet, with more users, as many as there is time for."""
+        trials = [one for one in history.trials if one.block != WARM_BLOCK and one.saturation is None]
+        room = TRIALS_MOST - sum(one.group == FULL_SERVERS for one in trials)
+        room = int(min(room, time.left_s / _each_s()))
+        for deck, opened in zip(self._decks, self._opened, strict=True):
+            planned = [more for place in deck if (more := self._more(place, trials)) is not None][: max(0, room)]
+            if any("url" in settings for one in planned for settings in one.servers.values()):
+                planned = _within(planned, opened)
+            if planned and time.fits(len(planned) * _each_s(), planned):
+                return Measure((self._shown(planned),), whole=FULL_SERVERS)
+        return Done()
+
+    def expected(self, history: History, time: TimeLeft) -> Expected:
+        """All that it may measure; most runs need little of it."""
+        return (
+            Expected(0.0, min(time.left_s, TRIALS_MOST * _each_s())) if self._decks and history.trials else Expected()
+        )
+
+    def _more(self, place: Place, trials: Sequence[TrialRecord]) -> PlannedTrial | None:
+        """The place with more users; None: it is full, cannot get any fuller, or its server's CPU is not seen."""
+        template = max(place, key=_users)
+        levels = levels_of([one for one in trials if identity(one.condition) in {identity(t.condition) for t in place}])
+        fullest = [max(each, key=lambda level: level.busy) for each in levels.values() if each]
+        found = [when_full(each) for each in levels.values()]
+        if not found or any(one is not None and one.how == "measured" for one in found):
+            return None
+        if any(level.taken > TAKEN_MAX or level.generator >= GENERATOR_FULL for level in fullest):
+            return None
+        users = max(USERS_FIRST, 2 * max(level.users for each in levels.values() for level in each))
+        more = _with_users(template, users)
+        return None if users > USERS_MOST or any(one.trial == more.name for one in trials) else more
+
+    def _shown(self, planned: Sequence[PlannedTrial]) -> Shown:
+        seed = derived_seed(self._asked.run_plan.seed, planned[0].name)
+        labels = tuple(label_of(self._asked.experiment, one.condition) for one in planned)
+        return Shown(
+            Block.shuffled(planned, ROUNDS, seed),
+            _("{n} conditions", n=len(planned)),
+            _("{name}: more users", name=FULL_SERVERS),
+            name=f"{FULL_SERVERS} {planned[0].name}",
+            labels=labels,
+        )
+
+
+def levels_of(trials: Sequence[TrialRecord]) -> dict[str, list[Level]]:
+    """Server -> what it did under each number of users, by the trials of one place that no check forbids.
+
+    A level is of the trials of one group with as many users, whatever condition they were planned for.
+    """
+    by_users: dict[tuple[str, int], list[TrialRecord]] = {}
+    for one in trials:
+        if one.facts.closed is not None and not forbidding(one):
+            by_users.setdefault((one.group, one.facts.closed.users), []).append(one)
+    found: dict[str, list[Level]] = {}
+    for of_one in by_users.values():
+        for server in servers_of(of_one[0]):
+            if (level := level_of(of_one, server)) is not None:
+                found.setdefault(server, []).append(level)
+    return found
+
+
+def load_factors(experiment: Experiment) -> frozenset[str]:
+    """The factors that set how many users there are, by the placeholders in the model."""
+    workload = experiment.workload
+    users = [workload.model.get("users"), *(one.model.get("users") for one in workload.models)]
+    return frozenset(name for written in users for name in factors_in(str(written)))
+
+
+def _users(planned: PlannedTrial) -> int:
+    return planned.plan.model.users if isinstance(planned.plan.model, Closed) else 0
+
+
+def _is_of_our_engine(planned: PlannedTrial) -> bool:
+    """Whether more users are a question to the server: they do not pause, no application takes them, our engine drives
+    them, and what drives is none of what is studied."""
+    model = planned.plan.model
+    waits = not isinstance(model, Closed) or model.think_time_ms > 0 or model.operations_per_user is not None
+    return planned.in_rounds and not (
+        waits or planned.subjects or planned.driver != NATIVE or "driver" in planned.studied
+    )
+
+
+def _connections(planned: Sequence[PlannedTrial]) -> int:
+    """Of these conditions together."""
+    return sum({identity(one.condition): one.plan.pool.connections for one in planned}.values())
+
+
+def _within(planned: Sequence[PlannedTrial], most: int) -> list[PlannedTrial]:
+    """Those that open no more than so many connections together: others need theirs to a server that is not ours."""
+    kept: list[PlannedTrial] = []
+    for one in planned:
+        if sum(before.plan.pool.connections for before in kept) + one.plan.pool.connections <= most:
+            kept.append(one)
+    return kept
+
+
+def _with_users(template: PlannedTrial, users: int) -> PlannedTrial:
+    plan = in_slices(template.plan, ROUNDS, 1, ROUNDS.interval_of_a_slice_s)
+    pool = plan.pool.model_copy(update={"connections": max(plan.pool.connections, users)})
+    plan = plan.model_copy(update={"model": Closed(users=users), "pool": pool})
+    return replace(template, name=f"{FULL_SERVERS}-{users}-{template.name}", group=FULL_SERVERS, block=1, plan=plan)
+
+
+def _each_s() -> float:
+    return ROUNDS.slices_s(ROUNDS.of(1), 1) + OPENING_S

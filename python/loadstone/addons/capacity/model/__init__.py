@@ -1,0 +1,1 @@
+"""The queueing model of a system, made from what its requests cost."""

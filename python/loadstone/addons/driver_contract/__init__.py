@@ -1,0 +1,1 @@
+"""The checks of whether a driver keeps the contract of docs/driver-contract.md."""

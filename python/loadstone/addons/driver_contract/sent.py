@@ -1,0 +1,239 @@
+"""Checks what a driver counts against the server's counts, and its texts against the native engine's."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from loadstone.addons.driver_contract.lab import GET, PREFIX, SET, UPDATE, Lab, of, require
+from loadstone.drivers.driver import drive_alone
+from loadstone.drivers.native import NativeDriver
+from loadstone.drivers.outcome import DriveRecord
+from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
+from loadstone.experiment.plan.operations import Command, Operation
+
+POOLS = (1, 8, 64)
+
+
+def counts_at(lab: Lab, connections: int) -> str:
+    """All that is counted with a pool of so many connections is what the server counted."""
+    return f"{operations_at(lab, connections):,} operations, each command as the server counted it"
+
+
+def operations_at(lab: Lab, connections: int) -> int:
+    """A mix of reads and writes: what was sent, what the server executed, and how many connections it got.
+
+    The operations that ended correctly. Raises Wrong.
+    """
+    plan = lab.plan(
+        SET,
+        GET,
+        UPDATE,
+        model=Closed(users=connections),
+        pool=Pool(connections=connections),
+        keys=Keys(prefix=PREFIX, count=200, loaded=True),
+    )
+    lab.store(plan, SET)
+    with lab.counted() as executed:
+        record = lab.drive(plan)
+    lab.forget()
+    total = record.total
+    require(record.stopped is None, f"it stopped early: {record.stopped}")
+    require(not total.errors and not total.timeouts, f"errors {total.errors}, {total.timeouts} timeouts")
+    require(total.ok > 0, "no operation was carried out")
+    require(total.in_flight + total.unsent == 0, f"{total.in_flight} operations in flight, {total.unsent} unsent")
+    for name, command in record.commands.items():
+        counted = executed.get(name, 0)
+        require(counted == command.replied, f"{name}: {command.replied} replies, and the server executed {counted}")
+    require(record.read_back.wrong == 0, f"{record.read_back.wrong} keys read back hold something else")
+    checked = record.read_back.checked
+    require(checked > 0 or not lab.can("read_back"), "no key was read back")
+    opened = record.connections.opened
+    require(opened >= 1 and record.connections.open_at_end <= connections, f"{opened} connections were opened")
+    require(total.ok == _of_intervals(lab), f"{total.ok} correct, and {_of_intervals(lab)} in all intervals")
+    return total.ok
+
+
+def _of_intervals(lab: Lab) -> int:
+    return sum(operation.ok for interval in lab.intervals for operation in interval.operations.values())
+
+
+def connections(lab: Lab) -> str:
+    """With more users than connections no more are open than the pool has, and users wait."""
+    plan = lab.plan(SET, model=Closed(users=32), pool=Pool(connections=4), phases=_long(lab))
+    most = 0
+    with lab.server.control() as control:
+        before = int(control.info("clients")["connected_clients"])  # type: ignore[attr-defined]
+
+        def look(interval: object) -> None:
+            nonlocal most
+            lab.intervals.append(interval)  # type: ignore[arg-type]
+            most = max(most, int(control.info("clients")["connected_clients"]) - before)  # type: ignore[attr-defined]
+
+        record = drive_alone(lab.client.driver, plan, look)
+    lab.forget()
+    require(most <= 4, f"the server had {most} connections of it, and the pool has 4")
+    program = record.program
+    if program is None or not program.reports_pool_wait:
+        return f"at most {most} of 4; the library does not report how long an operation waits"
+    # Where a pool is not fair some users wait all the time, and what they wait for began before the measure phase.
+    operation = record.operations["set"]
+    took_ns = operation.response_sum_ns + operation.earlier_ns
+    served_ns = operation.service_ns.mean * operation.service_ns.count
+    waited = 1 - served_ns / max(1, took_ns)
+    require(record.pool_wait_ns.mean > 0, "no operation waits for its connection")
+    require(waited > 0.5, f"32 users wait {waited:.0%} of their time for 4 connections")
+    return f"at most {most} of 4; users wait {waited:.0%} of their time"
+
+
+def _long(lab: Lab) -> Phases:
+    return lab.plan(SET).phases.model_copy(update={"measure_s": 1.0})
+
+
+def each_key_once(lab: Lab) -> str:
+    """Every key is written exactly once, with the texts that every driver makes: the native engine reads them."""
+    keys = Keys(prefix=PREFIX, count=200, distribution="exactly_once")
+    phases = Phases(warm_up_s=0.0, measure_s=0.001, measure_max_s=20.0)
+    hash_ = of(
+        "set", "HSET", "{key}", "id", "{id}", "version", "{version}", "field", "{field}", "body", "{body}",
+        expect="integer", writes="document",
+    )  # fmt: skip
+    for stored, read in ((SET, GET), (hash_, of("get", "HGETALL", "{key}", expect="hash"))):
+        plan = lab.plan(stored, keys=keys, phases=phases)
+        record = lab.drive(plan)
+        require(record.total.ok == keys.count, f"{record.total.ok} of {keys.count} keys were written")
+        record_read = _read_natively(plan, read)
+        require(
+            record_read.total.ok == keys.count,
+            f"of {keys.count} keys {record_read.total.errors} are not as they must be",
+        )
+        lab.forget()
+    return f"{keys.count} documents and {keys.count} hashes, all as the native engine expects them"
+
+
+def _read_natively(plan: Plan, read: Operation) -> DriveRecord:
+    keys = plan.keys.model_copy(update={"loaded": True})
+    return drive_alone(NativeDriver(), plan.model_copy(update={"operations": (read,), "keys": keys}))
+
+
+def expectations(lab: Lab) -> str:
+    """Replies of every kind that are correct, over commands of several types."""
+    operations = (
+        of("integer", "INCRBY", "{key}:n", "{uniform 1..10}", expect="integer"),
+        of("positive", "SADD", "{key}:s", "{random 10 lowercase}{seq}", expect="positive"),
+        of("value", "SET", "{key}:v", "{value}", expect="ok", writes="document"),
+        of("nil", "GET", "{key}:none", expect="value"),
+        Operation(
+            name="item",
+            commands=(
+                Command(args=("RPUSH", "{key}:l", "{{x}}"), expect="integer"),
+                Command(args=("LPOP", "{key}:l"), expect="item"),
+            ),
+        ),
+        of("field", "HSET", "{key}:h", "field", "{field}", expect="integer", writes="field"),
+    )
+    record = lab.drive(lab.plan(*operations, model=Closed(users=1), pool=Pool(connections=1)))
+    with lab.server.control() as control:
+        control.remove_beginning(PREFIX)  # type: ignore[attr-defined]
+    errors = {name: operation.counts.errors for name, operation in record.operations.items() if operation.counts.errors}
+    require(not errors, f"errors {errors}")
+    missing = [name for name, operation in record.operations.items() if not operation.counts.ok]
+    require(not missing, f"operation {', '.join(missing)} was not carried out")
+    return f"{record.total.ok:,} replies of {len(operations)} kinds"
+
+
+def wrong_replies(lab: Lab) -> str:
+    """Documents of another seed, keys that are not there, and values of another type are found."""
+    plan = lab.plan(GET, keys=Keys(prefix=PREFIX, count=200, loaded=True))
+    lab.store(plan.model_copy(update={"seed": plan.seed + 1}), SET)
+    _all(lab, plan, "wrong_reply")
+    lab.forget()
+    _all(lab, plan, "missing")
+    with lab.server.control() as control:
+        for number in range(200):
+            control.call("RPUSH", f"{PREFIX}{number:012d}", "x")  # type: ignore[attr-defined]
+    _all(lab, plan, "server_wrongtype")
+    lab.forget()
+    _all(lab, lab.plan(of("get", "GET", "{key}", expect="integer")), "wrong_type")
+    return "wrong_reply, missing, server_wrongtype, wrong_type"
+
+
+def _all(lab: Lab, plan: Plan, kind: str) -> None:
+    total = lab.drive(plan).total
+    count = total.errors.get(kind, 0)
+    require(count > 0 and count == total.sent, f"{count} of {total.sent} replies are '{kind}', {total.errors}")
+
+
+_ALL = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+_PLACES = 1 << 16
+_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+_LETTERS = bytes(_ALPHABET[byte * len(_ALPHABET) >> 8] for byte in range(256))
+_FIELD, _BODY, _VALUE = range(3)
+
+
+class Texts:
+    """Those of one plan."""
+
+    def __init__(self, seed: int, payload_bytes: int, field_bytes: int) -> None:
+        self._seed = seed
+        self._lengths = {_FIELD: field_bytes, _BODY: payload_bytes - field_bytes, _VALUE: payload_bytes}
+        letters = _PLACES + payload_bytes
+        numbers = islice(_random(_mix(seed) + _mix(0)), -(-letters // 8))
+        self._block = b"".join(number.to_bytes(8, "little") for number in numbers).translate(_LETTERS).decode()
+
+    def field(self, key: int, version: int) -> str:
+        """The field of a key's version."""
+        return self._cut(key, version, _FIELD)
+
+    def body(self, key: int, version: int) -> str:
+        """The rest of its payload."""
+        return self._cut(key, version, _BODY)
+
+    def value(self, key: int, version: int) -> str:
+        """All of the payload as one text."""
+        return self._cut(key, version, _VALUE)
+
+    def parts(self, key: int, version: int, **changed: str) -> dict[str, str]:
+        """What stands in a document, in its order; with some of it changed."""
+        return {
+            "id": f"{key:012d}",
+            "version": f"{version:010d}",
+            "type": "document",
+            "author": "loadstone",
+            "state": "current",
+            "field": self.field(key, version),
+            "body": self.body(key, version),
+        } | changed
+
+    def document(self, key: int, version: int, **changed: str) -> str:
+        """Its JSON text."""
+        return "{" + ",".join(f'"{name}":"{part}"' for name, part in self.parts(key, version, **changed).items()) + "}"
+
+    def _cut(self, key: int, version: int, content: int) -> str:
+        place = _mix(_mix(self._seed ^ key * _GOLDEN & _ALL) ^ (version << 2 | content)) % _PLACES
+        return self._block[place : place + self._lengths[content]]
+
+
+def _mix(x: int) -> int:
+    """The output step of SplitMix64 (Steele, Lea & Flood 2014)."""
+    x = x + _GOLDEN & _ALL
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & _ALL
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & _ALL
+    return x ^ x >> 31
+
+
+def _random(start: int) -> Iterator[int]:
+    """xoshiro256++ (Blackman & Vigna 2021), its state from SplitMix64."""
+    a, b, c, d = (_mix(start + number * _GOLDEN & _ALL) for number in range(4))
+    while True:
+        yield _turned(a + d & _ALL, 23) + a & _ALL
+        shifted = b << 17 & _ALL
+        c ^= a
+        d ^= b
+        b ^= c
+        a ^= d
+        c ^= shifted
+        d = _turned(d, 45)
+
+
+def _turned(x: int, bits: int) -> int:
+    return (x << bits | x >> 64 - bits) & _ALL

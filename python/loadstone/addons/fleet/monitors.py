@@ -1,0 +1,196 @@
+"""The monitors of a fleet, beside servers and applications on other machines: their figures on this one's time line.
+
+They are asked at the moments of the other monitors. One that does not answer in time is left out for a while; what it
+did not say is missing, as with any monitor, and the run goes on.
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import asdict
+from typing import Self, TypeVar
+
+from loadstone.addons.fleet import monitor_service as on_monitor
+from loadstone.addons.fleet.clocks import Measured, measure
+from loadstone.addons.fleet.cluster_seam import NO_MESSAGE, TICKS_END, AgentFailed, AgentLost, Cluster, Member
+from loadstone.machine import clock as steady_clock
+from loadstone.monitors.metric import by_name
+from loadstone.monitors.monitor import OTHER_MACHINE, Monitor, Sample
+from loadstone.monitors.watch import Watch
+from loadstone.run_folder.facts import HOST
+from loadstone.servers import registry
+
+T = TypeVar("T")
+BEGIN_S = 10.0
+"""How long a monitor may take to find the processes of the parts."""
+BEGUN_S = 3.0
+"""So long a condition waits for that; of one that is slower the parts are known later."""
+ANSWER_S = 2.0
+AT_ONCE_S = 0.5
+"""So long a moment waits for all; one that is slower does not delay the others, and is told at the next moment."""
+AGAIN_S = 2.0
+"""So long one is left out that did not answer."""
+CLOCK_S = 30.0
+"""After so long its clock is compared anew."""
+EXCHANGES = 10
+FIGURES_MAX = 100_000
+"""Of one look at one machine: some 60 of each part."""
+CALLERS = 16
+"""Monitors that are asked at once."""
+
+
+class FleetMonitors:
+    """Adds what the monitors of a cluster see to what is seen from here; a context."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        here: Callable[[Watch], Sequence[Monitor]],
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`here`: the monitors of this machine; `note`: told in a line when a monitor is lost, once each."""
+        self._here, self._note = here, note
+        self._beside = tuple(_Member(cluster, one, self._lost) for one in cluster.members if one.role == "monitor")
+        self._numbers = itertools.count(1)
+        self._noted: set[str] = set()
+        self._pool = ThreadPoolExecutor(CALLERS, "fleet-monitors")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def watching(self, watch: Watch) -> list[Monitor]:
+        """All monitors for what a run lets them see."""
+        monitors = list(self._here(watch))
+        if self._beside:
+            monitors.append(BesideServers(self._beside, self._pool, f"watch-{next(self._numbers)}", watch))
+        return monitors
+
+    def _lost(self, member: Member, why: str) -> None:
+        if member.name not in self._noted:
+            self._noted.add(member.name)
+            self._note(f"monitor {member.name}: {why}; its figures may be missing")
+
+
+class _Member:
+    """One of the monitors."""
+
+    def __init__(self, cluster: Cluster, member: Member, lost: Callable[[Member, str], None]) -> None:
+        self._cluster, self._member, self._lost = cluster, member, lost
+        self._clock: Measured | None = None
+        self._not_before_s = 0.0
+        self.machine = f"{member.name}{OTHER_MACHINE}"
+
+    def begin(self, watch: str, parts: Sequence[dict[str, object]]) -> set[str] | None:
+        """Have it watch; the parts that it found. None: it does not answer."""
+        answer = self._ask(lambda: self._began(watch, parts))
+        return None if answer is None else set(answer)
+
+    def sample(self, watch: str, parts: Sequence[dict[str, object]]) -> tuple[float, on_monitor.Observed]:
+        """What it sees now, and when that was as this process tells the time; nothing if it does not answer."""
+
+        def asked() -> tuple[float, on_monitor.Observed]:
+            clock = self._compared()
+            observed = self._observed(self._cluster.call(self._member, on_monitor.sample, watch, timeout_s=ANSWER_S))
+            if observed is None:  # it is another process by now
+                self._began(watch, parts)
+            if not observed:
+                return 0.0, []
+            now_ns = time.monotonic_ns()
+            ago_ns = now_ns - (observed[0][0] - clock.at(now_ns).offset_ns)
+            return (steady_clock.unix_ns() - ago_ns) / 1e9, observed
+
+        return self._ask(asked) or (0.0, [])
+
+    def _began(self, watch: str, parts: Sequence[dict[str, object]]) -> list[str]:
+        """The parts that it found, of those that it was asked for."""
+        self._compared()
+        answer: object = self._cluster.call(self._member, on_monitor.begin, watch, list(parts), timeout_s=BEGIN_S)
+        pids = answer.get("pids") if isinstance(answer, dict) else None
+        if not isinstance(pids, dict):
+            raise AgentFailed(self._member.name, NO_MESSAGE)
+        return [str(part["part"]) for part in parts if part["part"] in pids]
+
+    def _observed(self, answer: object) -> on_monitor.Observed | None:
+        """What it sees: each a time, a part, a metric of ours and a value. Raises AgentFailed: it is something else."""
+        if answer is None:
+            return None
+        if not isinstance(answer, list) or len(answer) > FIGURES_MAX or not all(map(_is_figure, answer)):
+            raise AgentFailed(self._member.name, NO_MESSAGE)
+        return [(at_ns, part, metric, float(value)) for at_ns, part, metric, value in answer]
+
+    def _compared(self) -> Measured:
+        clock = self._clock
+        if clock is None or time.monotonic_ns() - clock.at_ns > CLOCK_S * 1e9:
+            clock = self._clock = measure(self._cluster, self._member, EXCHANGES)
+        return clock
+
+    def _ask(self, ask: Callable[[], T]) -> T | None:
+        if time.monotonic() < self._not_before_s:
+            return None
+        try:
+            return ask()
+        except (AgentLost, AgentFailed) as problem:
+            self._not_before_s = time.monotonic() + AGAIN_S
+            self._clock = None
+            self._lost(self._member, problem.why)
+            return None
+
+
+def _is_figure(row: object) -> bool:
+    match row:
+        case [int(at_ns), str(), str(metric), int() | float()]:
+            return abs(at_ns) < TICKS_END and metric in BesideServers.METRICS
+        case _:
+            return False
+
+
+class BesideServers:
+    """What all monitors of a fleet see of one condition."""
+
+    METRICS = by_name(metric for metric in registry.METRICS.values() if metric.part in (HOST, "process"))
+
+    def __init__(self, beside: Sequence[_Member], pool: ThreadPoolExecutor, name: str, watch: Watch) -> None:
+        self._beside, self._pool, self._name = beside, pool, name
+        self._parts = [{"part": part, **asdict(where)} for part, where in watch.elsewhere.items()]
+        self._begun: list[Future[set[str] | None] | None] = [self._begin(one) for one in beside]
+        self._of: list[set[str]] = [set() for _ in beside]
+        """The parts of each member: of two on one machine the first one that told of them has them."""
+        wait([one for one in self._begun if one is not None], BEGUN_S)
+        self._take_parts()
+        self._asked: list[Future[tuple[float, on_monitor.Observed]] | None] = [None] * len(beside)
+
+    def sample(self, unix_s: float) -> Iterator[Sample]:  # noqa: ARG002 (each has the time of its own machine)
+        """See `monitors.monitor.Monitor`. What comes too late for this moment is told at the next one."""
+        self._take_parts()
+        for at, member in enumerate(self._beside):
+            if self._asked[at] is None and self._begun[at] is None:
+                self._asked[at] = self._pool.submit(member.sample, self._name, self._parts)
+        wait([one for one in self._asked if one is not None], AT_ONCE_S)
+        for at, asked in enumerate(self._asked):
+            if asked is not None and asked.done():
+                self._asked[at] = None
+                yield from self._told(at, *asked.result())
+
+    def _begin(self, member: _Member) -> "Future[set[str] | None]":
+        return self._pool.submit(member.begin, self._name, self._parts)
+
+    def _take_parts(self) -> None:
+        """Of those that have begun by now; one that did not answer is asked again."""
+        for at, begun in enumerate(self._begun):
+            if begun is not None and begun.done():
+                found = begun.result()
+                self._begun[at] = self._begin(self._beside[at]) if found is None else None
+                self._of[at] = (found or set()).difference(*self._of)
+
+    def _told(self, at: int, at_s: float, observed: on_monitor.Observed) -> Iterator[Sample]:
+        """The samples of one member."""
+        names = {HOST: self._beside[at].machine, **{part: part for part in self._of[at]}}
+        for at_ns, part, metric, value in observed:
+            if part in names:
+                yield Sample(at_s + (at_ns - observed[0][0]) / 1e9, names[part], metric, value)
+        for name in names.values() if observed else ():
+            yield Sample(at_s, name, "machine_number", float(at + 1))

@@ -1,0 +1,76 @@
+"""`loadstone gate`: what its options make of an experiment."""
+
+from loadstone.addons.gate.options import LEVEL, TOLERANCE, TOLERANCE_MEMORY, TOLERANCE_P99, GateOptions
+from loadstone.addons.gate.services import Subject
+from loadstone.addons.gate.spec import BASE, HEAD, STARTS_DIFFER
+from loadstone.cli.ad_hoc_experiment import AdHoc, GateAsked, Target
+from loadstone.cli.http_experiment import COLUMNS
+from loadstone.cli.http_requests import HttpRequests
+from loadstone.cli.load import Load
+from loadstone.cli.operations import LoadRow
+from loadstone.safety.errors import UserError
+from loadstone.text.language import authored, said
+
+
+def asked(base: str, head: str, gate: GateOptions, *, restarts: bool, starts_differ: float) -> GateAsked:
+    """What the options ask of a gate.
+
+    `restarts`: whether both start again for each block, where that can be. `starts_differ`: what starts of one version
+    usually differ by, where they do not. Raises UserError.
+    """
+    if restarts:
+        require_no_guess(gate)
+    return GateAsked(
+        base=base,
+        head=head,
+        level=gate.level or LEVEL,
+        tolerance=gate.tolerance or TOLERANCE,
+        tolerance_p99=gate.tolerance_p99 or TOLERANCE_P99,
+        tolerance_memory=gate.tolerance_memory or TOLERANCE_MEMORY,
+        undecided=gate.undecided,
+        twin=gate.twin,
+        restarts=restarts,
+        starts_differ=starts_differ if gate.starts_differ is None else gate.starts_differ,
+    )
+
+
+def question(base: str, head: str, requests: str) -> str:
+    """What a gate asks, in English."""
+    return authored("Is {head} slower than {base} under {requests}?", head=head, base=base, requests=requests)
+
+
+def require_no_guess(gate: GateOptions) -> None:
+    """Of versions that start again and again. Raises UserError where `--starts-differ` says what is measured."""
+    if gate.starts_differ is not None:
+        raise UserError(
+            said("--starts-differ: both start again for each block, so what starts differ by is measured; leave it out")
+        )
+
+
+def http_gate(
+    base: Subject, head: Subject, requests: HttpRequests, load: Load, gate: GateOptions, *, restarts: bool
+) -> AdHoc:
+    """Two versions of a service under the same requests. Raises UserError that names the option."""
+    targets, row = _targets(base, head, requests)
+    return AdHoc(
+        command="gate",
+        question=authored(
+            "Is {head} slower than {base} under {requests}?", head=head.name, base=base.name, requests=row.name
+        ),
+        load=load,
+        targets=targets,
+        rows=(row,),
+        workload={"protocol": "http1", "pipeline_depth": 1, "keys": {"count": requests.numbers}},
+        columns=COLUMNS,
+        gate=asked(base.name, head.name, gate, restarts=restarts, starts_differ=STARTS_DIFFER),
+    )
+
+
+def _targets(base: Subject, head: Subject, requests: HttpRequests) -> tuple[tuple[Target, ...], LoadRow]:
+    """Both versions, at URLs each with what is requested of it, and the row that both have in common."""
+    sides = ((BASE, base), (HEAD, head))
+    if not base.url:
+        return tuple(Target(part, part, side.settings) for part, side in sides), requests.row
+    services = requests.of_each({f"--{part}-url": side.url for part, side in sides})
+    targets = (Target(part, part, {"url": url}, (row,)) for (part, _), (url, row) in zip(sides, services, strict=True))
+    return tuple(targets), services[0][1]

@@ -1,0 +1,320 @@
+"""What a gate found: is the head slower than its base? From the run's folder alone."""
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from loadstone.addons.gate.needs import advice, paces_of, runs_already, with_needs
+from loadstone.addons.gate.result import FigureName, GateFigure, GateResult, GateVerdict
+from loadstone.addons.gate.rule import (
+    DECIDING,
+    GOOD,
+    cost_of,
+    deciding,
+    forbids,
+    judged,
+    may_be_lost,
+    probable_losses,
+    reach_of_starts,
+    standing,
+    status_of,
+    unknown,
+    verdict_of,
+    withheld_losses,
+)
+from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE, HEAD, Gate
+from loadstone.addons.history.run_differences import figure_at
+from loadstone.experiment.plan.look_schedule import gate_level
+from loadstone.experiment.plan.run_plan import WARM_BLOCK
+from loadstone.experiment.spec.experiment import TWIN, TWIN_LEVELS
+from loadstone.judge.analysis.analysis import Comparison, Family
+from loadstone.judge.analysis.comparisons import INTERRUPTED, family_answer
+from loadstone.judge.statistics.decision import verdict_of_blocks
+from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.verdict import Verdict
+from loadstone.run_folder.reading import Run
+from loadstone.run_folder.trial import CheckResult, TrialRecord
+from loadstone.text.message import Message, message
+from loadstone.text.units import margin_share
+
+_KEPT = ("a", "b", "metric", "larger_is_faster", "margin", "unit", "blocks", "blocks_min", "quick", "rate_per_s")
+
+
+def unclaimed(figure: GateFigure) -> GateFigure:
+    """A figure of an invalid gate."""
+    if figure.verdict == "invalid":
+        return figure
+    claims = ("ratio", "low", "high", "slower", "slower_low", "slower_high", "visible", "why")
+    return figure.model_copy(update={"verdict": "unclaimed", **dict.fromkeys(claims)})
+
+
+def without_claims(families: Sequence[Family], gate: GateResult | None) -> list[Family]:
+    """The comparisons as every report has them: of an invalid gate each is invalid, by what makes the gate so."""
+    refusal = None if gate is None or gate.verdict != "invalid" else _refusal_of_claims(families, gate)
+    return [one if refusal is None else _refused(one, refusal) for one in families]
+
+
+def _refusal_of_claims(families: Sequence[Family], gate: GateResult) -> CheckResult | None:
+    """That the base differs from itself, or what a check of the trials says."""
+    if gate.message.kind == "gate_one_process":
+        return CheckResult(
+            name="one_process", verdict="invalid", measured=None, limit=None, unit="", reason=gate.message
+        )
+    apart = next((one for one in gate.twin if one.name in gate.decided_by), None)
+    if apart is None:
+        return next((one.primary.refusal for family in families for one in family.comparisons), None)
+    return CheckResult(
+        name="twin",
+        verdict="invalid",
+        measured=round(100 * abs(apart.slower or 0.0), 6),
+        limit=round(100 * apart.tolerance, 6),
+        unit="%",
+        reason=gate.message,
+    )
+
+
+def _refused(family: Family, refusal: CheckResult) -> Family:
+    comparisons = [_without(one, refusal) for one in family.comparisons]
+    return family.model_copy(update={"comparisons": comparisons, "answer": family_answer(comparisons)})
+
+
+def _without(comparison: Comparison, refusal: CheckResult) -> Comparison:
+    found = comparison.primary
+    if found.kind == "invalid":
+        return comparison.model_copy(update={"costs": [], "exploratory": []})
+    points = [point.model_copy(update={"log_ratio": None}) for point in found.points]
+    kept = {name: getattr(found, name) for name in _KEPT}
+    primary = Verdict(kind="invalid", refusal=refusal, points=points, **kept)
+    return comparison.model_copy(update={"primary": primary, "costs": [], "exploratory": []})
+
+
+TARGET = "target"
+"""The factor of a gate."""
+
+
+def memory_verdict(run: Run, trials: Sequence[TrialRecord], gate: Gate) -> Verdict | None:
+    """The most resident memory of both in each block, compared block by block; None where it was not seen."""
+    by_block: dict[tuple[str, int], dict[str, float]] = {}
+    for trial in trials:
+        side = str(trial.condition.get(TARGET, ""))
+        peak = _peak_bytes(run, trial, side)
+        if trial.block != WARM_BLOCK and trial.condition.get(TWIN) != TWIN_LEVELS[1] and peak is not None:
+            by_block.setdefault((trial.group, trial.block), {})[side] = peak
+    both = [peaks for peaks in by_block.values() if {BASE, HEAD} <= peaks.keys() and min(peaks.values()) > 0]
+    if not both:
+        return None
+    settings = Settings(
+        metric="rss_bytes",
+        larger_is_faster=False,
+        margin=margin_share(gate.memory_margin),
+        alpha=gate_level(gate.level, gate.figures, sequential=True, in_rounds=False),
+        names=(BASE, HEAD),
+    )
+    of_base, of_head = ([one[side] for one in both] for side in (BASE, HEAD))
+    found = verdict_of_blocks(of_base, of_head, settings)
+    a, b = (
+        side.model_copy(update={"typical": median(peaks)}) for side, peaks in ((found.a, of_base), (found.b, of_head))
+    )
+    return found.model_copy(update={"a": a, "b": b})
+
+
+def _peak_bytes(run: Run, trial: TrialRecord, side: str) -> float | None:
+    """The most resident memory in a trial: of the program with a client library, or of the part that is compared."""
+    drive = trial.facts.drive
+    if drive is not None and drive.program is not None:
+        return drive.program.peak_memory_bytes
+    seen = (one.value for one in run.samples.get(trial.trial, ()) if (one.part, one.metric) == (side, "rss_bytes"))
+    return max(seen, default=None)
+
+
+SEEN = 1.22
+"""A loss is seen 8 times in 10 if it lies beyond the margin by so many half widths of the interval: 1 + .84 / 3.8."""
+
+
+def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord], elapsed_s: float) -> GateResult | None:
+    """The outcome of a run that is a gate; None of any other."""
+    gate = run.experiment.gate
+    if gate is None:
+        return None
+    by_name = {family.name: family for family in families}
+    memory = memory_verdict(run, trials, gate)
+    main = {name: one.comparisons[0] for name, one in by_name.items() if one.comparisons}
+    differ = max((one.starts_differ for one in main.values()), default=0.0)
+    figures = _figures(main)
+    if memory is not None:
+        figures.append(_figure("memory", memory, differ))
+    twins = {name: one.twin for name, one in by_name.items() if one.twin is not None}
+    if runs_already(run.experiment):  # one process, twice
+        twins = {name: one.model_copy(update={"starts_differ": 0.0}) for name, one in twins.items()}
+    twin = _figures(twins)
+    refusal = _refusal([main[name] for name in (GATE_RATE, GATE_P99) if name in main])
+    groups = {group.name: group for group in run.plan.groups}
+    paces = paces_of([groups[name] for name in (GATE_RATE, GATE_P99) if name in groups], trials)
+    pace = paces.get(GATE_RATE, paces.get(GATE_P99))
+    why = None if refusal is None else message("gate_refused", check=refusal.name, reason=refusal.reason)
+    if any(trial.facts.one_process_with for trial in trials):
+        why = message("gate_one_process")
+    verdict, by = verdict_of(figures, twin, invalid=why is not None or not figures)
+    cut = _interrupted(main) if verdict == "undecided" else None
+    if verdict == "invalid":
+        figures = [unclaimed(one) for one in figures]
+    elif verdict == "slower":
+        figures = [_unmeasured(one, message("gate_known_before")) for one in figures]
+    elif cut is None:
+        of = {"rate": pace, "cpu": pace, "p99": paces.get(GATE_P99)}
+        figures = [
+            _unmeasured(with_needs(one, of.get(one.name), elapsed_s, run.plan.budget_s), message("gate_not_begun"))
+            for one in figures
+        ]
+    open_ = verdict == "undecided" and cut is None
+    return GateResult(
+        base=gate.base,
+        head=gate.head,
+        verdict=verdict,
+        status=status_of(verdict, gate.undecided),
+        message=cut or _said(verdict, by, figures, twin, why, once=differ > 0),
+        decided_by=by,
+        figures=figures,
+        twin=twin,
+        advice=advice(figures, pace, run.experiment, run.plan.budget_s, differ) if open_ else None,
+        level=gate.level,
+        starts_differ=differ,
+        tolerance=margin_share(gate.cost_margin),
+        run=run.path.resolve().name,
+        began_unix_s=min((trial.started_unix_ns for trial in trials), default=0) / 1e9,
+        elapsed_s=round(elapsed_s, 3),
+        budget_s=run.plan.budget_s,
+        machine=_machine(run.environment),
+    )
+
+
+def _interrupted(main: Mapping[str, Comparison]) -> Message | None:
+    """Where the comparison that decides was ended by the user, or by what ended the run."""
+    first = main.get(GATE_RATE, main.get(GATE_P99))
+    if first is None or first.ended != INTERRUPTED:
+        return None
+    return message("gate_interrupted", units=first.blocks_done, unit=first.primary.unit)
+
+
+def _unmeasured(figure: GateFigure, why: Message) -> GateFigure:
+    """With why it was not measured, if it was not."""
+    open_ = figure.verdict == "undecided" and figure.units == 0 and figure.why is None
+    return figure.model_copy(update={"why": why}) if open_ else figure
+
+
+def _figures(pairs: Mapping[str, Comparison]) -> list[GateFigure]:
+    """The figures of one pair: from the comparison of rates, and from that at a rate."""
+    found: list[GateFigure] = []
+    rate, p99 = pairs.get(GATE_RATE), pairs.get(GATE_P99)
+    if rate is not None:
+        found.append(_figure("rate", rate.primary, rate.starts_differ))
+    for one in (rate, p99):
+        if one is not None and (cost := cost_of(one.costs)) is not None:
+            found.append(_figure("cpu", cost, one.starts_differ))
+            break
+    if p99 is not None:
+        of_p99 = _figure("p99", p99.primary, p99.starts_differ)
+        found.append(of_p99.model_copy(update={"requests": p99.requests}))
+    return found
+
+
+def _refusal(main: Sequence[Comparison]) -> CheckResult | None:
+    """What forbids any verdict: what does so to the first comparison, and requests that fail in either."""
+    for number, one in enumerate(main):
+        if forbids(one.primary) or (number == 0 and standing(one.primary) == "invalid"):
+            return one.primary.refusal
+    return None
+
+
+def _figure(name: FigureName, verdict: Verdict, starts_differ: float) -> GateFigure:
+    """`starts_differ`: of one version, where that is not in the interval: see `standing`."""
+    sign = -1 if verdict.larger_is_faster else 1
+    slower = [None if one is None else sign * one for one in (verdict.estimate, verdict.low, verdict.high)]
+    ends = sorted(one for one in slower[1:] if one is not None)
+    low, high = ends if len(ends) == 2 else (None, None)
+    shown = verdict.kind != "invalid" and low is not None
+    half = None if low is None or high is None else (high - low) / 2
+    reach = reach_of_starts(verdict, starts_differ)
+    found, withheld = judged(verdict, starts_differ)
+    return GateFigure(
+        name=name,
+        unit="bytes" if name == "memory" else "/s" if verdict.larger_is_faster else "ns",
+        verdict=found,
+        base=verdict.a.typical if shown else None,
+        head=verdict.b.typical if shown else None,
+        ratio=_times(verdict.estimate) if shown else None,
+        low=_times(verdict.low) if shown else None,
+        high=_times(verdict.high) if shown else None,
+        slower=_share(slower[0]) if shown else None,
+        slower_low=_share(low) if shown else None,
+        slower_high=_share(high) if shown else None,
+        tolerance=verdict.margin,
+        may_be_lost=found == "undecided" and may_be_lost(verdict),
+        visible=None if half is None else _share(verdict.log_margin + SEEN * math.hypot(half, reach)),
+        interval_level=verdict.level,
+        units=verdict.blocks,
+        unit_of_units=verdict.unit,
+        rate_per_s=verdict.rate_per_s,
+        why=message("gate_starts", differ=_share(reach)) if withheld and found == "undecided" else _why(verdict),
+    )
+
+
+def _why(verdict: Verdict) -> Message | None:
+    """What keeps a verdict open, beside the width of its interval."""
+    if verdict.kind == "invalid" and verdict.refusal is not None:
+        return verdict.refusal.reason
+    return verdict.unsteady or verdict.carried
+
+
+def _times(log_ratio: float | None) -> float | None:
+    return None if log_ratio is None else round(math.exp(log_ratio), 6)
+
+
+def _share(log_ratio: float | None) -> float | None:
+    return None if log_ratio is None else round(math.expm1(log_ratio), 6)
+
+
+def _said(
+    verdict: GateVerdict,
+    by: Sequence[FigureName],
+    figures: Sequence[GateFigure],
+    twin: Sequence[GateFigure],
+    why: Message | None,
+    *,
+    once: bool,
+) -> Message:
+    """The verdict as one line: by the figure that shows it most, memory last."""
+    if verdict == "invalid":
+        apart = next((one for one in twin if one.name in by), None)
+        if apart is not None:
+            return message("gate_twin_differs", figure=apart.name, slower=apart.by)
+        return why or message("gate_nothing")
+    of = {one.name: one for one in figures}
+    open_ = [message("gate_unknown_figure", figure=one.name, by=one.by) for one in unknown(figures)]
+    if verdict in ("slower", "faster"):
+        sign = 1 if verdict == "slower" else -1
+        first = [name for name in by if name != "memory"] or by
+        most = max((of[name] for name in first), key=lambda one: sign * (one.slower or 0.0))
+        others = [name for name in by if name != most.name]
+        if verdict == "slower":
+            return message("gate_slower", figure=most.name, by=most.by, others=others)
+        return message("gate_faster", figure=most.name, by=most.faster, others=others, unknown=open_)
+    if verdict == "same":
+        bounds = {name: of[name].tolerance for name in by if name in DECIDING} or {n: of[n].tolerance for n in by}
+        return message("gate_same", tolerance=max(bounds.values()), figures=list(bounds), once=once, unknown=open_)
+    if lost := withheld_losses(deciding(figures)):
+        most = max(lost, key=lambda one: one.slower or 0.0)
+        return message("gate_withheld", figure=most.name, by=most.by, why=most.why)
+    good = [one for one in deciding(figures) if one.verdict in GOOD]
+    if good and (doubt := probable_losses(figures)):
+        most = max(doubt, key=lambda one: one.slower or 0.0)
+        return message("gate_may_be_slower", figure=most.name, by=most.by, good=[one.name for one in good])
+    seen = [one.visible for one in deciding(figures) if one.visible is not None]
+    return message("gate_undecided", visible=min(seen, default=None))
+
+
+def _machine(environment: Mapping[str, object]) -> dict[str, str]:
+    """The few facts that say on what machine it was."""
+    places = (*(("machine", key) for key in ("cpu_model", "cpu_count", "architecture")), ("kernel", "release"))
+    facts = {key: figure_at(environment, part, key) for part, key in (*places, ("versions", "loadstone"))}
+    return {key: str(fact) for key, fact in facts.items() if fact is not None}

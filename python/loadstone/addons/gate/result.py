@@ -1,0 +1,104 @@
+"""What a gate found, as data: `gate.json`."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from loadstone.judge.verdict import Piece, Requests
+from loadstone.text.message import Message
+
+Standing = Literal["slower", "same", "not_slower", "faster", "undecided", "invalid", "unclaimed"]
+"""Of B against A. slower: by more than the margin, with the whole interval on that side. same: the interval lies within
+the margins. not_slower: it may be faster, and is not slower by more than the margin. undecided: none of these was
+shown; invalid: a check forbids to compare; unclaimed: the gate is invalid, so nothing is said of it."""
+GateVerdict = Literal["slower", "same", "faster", "undecided", "invalid"]
+FigureName = Literal["rate", "cpu", "p99", "memory"]
+
+
+class GateFigure(Piece):
+    """One figure of the head against that of the base."""
+
+    name: FigureName
+    unit: Literal["/s", "ns", "bytes"]
+    """Of `base` and `head`: requests a second, CPU nanoseconds a request, nanoseconds, bytes."""
+    verdict: Standing
+    base: float | None = None
+    head: float | None = None
+    ratio: float | None = None
+    """Head over base; None where there is none."""
+    low: float | None = None
+    high: float | None = None
+    """The interval of `ratio`, at `interval_level`."""
+    slower: float | None = None
+    """By what share the head is slower (0.06: 6 %), or takes more; less than 0: it is faster."""
+    slower_low: float | None = None
+    slower_high: float | None = None
+    tolerance: float
+    """A share: less does not matter."""
+    may_be_lost: bool = False
+    """Of an open figure: whether a loss beyond the tolerance is not unlikely, or a loss of unknown size is shown."""
+    visible: float | None = None
+    """The smallest `slower` that this gate would have called slower 8 times in 10."""
+    interval_level: float | None = None
+    """How often such an interval holds, e.g. 0.9998."""
+    units: int = 0
+    """How many rounds, or blocks, it rests on."""
+    unit_of_units: Literal["round", "block"] = "round"
+    rate_per_s: float | None = None
+    """At which both were loaded; None: at full speed."""
+    requests: Requests | None = None
+    """Of a P99: of which requests it is."""
+    needed: int | None = None
+    """Of an open figure: how many rounds or blocks would probably decide it; None: more of them would not."""
+    needed_s: float | None = None
+    """The budget for that, in seconds."""
+    why: Message | None = None
+    """Why it is not decided, where there is more to say than that."""
+
+    @property
+    def by(self) -> list[float | None]:
+        """By how much the head is slower, with the interval's ends."""
+        return [self.slower, self.slower_low, self.slower_high]
+
+    @property
+    def less(self) -> list[float | None]:
+        """By how much it takes less, with the interval's ends: shares of what the base takes."""
+        return [None if one is None else -one for one in (self.slower, self.slower_high, self.slower_low)]
+
+    @property
+    def faster(self) -> list[float | None]:
+        """By how much it is faster, with the interval's ends: shares of what it takes now."""
+        return [None if one is None else round(one / (1 - one), 6) for one in self.less]
+
+
+class GateResult(Piece):
+    """The whole outcome of a gate. `gate.json` in the run's folder; its schema is docs/gate.schema.json."""
+
+    format: Literal[1] = 1
+    base: str
+    head: str
+    verdict: GateVerdict
+    status: int
+    """The exit status: 0 same or faster, 1 slower, 3 invalid, 4 not decidable here."""
+    message: Message
+    """The verdict as one line."""
+    decided_by: list[FigureName]
+    """The figures that the verdict rests on."""
+    figures: list[GateFigure]
+    twin: list[GateFigure] = Field(default=[])
+    """The base against another start of itself in the same rounds: the noise floor. Empty without `--twin`."""
+    advice: Message | None = None
+    """What would help most, where it is not decidable here."""
+    level: float
+    """How often a gate may be red where the head is not slower by more than the tolerances."""
+    starts_differ: float = 0.0
+    """Of what was started once, or ran before: the share that starts of one version are taken to differ by, one
+    standard deviation. The level holds if they do not differ more; 0: starts were measured."""
+    tolerance: float
+    run: str
+    """Name of the run's folder."""
+    began_unix_s: float
+    elapsed_s: float
+    budget_s: float
+    machine: dict[str, str]
+    """What the figures were measured on: CPU, how many, kernel, loadstone's version."""

@@ -1,0 +1,283 @@
+"""How a version stands against its base, as a gate asks: is it slower by more than does not matter?
+
+Red is one thing only: a figure that is worse by more than its margin, with the whole interval on that side. What a
+request costs in CPU is the exactest figure on a busy machine, and the rate may be hidden by whoever makes the load, so
+one of the two suffices for green. But time that is spent waiting costs no CPU, and only the rate shows it: so a gate is
+not green while the other of the two may be a loss, and where the other is open, the verdict says so. P99 and
+memory, of which a minute shows less, can make a gate red. They keep it from green only with a loss that is shown.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Literal
+
+from loadstone.addons.gate.result import FigureName, GateFigure, GateVerdict, Standing
+from loadstone.addons.gate.spec import Gate
+from loadstone.experiment.plan.group import GroupDesign
+from loadstone.judge.metrics import is_rate, quantile_of
+from loadstone.judge.statistics.pair_evidence import Evidence, reaching
+from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.verdict import COST, Verdict
+from loadstone.run_folder.facts import DRIVER
+
+SLOWER_STATUS, INVALID_STATUS, UNDECIDED_STATUS = 1, 3, 4
+DECIDING: frozenset[FigureName] = frozenset({"rate", "cpu"})
+GOOD: frozenset[Standing] = frozenset({"same", "not_slower", "faster"})
+LATENCY_STARTS_DIFFER = 0.30
+"""By what share the P99 of starts of one version differs at least, one standard deviation: what ratios of two starts of
+a Go service spread by (`bench/results/gate-tail-2026-11-27.jsonl`, .22 to .57), over the root of two, is about that."""
+WITHHELD = "gate_starts"
+"""Kind of the message why a figure says nothing of the versions: starts of one may differ by as much."""
+
+
+def standing(verdict: Verdict, starts_differ: float = 0.0) -> Standing:
+    """What a verdict says of B, for a gate.
+
+    `starts_differ`: the share that two processes of one version differ by that were started once, one standard
+    deviation. What may come of that is said of no version; that the one is not slower is said of these two processes.
+    """
+    return judged(verdict, starts_differ)[0]
+
+
+def judged(verdict: Verdict, starts_differ: float) -> tuple[Standing, bool]:
+    """Its standing, and whether these two processes differ by a loss or a gain that two starts may differ by."""
+    found = _of_processes(verdict)
+    if found not in ("slower", "faster") or not _within_starts(verdict, starts_differ):
+        return found, False
+    return "undecided" if found == "slower" else "not_slower", True
+
+
+def starts_differ_in(gate: Gate, design: GroupDesign) -> float:
+    """By what share starts of one version differ; 0 where each block is a start of its own, so that it is in the
+    intervals. What is measured in whole trials is started once, whatever was asked for."""
+    restarted = design.rounds is not None and design.rounds.processes == "restarted"
+    return 0.0 if restarted else gate.starts_differ
+
+
+def _within_starts(verdict: Verdict, starts_differ: float) -> bool:
+    """Whether two starts of one version may differ by what these two processes differ by: at the interval's level."""
+    if not starts_differ or verdict.estimate is None or verdict.low is None or verdict.high is None:
+        return False
+    low, high = reaching(verdict.estimate, verdict.low, verdict.high, reach_of_starts(verdict, starts_differ))
+    least, most = (-high, -low) if verdict.larger_is_faster else (low, high)
+    return least <= verdict.log_margin and most >= 0
+
+
+def reach_of_starts(verdict: Verdict, starts_differ: float) -> float:
+    """How far apart (ln) two starts of one version may be in this figure, at the level of its interval."""
+    return starts_reach(starts_differ, verdict.level, of_latency=quantile_of(verdict.metric) is not None)
+
+
+def starts_reach(starts_differ: float, level: float | None, *, of_latency: bool = False) -> float:
+    """How far apart (ln) two starts of one version may be at such a level, both normal; 0 where none is assumed."""
+    if not starts_differ:
+        return 0.0
+    one = math.log1p(max(starts_differ, LATENCY_STARTS_DIFFER) if of_latency else starts_differ)
+    return NormalDist().inv_cdf((1 + (level or 0.95)) / 2) * math.sqrt(2) * one
+
+
+def _sign(verdict: Verdict) -> int:
+    """With which a log ratio is a loss of B."""
+    return -1 if verdict.larger_is_faster else 1
+
+
+def _of_processes(verdict: Verdict) -> Standing:
+    if verdict.kind == "invalid":
+        return "undecided" if verdict.refusal is not None and verdict.refusal.name == "samples" else "invalid"
+    if verdict.kind == "equivalent":
+        return "same"
+    if verdict.kind == "faster":
+        if verdict.winner == "b":
+            return "faster"
+        return "slower" if verdict.materially else "undecided"
+    return "not_slower" if _is_not_slower(verdict) else "undecided"
+
+
+def _is_not_slower(verdict: Verdict) -> bool:
+    """Whether an open difference is known not to be a loss beyond the margin, nor are the totals of all slices."""
+    moved = verdict.unsteady is not None or verdict.carried is not None or verdict.doubted
+    if verdict.kind == "mixed" or moved or verdict.low is None or verdict.high is None:
+        return False
+    sign = _sign(verdict)
+    worst = max(sign * verdict.low, sign * verdict.high)
+    total = 0.0 if verdict.total is None else sign * verdict.total
+    return max(worst, total) <= verdict.log_margin
+
+
+def needs_more(primary: Verdict, cost: Verdict | None, *, ends: bool, starts_differ: float = 0.0) -> bool:
+    """Whether more blocks of a comparison may change what a gate says.
+
+    Of rates: neither rate nor CPU is known to be good, whatever the forecast, or one of them may be a loss though the
+    other is. Of others: it would not end by itself, or looks like a loss; or the CPU, where it decides there, is
+    not known to be good.
+
+    Args:
+        primary: the verdict by the comparison's metric.
+        cost: the one by CPU a request, if that has a say in the comparison: see `cost_of`.
+        ends: whether any other comparison would end.
+        starts_differ: see `standing`.
+    """
+    found = [(one, *judged(one, starts_differ)) for one in (primary, cost) if one is not None]
+    standings = {of for _, of, _ in found}
+    if "slower" in standings or standing(primary) == "invalid":
+        return False
+    if withheld := [one for one, of, is_withheld in found if is_withheld and of == "undecided"]:
+        return any(_outreaches_starts(one, starts_differ) for one in withheld)
+    open_ = [one for one, of, _ in found if of == "undecided"]
+    if is_rate(primary.metric):
+        return GOOD.isdisjoint(standings) or any(map(may_be_lost, open_))
+    known = ends and all(of in GOOD for one, of, _ in found if one is cost)
+    return not known or any(map(_looks_lost, open_))
+
+
+def is_known(primary: Verdict, cost: Verdict | None, starts_differ: float = 0.0) -> bool:
+    """Whether rate and CPU are both decided, or more blocks would probably not decide the open one.
+
+    One of them suffices for the verdict; time that is left over is for the other, which the verdict else calls unknown.
+    """
+    if not is_rate(primary.metric):
+        return True
+    found = [(one, *judged(one, starts_differ)) for one in (primary, cost) if one is not None]
+    return not any(
+        of == "undecided" and not is_withheld and one.kind != "not_decidable" for one, of, is_withheld in found
+    )
+
+
+def _loss(verdict: Verdict) -> float | None:
+    return None if verdict.estimate is None else _sign(verdict) * verdict.estimate
+
+
+def _outreaches_starts(verdict: Verdict, starts_differ: float) -> bool:
+    """Whether a loss would be beyond what starts differ by, if its own interval were narrow."""
+    loss = _loss(verdict)
+    return loss is not None and loss - reach_of_starts(verdict, starts_differ) > verdict.log_margin
+
+
+def _looks_lost(verdict: Verdict) -> bool:
+    """Whether an open difference is more likely a loss beyond the margin than not."""
+    loss = _loss(verdict)
+    return loss is not None and (loss > verdict.log_margin or _is_lost_by_some(verdict))
+
+
+def may_be_lost(verdict: Verdict) -> bool:
+    """Whether an open difference is a loss of unknown size, or may be one beyond the margin: by one standard error.
+
+    Of equal versions few are kept from green by that, and of losses beyond the margin nearly all (`scripts/bench
+    gate-level --waiting`, bench/results/gate-waiting-2026-11-28.jsonl).
+    """
+    loss = _loss(verdict)
+    if loss is None or verdict.low is None or verdict.high is None:
+        return False
+    worst = max(_sign(verdict) * verdict.low, _sign(verdict) * verdict.high)
+    error = (worst - loss) / NormalDist().inv_cdf((1 + (verdict.level or 0.95)) / 2)
+    return loss + error > verdict.log_margin or _is_lost_by_some(verdict)
+
+
+def _is_lost_by_some(verdict: Verdict) -> bool:
+    """Whether the whole interval is a loss."""
+    ends = [_sign(verdict) * one for one in (verdict.low, verdict.high) if one is not None]
+    return len(ends) == 2 and min(ends) > 0
+
+
+def shows_loss(evidence: Evidence, settings: Settings, starts_differ: float = 0.0) -> bool:
+    """Whether few blocks make it likely that more of them would show a loss: it lies beyond the margin, and what starts
+    differ by, by more than the standard error. Of equal versions one in 14 looks so, by chance.
+    """
+    if evidence.estimate is None or evidence.spread is None:
+        return False
+    loss = (-1 if settings.larger_is_faster else 1) * evidence.estimate
+    of_latency = quantile_of(settings.metric) is not None
+    reach = starts_reach(starts_differ, 1 - settings.interval_alpha, of_latency=of_latency)
+    return loss - settings.log_margin - reach > evidence.spread / math.sqrt(evidence.blocks)
+
+
+def is_over(primary: Verdict, cost: Verdict | None, starts_differ: float = 0.0) -> bool:
+    """Whether nothing else that could be measured changes what a gate says: it is slower, or invalid."""
+    found = [one for one in (primary, cost) if one is not None]
+    return forbids(primary) or any(standing(one, starts_differ) == "slower" for one in found)
+
+
+def cost_of(costs: Sequence[Verdict]) -> Verdict | None:
+    """What a request costs that which is compared: the program with a client library, or the dearest part."""
+    client = next((one for one in costs if one.metric == f"{COST}{DRIVER}"), None)
+    return client or next(iter(costs), None)
+
+
+def forbids(primary: Verdict) -> bool:
+    """Whether what makes a comparison invalid does so to the whole gate: of rates anything, of others failed requests.
+
+    A P99 of too few operations, or on parts that were not warm yet, is no reason to say nothing of the rate.
+    """
+    refusal = primary.refusal
+    return (
+        standing(primary) == "invalid" and refusal is not None and (is_rate(primary.metric) or refusal.name == "errors")
+    )
+
+
+def verdict_of(
+    figures: Sequence[GateFigure], twin: Sequence[GateFigure] = (), *, invalid: bool = False
+) -> tuple[GateVerdict, list[FigureName]]:
+    """The verdict over all figures, and those that it rests on."""
+    apart = [one.name for one in twin if _differs(one)]
+    if invalid or apart:
+        return "invalid", apart
+    slower = [one.name for one in figures if one.verdict == "slower"]
+    if slower:
+        return "slower", slower
+    good = [one for one in deciding(figures) if one.verdict in GOOD]
+    if not good or probable_losses(figures):
+        return "undecided", []
+    faster = [one.name for one in good if one.verdict == "faster"]
+    if faster:
+        return "faster", faster
+    return "same", [one.name for one in figures if one.verdict in GOOD]
+
+
+def probable_losses(figures: Sequence[GateFigure]) -> list[GateFigure]:
+    """The open figures that keep a gate from green.
+
+    These are rate and CPU where they may be lost. Of the others, which vary much more between equal versions, it is a
+    figure whose whole interval shows a loss that is probably beyond the tolerance, and that two starts of one version
+    do not explain.
+    """
+    asked, withheld = deciding(figures), withheld_losses(figures)
+    shown = [one for one in figures if one not in asked and one not in withheld and _is_shown(one)]
+    return [one for one in (*asked, *shown) if one.verdict == "undecided" and one.may_be_lost]
+
+
+def _is_shown(figure: GateFigure) -> bool:
+    """Whether the whole interval is a loss, whose middle lies beyond the tolerance."""
+    low, middle = figure.slower_low, figure.slower
+    return low is not None and low > 0 and middle is not None and middle > figure.tolerance
+
+
+def unknown(figures: Sequence[GateFigure]) -> list[GateFigure]:
+    """The open figures without which time that a version spends waiting may stay hidden: the deciding ones, and the P99
+    where no rate is compared."""
+    names = DECIDING if any(one.name == "rate" for one in figures) else DECIDING | {"p99"}
+    return [one for one in figures if one.name in names and one.verdict == "undecided"]
+
+
+def withheld_losses(figures: Sequence[GateFigure]) -> list[GateFigure]:
+    """The figures by which these two processes differ by a loss that two starts of one version may differ by."""
+    return [one for one in figures if one.verdict == "undecided" and one.why is not None and one.why.kind == WITHHELD]
+
+
+def deciding(figures: Sequence[GateFigure]) -> list[GateFigure]:
+    """The figures of which one must be decided: rate and CPU, or at a rate, of what runs elsewhere, the P99."""
+    return [one for one in figures if one.name in DECIDING] or [one for one in figures if one.name == "p99"]
+
+
+def status_of(verdict: GateVerdict, undecided: Literal["status", "pass", "fail"] = "status") -> int:
+    """The exit status of a verdict; `undecided`: what becomes of what is not decidable here."""
+    if verdict == "undecided":
+        return {"status": UNDECIDED_STATUS, "pass": 0, "fail": SLOWER_STATUS}[undecided]
+    return {"slower": SLOWER_STATUS, "invalid": INVALID_STATUS}.get(verdict, 0)
+
+
+def _differs(twin: GateFigure) -> bool:
+    """Whether the base differs from itself by more than the tolerance: then this machine shows what is not there."""
+    return twin.verdict in ("slower", "invalid") or (
+        twin.verdict == "faster" and twin.slower_high is not None and -twin.slower_high > twin.tolerance
+    )

@@ -1,0 +1,65 @@
+"""What a report shows of a gate: its figures, of which the verdict opens the report."""
+
+from loadstone.addons.gate.result import GateFigure, GateResult
+from loadstone.report.document import Cell, Column, Line, Section, SectionTable, Unit
+from loadstone.text.language import authored
+from loadstone.text.message import Message, message
+
+NAMES = {
+    "rate": authored("requests a second"),
+    "cpu": authored("CPU a request"),
+    "p99": authored("P99 at the same rate"),
+    "memory": authored("memory"),
+}
+_UNITS: dict[str, Unit] = {"/s": "per_s", "ns": "ns", "bytes": "bytes"}
+
+
+_COLUMNS = (
+    Column(message("gate_column_figure"), message("gate_column_figure_meaning")),
+    Column(message("gate_column_verdict"), message("gate_column_verdict_meaning")),
+    Column(message("gate_column_slower"), message("gate_column_slower_meaning")),
+    Column(message("gate_column_base"), message("gate_column_base_meaning")),
+    Column(message("gate_column_head"), message("gate_column_head_meaning")),
+    Column(message("gate_column_visible"), message("gate_column_visible_meaning")),
+    Column(message("gate_column_twin"), message("gate_column_twin_meaning")),
+)
+"""The last one where there is a twin; on a narrow screen the first ones are seen."""
+
+
+def gate_answer(result: GateResult) -> Message:
+    """The sentence that opens the report."""
+    return message("gate_answer", head=result.head, base=result.base, verdict=result.message)
+
+
+def gate_section(result: GateResult) -> Section:
+    """A line a figure, with the noise floor where a twin showed it."""
+    columns = _COLUMNS if result.twin else _COLUMNS[:-1]
+    twins = {one.name: one for one in result.twin}
+    lines = tuple(_line(one, [twins.get(one.name)] if result.twin else []) for one in result.figures)
+    return Section(
+        name="gate",
+        heading=message("gate_heading"),
+        tables=(SectionTable("", columns, lines),),
+        reading=result.advice,
+        in_outcome=False,
+        leads=True,
+    )
+
+
+def _line(figure: GateFigure, twin: list[GateFigure | None]) -> Line:
+    unit = _UNITS[figure.unit]
+    standing = message("gate_standing", standing=figure.verdict, figure=figure.name)
+    cells = (
+        Cell(None, said=standing, alarm=figure.verdict == "slower"),
+        _slower(figure),
+        Cell(figure.base, unit),
+        Cell(figure.head, unit),
+        Cell(figure.visible, "share"),
+        *(_slower(one) if one is not None else Cell(None) for one in twin),
+    )
+    why = () if figure.why is None or figure.verdict != "undecided" else (figure.why,)
+    return Line(NAMES[figure.name], cells, standing, why)
+
+
+def _slower(figure: GateFigure) -> Cell:
+    return Cell(figure.slower, "share", None if None in figure.by else message("gate_by", by=figure.by))

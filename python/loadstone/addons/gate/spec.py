@@ -1,0 +1,47 @@
+"""What a gate asks of its two comparisons: when it is red, and how often it may be so by chance."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from loadstone.experiment.spec.part import Margin, SpecPart
+
+GATE_RATE, GATE_P99 = "rate", "p99"
+"""What the comparisons of a gate are called."""
+BASE, HEAD = "base", "head"
+"""The versions as levels of a factor; their servers or services are called so, too."""
+ONCE_WARM_UP_S = 60.0
+"""How long each version is warmed up that is started once: a JVM on one CPU compiles for so long. After 20 s two of
+them still got faster by 12 to 50 % while they were measured, and five minutes decided nothing."""
+
+
+STARTS_DIFFER = 0.10
+"""By how much starts of one version differ, one standard deviation, of what is started once: two JVMs of equal versions
+of a Spring application differed by 16 % in CPU a request after a minute of warming up, two starts of one by 11 %."""
+
+
+class Gate(SpecPart):
+    """What `loadstone gate` asks: whether one version is slower than another by more than the margins.
+
+    Comparisons go on until that is known, and their intervals hold at a level of their own.
+    """
+
+    base: str = ""
+    """What the versions are called in the verdict."""
+    head: str = ""
+    level: float = Field(default=0.001, gt=0, le=0.5)
+    """How often a gate may say that the head is slower by more than a margin where it is not."""
+    figures: int = Field(default=4, ge=1, le=20)
+    """How many figures share the level."""
+    cost_margin: Margin = "3 %"
+    """A smaller difference in CPU a request does not matter."""
+    memory_margin: Margin = "10 %"
+    """The same of the memory that it takes at most."""
+    restarts: bool = False
+    """Whether both are started again for each block where they take turns: what differs from start to start is in the
+    intervals then."""
+    starts_differ: float = Field(default=0.0, ge=0, le=1)
+    """By what share starts of one version differ, one standard deviation, where it is not: of what is started once, is
+    measured in whole trials, or runs already. What may come of that is no difference of versions."""
+    undecided: Literal["status", "pass", "fail"] = "status"
+    """What becomes of what is not decidable here: a status of its own, or that of a pass or of a failure."""

@@ -1,0 +1,98 @@
+"""A gate's outcome as lines for a terminal: the verdict, the figures, and the noise floor where a twin showed it."""
+
+from collections.abc import Iterator
+
+from loadstone.addons.gate.result import GateFigure, GateResult
+from loadstone.addons.gate.texts import NAMES, budget_text, by_text, percent, signed_text
+from loadstone.report import figure_format as fmt
+from loadstone.text.language import _, translated
+
+
+def gate_lines(result: GateResult) -> Iterator[str]:
+    """What a person reads first: `head against main: SLOWER by 6 % [4, 8]: CPU a request`, and a line a figure."""
+    yield _(
+        "{head} against {base}: {verdict}",
+        head=fmt.plain(result.head),
+        base=fmt.plain(result.base),
+        verdict=fmt.sentence(result.message),
+    )
+    width = max((len(translated(NAMES[one.name])) for one in result.figures), default=0)
+    for one in result.figures:
+        yield f"  {translated(NAMES[one.name]):<{width}}  {figure_text(one)}"
+    if result.advice is not None:
+        yield f"  {fmt.sentence(result.advice)}"
+    if result.twin:
+        floor = ", ".join(f"{translated(NAMES[one.name])} {_floor(one)}" for one in result.twin)
+        yield "  " + _("noise floor, the base against itself: {floor}", floor=floor)
+
+
+def figure_text(figure: GateFigure) -> str:
+    """`26 µs -> 28 µs: slower by 6 % [4, 8]`."""
+    return f"{value_text(figure, figure.base)} → {value_text(figure, figure.head)}: {verdict_text(figure)}"
+
+
+def verdict_text(figure: GateFigure) -> str:
+    """What may be said by one figure, with its interval; where nothing may, what would have been seen."""
+    by = by_text(figure.by)
+    if figure.verdict == "invalid":
+        return _("invalid: {why}", why=fmt.sentence(figure.why))
+    if figure.verdict == "unclaimed":
+        return _("nothing is claimed")
+    if figure.verdict == "slower":
+        return _("{by} MORE", by=by) if figure.name == "memory" else _("SLOWER by {by}", by=by)
+    if figure.verdict == "faster" and figure.name == "memory":
+        return _("{by} LESS", by=by_text(figure.less))
+    if figure.verdict == "faster":
+        return _("FASTER by {by}", by=by_text(figure.faster))
+    tolerance = percent(figure.tolerance)
+    if figure.verdict == "same":
+        return _("same within {tolerance} %: {by}", tolerance=tolerance, by=_slower_by(figure))
+    if figure.verdict == "not_slower":
+        return _("not slower by more than {tolerance} %: {by}", tolerance=tolerance, by=_slower_by(figure))
+    return _open(figure)
+
+
+def _open(figure: GateFigure) -> str:
+    if figure.needed is None or figure.needed_s is None:
+        return _why_open(figure)
+    needs = {"needed": figure.needed, "budget": budget_text(figure.needed_s)}
+    if figure.unit_of_units == "round":
+        more = _("about {needed} rounds decide it: --budget {budget}", **needs)
+    else:
+        more = _("about {needed} starts decide it: --budget {budget}", **needs)
+    return f"{_why_open(figure)}; {more}"
+
+
+def _why_open(figure: GateFigure) -> str:
+    why = "" if figure.why is None else fmt.sentence(figure.why).rstrip(".")
+    if figure.slower is None:
+        return _("open: {why}", why=why) if why else _("open: too few rounds for an interval")
+    if why:
+        return _("open: {by}: {why}", by=_slower_by(figure), why=why)
+    if figure.visible is None:
+        return _("open: {by}", by=_slower_by(figure))
+    return _("open: {by}; {visible} % would have been seen", by=_slower_by(figure), visible=percent(figure.visible))
+
+
+def signed(figure: GateFigure) -> str:
+    """`+1.2 % [-0.4, +2.9]` slower; less than 0: faster."""
+    return fmt.NONE if None in figure.by else signed_text(figure.by)
+
+
+def _slower_by(figure: GateFigure) -> str:
+    """`slower by +1.2 % [-0.4, +2.9]`: a rate falls where this is more than 0."""
+    by = signed(figure)
+    return _("{by} more", by=by) if figure.name == "memory" else _("slower by {by}", by=by)
+
+
+def _floor(figure: GateFigure) -> str:
+    return signed(figure) if figure.slower is not None else _("open")
+
+
+def value_text(figure: GateFigure, value: float | None) -> str:
+    """A figure with its unit."""
+    if value is None:
+        return fmt.NONE
+    if figure.unit == "ns":
+        return fmt.duration(value)
+    return fmt.size(value) if figure.unit == "bytes" else f"{fmt.rate(value)}/s"

@@ -1,0 +1,239 @@
+"""What a gate says."""
+
+import math
+from collections.abc import Callable, Sequence
+
+from loadstone.text.figures import digits
+from loadstone.text.language import _, marked, translated
+
+NAMES = {
+    "rate": marked("requests a second"),
+    "cpu": marked("CPU a request"),
+    "p99": marked("P99 at the same rate"),
+    "memory": marked("memory"),
+}
+"""What the figures of a gate are called."""
+TOLERABLE = 0.2
+"""Nobody means a larger tolerance."""
+
+
+def percent(share: float) -> str:
+    """`6`, `0.8`: a share in per cent, with two digits at most."""
+    value = 100 * share
+    return f"{value:.0f}" if abs(value) >= 9.95 else digits(round(value, 1)) if value else "0"
+
+
+def by_text(by: Sequence[float | None]) -> str:
+    """`6 % [4, 8]`."""
+    middle, low, high = by
+    if middle is None:
+        return ""
+    ends = "" if low is None or high is None else f" [{percent(low)}, {percent(high)}]"
+    return f"{percent(middle)} %{ends}"
+
+
+STANDINGS = {
+    "slower": marked("SLOWER"),
+    "same": marked("same"),
+    "not_slower": marked("not slower"),
+    "faster": marked("FASTER"),
+    "undecided": marked("open"),
+    "invalid": marked("INVALID"),
+    "unclaimed": "—",
+}
+"""What became of a figure, in one or two words."""
+_OF_MEMORY = {"slower": marked("MORE"), "faster": marked("LESS"), "not_slower": marked("not more")}
+
+
+def standing_text(standing: str, figure: str) -> str:
+    """The same in the reader's language: memory is not slow."""
+    own = _OF_MEMORY if figure == "memory" else {}
+    return translated(own.get(standing) or STANDINGS[standing])
+
+
+def budget_text(seconds: float) -> str:
+    """A budget as the option takes it, rounded up: `90s`, `4m`."""
+    return f"{10 * math.ceil(seconds / 10)}s" if seconds <= 120 else f"{math.ceil(seconds / 60)}m"
+
+
+def signed_text(by: Sequence[float | None]) -> str:
+    """`+1.2 % [-0.4, +2.9]` slower; less than 0: faster."""
+    middle, low, high = (None if one is None else f"{'−' if one < 0 else '+'}{percent(abs(one))}" for one in by)
+    return f"{middle} % [{low}, {high}]"
+
+
+def _slower(figure: str, by: Sequence[float | None], others: Sequence[str]) -> str:
+    said = _("SLOWER by {by}: {figure}", by=by_text(by), figure=translated(NAMES[figure]))
+    if figure == "memory":
+        said = _("TAKES {by} MORE memory", by=by_text(by))
+    return f"{said}{_also(others)}"
+
+
+def _faster(figure: str, by: Sequence[float | None], others: Sequence[str], unknown: Sequence[str] = ()) -> str:
+    said = _("FASTER by {by}: {figure}", by=by_text(by), figure=translated(NAMES[figure]))
+    return f"{said}{_also(others)}{_not_known(unknown)}"
+
+
+def _not_known(unknown: Sequence[str]) -> str:
+    """`; not known: requests a second (slower by +1.2 % [-20, +31])`."""
+    if not unknown:
+        return ""
+    return _("; not known: {figures}", figures=", ".join(unknown))
+
+
+def _unknown_figure(figure: str, by: Sequence[float | None]) -> str:
+    name = translated(NAMES[figure])
+    return name if None in by else _("{figure} (slower by {by})", figure=name, by=signed_text(by))
+
+
+def _also(others: Sequence[str]) -> str:
+    return _("; also {figures}", figures=_list(others)) if others else ""
+
+
+def _list(figures: Sequence[str]) -> str:
+    return ", ".join(translated(NAMES[name]) for name in figures)
+
+
+def _same(tolerance: float, figures: Sequence[str], once: bool = False, unknown: Sequence[str] = ()) -> str:
+    said = _("same within {tolerance} %: {figures}", tolerance=percent(tolerance), figures=_list(figures))
+    if once:
+        said = _(
+            "same within {tolerance} %, of these two processes: {figures}",
+            tolerance=percent(tolerance),
+            figures=_list(figures),
+        )
+    return f"{said}{_not_known(unknown)}"
+
+
+def _may_be_slower(figure: str, by: Sequence[float | None], good: Sequence[str]) -> str:
+    return _(
+        "NOT DECIDABLE HERE: the head may be slower by {by} ({figure}); not slower: {good}",
+        by=by_text(by),
+        figure=translated(NAMES[figure]),
+        good=_list(good),
+    )
+
+
+def _undecided(visible: float | None) -> str:
+    if visible is None:
+        return _("NOT DECIDABLE HERE (too little was measured: give it a longer --budget)")
+    return _("NOT DECIDABLE HERE (a difference of {visible} % would have been seen)", visible=percent(visible))
+
+
+def _twin_differs(figure: str, slower: Sequence[float | None]) -> str:
+    return _(
+        "INVALID: the base differs from itself by {by} ({figure}), so nothing is claimed of the head",
+        by=by_text(slower),
+        figure=translated(NAMES[figure]),
+    )
+
+
+def _advice_budget(units: int, needed: int, unit: str, unit_s: float, budget_s: float) -> str:
+    each, budget = f"{digits(unit_s)} s", budget_text(budget_s)
+    figures = {"units": units, "needed": needed, "each": each, "budget": budget}
+    if unit == "round":
+        return _("Helps most: --budget {budget}. Of about {needed} rounds there were {units}, {each} each.", **figures)
+    return _(
+        "Helps most: --budget {budget}. Of about {needed} starts of both there were {units}, {each} each.", **figures
+    )
+
+
+def _advice_warm(warm_up_s: float, budget_s: float) -> str:
+    return _(
+        "Helps most: --warm-up {warm_up} --budget {budget}. What was started once still got faster while it was "
+        "measured.",
+        warm_up=budget_text(warm_up_s),
+        budget=budget_text(budget_s),
+    )
+
+
+def _starts(differ: float) -> str:
+    return _("two starts of one version may differ by {differ} %", differ=percent(differ))
+
+
+def _withheld(figure: str, by: Sequence[float | None], why: str) -> str:
+    return _(
+        "NOT DECIDABLE HERE: these two processes differ by {by} ({figure}), and {why}",
+        by=by_text(by),
+        figure=translated(NAMES[figure]),
+        why=why,
+    )
+
+
+def _advice_starts(differ: float = 0.1, way: str = "start again") -> str:
+    said = _(
+        "No budget decides it: these two processes are all there is, and starts of one version are taken to differ by "
+        "{differ} %. If you know better, say so by --starts-differ.",
+        differ=percent(differ),
+    )
+    if not way:
+        return said
+    if way == "start both":
+        return f"{said} {_('Or let the gate start both versions.')}"
+    more = _(
+        "Or leave --start-once out, which takes a start of both for each of 15 blocks or more, with --warm-up and a "
+        "--budget for that."
+    )
+    return f"{said} {more}"
+
+
+def _interrupted(units: int, unit: str) -> str:
+    if unit == "round":
+        return _("NOT DECIDED: interrupted after {units} rounds", units=units)
+    return _("NOT DECIDED: interrupted after {units} starts of both", units=units)
+
+
+def _advice_noise(visible: float) -> str:
+    if visible > TOLERABLE:
+        return _("No budget decides it here: what both do varies too much. A quieter machine helps.")
+    return _(
+        "No budget decides it here: what both do varies too much. A quieter machine helps, or --tolerance "
+        "'{visible} %'.",
+        visible=percent(visible),
+    )
+
+
+GATE: dict[str, str | Callable[..., str]] = {
+    "gate_slower": _slower,
+    "gate_faster": _faster,
+    "gate_same": _same,
+    "gate_undecided": _undecided,
+    "gate_interrupted": _interrupted,
+    "gate_twin_differs": _twin_differs,
+    "gate_refused": "INVALID: {reason} ({check})",
+    "gate_one_process": "INVALID: base and head are one process that gets the same requests, so nothing is compared",
+    "gate_nothing": "INVALID: nothing was measured",
+    "gate_withheld": _withheld,
+    "gate_may_be_slower": _may_be_slower,
+    "gate_unknown_figure": _unknown_figure,
+    "gate_advice_starts": _advice_starts,
+    "gate_advice_warm_before": "What runs already still got faster while it was measured: load it for some minutes "
+    "before, and then ask again.",
+    "gate_starts": _starts,
+    "gate_advice_budget": _advice_budget,
+    "gate_advice_warm": _advice_warm,
+    "gate_advice_noise": _advice_noise,
+    "gate_answer": "{head} against {base}: {verdict}",
+    "gate_heading": "The gate's figures",
+    "gate_by": signed_text,
+    "gate_standing": standing_text,
+    "gate_known_before": "not measured: the answer was known before",
+    "gate_not_begun": "not measured: no time was left for it",
+    "gate_column_figure": "figure",
+    "gate_column_figure_meaning": "What is compared. The P99 is that of a start's slices without the quarter in which "
+    "it is highest: the machine's stalls lie there. Of what is started once it is that of a few rounds each, and where "
+    "they hold too few requests that of all.",
+    "gate_column_base": "base",
+    "gate_column_base_meaning": "Of the old version.",
+    "gate_column_head": "head",
+    "gate_column_head_meaning": "Of the new version.",
+    "gate_column_slower": "slower by",
+    "gate_column_slower_meaning": "By how much the head is slower, or takes more, with its interval; below 0 faster.",
+    "gate_column_verdict": "verdict",
+    "gate_column_verdict_meaning": "Slower only where the whole interval lies beyond the tolerance.",
+    "gate_column_visible": "would have been seen",
+    "gate_column_visible_meaning": "The smallest loss that this gate calls slower 8 times in 10.",
+    "gate_column_twin": "base against itself",
+    "gate_column_twin_meaning": "The noise floor: the base once more in the same rounds; another start of it, "
+    "unless it runs already.",
+}

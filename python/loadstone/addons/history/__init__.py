@@ -1,0 +1,1 @@
+"""All runs of a folder: an index of them, what changed between them, and baselines."""

@@ -1,0 +1,336 @@
+"""The outcome of `loadstone compare`: for a terminal, as Markdown, and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from math import log
+from typing import Literal
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
+from loadstone.judge.analysis.analysis import Comparison
+from loadstone.judge.verdict import Piece, Verdict
+from loadstone.report import figure_format as fmt
+from loadstone.report import verdicts
+from loadstone.report.json_report import json_text
+from loadstone.text.language import _, marked, several, translated
+from loadstone.text.message import Message, Recorded
+
+Kind = Literal["declared", "ad hoc", "two runs"]
+
+_STYLES = {"faster": "bold green", "equivalent": "cyan", "mixed": "yellow", "invalid": "red"}
+_TITLES: dict[Kind, str] = {
+    "declared": marked("Declared comparisons"),
+    "ad hoc": marked("Ad hoc comparison: picked after the run, so exploratory; repeat what matters with it declared."),
+    "two runs": marked(
+        "Two separate runs: not interleaved, so the intervals count what the machine may have done in between."
+    ),
+}
+_INTERLEAVE = marked(
+    "To decide it, measure both in one run, interleaved: make what differs a factor of the experiment, "
+    "and declare a comparison of its levels."
+)
+_ORDER = ("faster", "mixed", "equivalent", "undecided", "not_decidable")
+"""What is decided stands first, and within each kind the largest difference."""
+UNCERTAIN = log(1.5)
+"""An undecided interval that reaches further than this to both sides of its middle says nothing: half as much again."""
+
+
+class ComparedRun(Piece):
+    """One of the runs."""
+
+    name: str
+    """What it is called beside the other one, e.g. `run 14:30`; empty where there is one run only."""
+    run: str
+    """Name of its folder."""
+    experiment: str
+    trials: int
+    """Finished trials, those of the warm block not counted."""
+    quick: bool
+
+
+class CompareReport(Piece):
+    """What was compared, and what the data allow to say."""
+
+    format: Literal[1] = 1
+    kind: Kind
+    runs: list[ComparedRun]
+    differences: list[Recorded]
+    """Two runs: where they differ in machine, versions, placement, servers or load; empty unless `--across`."""
+    notes: list[Message]
+    """What was damaged, left out or not comparable."""
+    comparisons: list[Comparison]
+    objectives: list[str]
+    missed: list[Recorded]
+    """A line for each objective that a comparison misses or leaves open."""
+
+
+def to_json(report: CompareReport) -> str:
+    """The whole outcome for programs."""
+    return json_text(report)
+
+
+def show(report: CompareReport, console: Console) -> None:
+    """Print the outcome for a person."""
+    for line in _head(report):
+        console.print(Text(line, style="bold" if line == translated(_TITLES[report.kind]) else "dim"))
+    for difference in report.differences:
+        console.print(Text(_("across: {sentence}", sentence=fmt.sentence(difference)), style="yellow"))
+    if telling(report):
+        console.print(_table(report))
+    for cost, line in cost_lines(report):
+        console.print(Text(line, style=_STYLES.get(cost.kind, "")))
+    for line in folded(report):
+        console.print(Text(line))
+    for line in (*warnings(report), *map(fmt.sentence, report.notes)):
+        console.print(Text(line, style="dim"))
+    for line in advice(report):
+        console.print(Text(line))
+    for missed in report.missed:
+        console.print(Text(_("--fail-if {sentence}", sentence=fmt.sentence(missed)), style="red"))
+
+
+def markdown(report: CompareReport) -> str:
+    """The same as Markdown, for a comment or a wiki."""
+    lines = [f"**{translated(_TITLES[report.kind])}**", "", *(f"- {fmt.plain(line)}" for line in run_lines(report))]
+    lines += [_("- across: {sentence}", sentence=fmt.sentence(difference)) for difference in report.differences]
+    if telling(report):
+        lines += ["", f"| {' | '.join(headers(report))} |", "|---|---:|---:|---:|---|"]
+        rows = [cells(one, report) for one in telling(report)]
+        lines += [f"| {' | '.join(map(_cell, row))} |" for row in rows]
+    lines += [f"\n{_cell(line)}" for _, line in cost_lines(report)]
+    lines += [f"\n{_cell(line)}" for line in folded(report)]
+    for title, found in (
+        ("Warnings", [*warnings(report), *map(fmt.sentence, report.notes)]),
+        (_("How to decide"), advice(report)),
+        (_("Objectives missed"), [fmt.sentence(line) for line in report.missed]),
+    ):
+        if found:
+            lines += ["", f"{title}:", "", *(f"- {_cell(line)}" for line in found)]
+    return "\n".join(lines) + "\n"
+
+
+def cost_lines(report: CompareReport) -> list[tuple[Verdict, str]]:
+    """Which side's requests cost a part less, a line each; in one line those that may be due to the machine instead."""
+    named = [(f"{_name(one)}: " if len(report.comparisons) > 1 else "", one) for one in report.comparisons]
+    lines = [(cost, f"{name}{line}") for name, one in named for cost, line in verdicts.cost_lines(one)]
+    open_ = [
+        (cost, f"{name}{verdicts.verdict_text(cost, quick=False)}")
+        for name, one in named
+        for cost in one.costs
+        if cost.kind == "undecided" and cost.unsteady is not None
+    ]
+    for cost, line in open_[:1]:
+        more = len(open_) - 1
+        lines.append(
+            (
+                cost,
+                several(more, "{line} (and {n} more such cost)", "{line} (and {n} more such costs)", line=line)
+                if more
+                else line,
+            )
+        )
+    return lines
+
+
+def telling(report: CompareReport) -> list[Comparison]:
+    """The comparisons that say something, largest difference first."""
+    there = [comparison for comparison in report.comparisons if _why_folded(comparison) is None]
+    return sorted(there, key=lambda one: (_ORDER.index(one.primary.kind), -abs(one.primary.estimate or 0.0)))
+
+
+def folded(report: CompareReport) -> list[str]:
+    """All the others in one line, with the reasons; no line without any."""
+    reasons: dict[str, list[Comparison]] = {}
+    for one in report.comparisons:
+        if (why := _why_folded(one)) is not None:
+            reasons.setdefault(why, []).append(one)
+    if not reasons:
+        return []
+    number, of = sum(map(len, reasons.values())), len(report.comparisons)
+    if of == 1:
+        ((why, alike),) = reasons.items()
+        example = _example(alike, report)
+        return [
+            _(
+                "Nothing can be said: {why}.",
+                why=example if alike[0].primary.kind == "invalid" else f"{why} ({example})",
+            )
+        ]
+    if report.kind == "two runs":
+        what = several(of, "{n} condition", "{n} conditions")
+    else:
+        what = several(of, "{n} pair", "{n} pairs")
+    parts = [
+        f"{len(alike)} {why} ({_example(alike, report)})"
+        for why, alike in sorted(reasons.items(), key=lambda item: -len(item[1]))
+    ]
+    return [
+        _(
+            "Nothing can be said of {number} of {what}: {parts}.",
+            number=number,
+            what=what,
+            parts="; ".join(parts),
+        )
+    ]
+
+
+def _why_folded(one: Comparison) -> str | None:
+    """Why a comparison has no line of its own; None if it has one."""
+    primary = one.primary
+    if one.leading.role == "cost":
+        return None
+    if primary.kind == "invalid":
+        return _("INVALID by {plain}", plain=fmt.plain(primary.refusal.name)) if primary.refusal else _("INVALID")
+    if primary.low is None or primary.high is None:
+        return _("without an interval")
+    if primary.kind not in ("undecided", "not_decidable"):
+        return None
+    return _("too uncertain") if primary.high - primary.low > 2 * UNCERTAIN else None
+
+
+def _example(alike: Sequence[Comparison], report: CompareReport) -> str:
+    """What a reader must know of the comparisons that were folded for one reason."""
+    first = alike[0].primary
+    name = f"{_name(alike[0])}: " if len(report.comparisons) > 1 else ""
+    such_as = _("for example {name}", name=name) if len(alike) > 1 else name
+    if first.kind == "invalid":
+        return f"{such_as}{verdicts.verdict_text(first.model_copy(update={'quick': False}))}"
+    if first.low is not None:
+        return f"{such_as}{verdicts.ratio(first)}"
+    least, most = (pick(one.primary.blocks for one in alike) for pick in (min, max))
+    blocks = f"{least}" if least == most else _("{least} to {most}", least=least, most=most)
+    if report.kind == "two runs":
+        return several(
+            most,
+            "{blocks} trial a run; it takes {blocks_min} or more",
+            "{blocks} trials a run; it takes {blocks_min} or more",
+            blocks=blocks,
+            blocks_min=BLOCKS_MIN,
+        )
+    return several(
+        most,
+        "{blocks} block; it takes {blocks_min} or more",
+        "{blocks} blocks; it takes {blocks_min} or more",
+        blocks=blocks,
+        blocks_min=BLOCKS_MIN,
+    )
+
+
+def warnings(report: CompareReport) -> list[str]:
+    """The warnings of what has a line; those that differ in their figures only become one, the first as an example."""
+    pairs = telling(report)
+    found = verdicts.folded((_name(pair), warning) for pair in pairs for warning in pair.warnings)
+    return [_together(alike, len(pairs)) for alike in found]
+
+
+def _together(alike: Sequence[verdicts.Warned], pairs: int) -> str:
+    name, warning = alike[0]
+    if len({said for _, said in alike}) == 1 and len(alike) == pairs:
+        return warning
+    if len(alike) == 1:
+        return f"{name}: {warning}"
+    return _(
+        "{alike} of {pairs} pairs, for example {name}: {warning}",
+        alike=len(alike),
+        pairs=pairs,
+        name=name,
+        warning=warning,
+    )
+
+
+def advice(report: CompareReport) -> list[str]:
+    """How to decide what is undecided, one sentence a remedy."""
+    undecided = [
+        comparison for comparison in report.comparisons if comparison.primary.kind in ("undecided", "not_decidable")
+    ]
+    if not undecided:
+        return []
+    few = [one for one in undecided if one.primary.low is None]
+    lines = _visible(undecided)
+    if few:
+        lines.append(_("Without an interval nothing can be said: run the experiment with more blocks (--blocks 12)."))
+    if report.kind == "two runs":
+        return [*lines, translated(_INTERLEAVE)]
+    if len(few) < len(undecided):
+        lines.append(_("More blocks narrow an interval: run the experiment with a longer --budget, or more --blocks."))
+    if report.kind == "ad hoc":
+        lines.append(_("A comparison that the experiment declares gets as many blocks as it needs."))
+    return lines
+
+
+def _visible(undecided: Sequence[Comparison]) -> list[str]:
+    """Which difference the data could have shown."""
+    shown = [one for one in undecided if _why_folded(one) is None]
+    known = [one.primary.detectable for one in shown if one.primary.detectable is not None]
+    if not known:
+        return []
+    return [
+        _(
+            "Undecided pairs would show a difference of {plus_minus} or more 8 times in 10.",
+            plus_minus=fmt.plus_minus(max(known)),
+        )
+    ]
+
+
+def _head(report: CompareReport) -> Iterator[str]:
+    yield translated(_TITLES[report.kind])
+    yield from map(fmt.plain, run_lines(report))
+
+
+def run_lines(report: CompareReport) -> Iterator[str]:
+    """A line for each run that is compared."""
+    for run in report.runs:
+        trials = _("1 trial") if run.trials == 1 else _("{count} trials", count=fmt.count(run.trials))
+        quick = _(", quick") if run.quick else ""
+        yield f"{f'{run.name}: ' if run.name else ''}{run.run} ({run.experiment}, {trials}{quick})"
+
+
+def _table(report: CompareReport) -> Table:
+    grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
+    named = headers(report)
+    for at, header in enumerate(named):
+        right = 0 < at < len(named) - 1
+        grid.add_column(header, justify="right" if right else "left", no_wrap=right, overflow="fold")
+    for one in telling(report):
+        *figures, verdict = cells(one, report)
+        grid.add_row(*map(Text, figures), Text(verdict, style=_STYLES.get(one.primary.kind, "")))
+    return grid
+
+
+def headers(report: CompareReport) -> tuple[str, ...]:
+    """Over the columns of `cells`."""
+    return (_("condition"), *verdicts.side_headings(telling(report)), _("verdict"))
+
+
+def cells(one: Comparison, report: CompareReport) -> tuple[str, str, str, str, str]:
+    """The line of a comparison: where, both typical figures, their ratio, the verdict."""
+    primary = one.primary
+    return (
+        fmt.plain(one.place) if one.place and verdicts.common_sides(telling(report)) else _name(one),
+        verdicts.typical(primary, primary.a),
+        verdicts.typical(primary, primary.b),
+        verdicts.ratio(primary),
+        verdicts.verdict_text(primary),
+    )
+
+
+def _name(one: Comparison) -> str:
+    """Where the pair was compared; with its two sides unless they are two runs."""
+    return fmt.plain(one.place) or _("all") if one.between == "run" else verdicts.title(one)
+
+
+def title(report: CompareReport) -> str:
+    """What was compared, and what that means."""
+    return translated(_TITLES[report.kind])
+
+
+def place_of(one: Comparison) -> str:
+    """What the line of a comparison is called."""
+    return _name(one)
+
+
+def _cell(text: str) -> str:
+    return fmt.plain(text).replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")

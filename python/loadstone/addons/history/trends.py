@@ -1,0 +1,326 @@
+"""A figure over many runs: a line for all that are of the same thing, and never one over unlike machines or versions.
+
+What is alike is decided as for `loadstone compare` (`run_differences.unlike`). Intervals are each run's own: they hold
+what differed within it, and not what the machine may have done between two of them.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from statistics import NormalDist
+
+from loadstone.addons.gate.result import GateFigure, GateResult
+from loadstone.addons.gate.rule import starts_reach
+from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE
+from loadstone.addons.history.run_differences import Driven, Surroundings, driven_by, surroundings_of, unlike
+from loadstone.experiment.plan.run_plan import WARM_BLOCK
+from loadstone.experiment.spec.levels import identity
+from loadstone.judge.analysis.analysis import Analysis, Comparison, Row, printed_ns
+from loadstone.judge.statistics.pair_evidence import reaching
+from loadstone.judge.verdict import COST, Piece
+from loadstone.run_folder.reading import Run
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.text.message import Message
+
+RATIO = "ratio"
+"""The metric of a declared comparison: how many times as much B is as A."""
+GATE_KEY = "gate "
+"""With it the key of each figure of a gate begins."""
+GATE_RATIO = "gate."
+"""With it the metric of each figure of a gate begins, `gate.cpu`: what the head takes, or does, by that of the base."""
+GOODPUT, AT_RATE = "goodput_per_s", "response_ns"
+_QUANTILES = ("p50", "p99", "p999")
+_NORMAL = NormalDist()
+_NAMED = 4
+"""So many differences between two lines are named."""
+
+
+class Figure(Piece):
+    """A figure of one run with its 95 % interval; None where it has none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class PlaceFigures(Piece):
+    """The figures of one condition, or of one declared pair."""
+
+    key: str
+    """The same in every run that has it."""
+    label: str
+    driven: list[Driven]
+    """The load of the condition; of a pair of both."""
+    figures: dict[str, Figure]
+    """Metric -> figure: `goodput_per_s`, `response_ns.p99` at the fixed rate, `cpu_ns.PART`; of a pair `ratio`, of a
+    gate `gate.FIGURE`."""
+
+
+class RunFigures(Piece):
+    """All figures of one run that a line may be drawn through, and what must be alike for that."""
+
+    run: str
+    began_unix_s: float
+    surroundings: Surroundings
+    places: list[PlaceFigures]
+    head: str = ""
+    """Of a gate what was compared with its base."""
+
+
+class Point(Piece):
+    """A run on a line."""
+
+    run: str
+    began_unix_s: float
+    figure: Figure
+    head: str = ""
+    """Of a gate what was compared with its base."""
+
+
+class Line(Piece):
+    """Runs of the same thing, the oldest first."""
+
+    name: str
+    """`A` is the line of the newest run."""
+    points: list[Point]
+    unlike: list[Message]
+    """In what it differs from line A: the first few."""
+    more: int = 0
+    """Differences that are not named."""
+
+
+class OverRuns(Piece):
+    """A figure of one condition over runs."""
+
+    label: str
+    metric: str
+    lines: list[Line]
+    without: list[str]
+    """Runs that do not have this figure."""
+
+
+def figures_of(run: Run, analysis: Analysis, began_unix_s: float) -> RunFigures:
+    """The figures of a run, of its tables' rows and declared comparisons. Rows that are invalid have none."""
+    if analysis.gate is not None:
+        return _of_gate(run, analysis.gate, began_unix_s)
+    trials = {trial.trial: trial for trial in run.trials}
+    rows = (_of_row(run, row, trials) for table in analysis.tables for row in table.rows)
+    pairs = (_of_pair(run, pair, trials) for family in analysis.families for pair in family.comparisons)
+    found: dict[str, PlaceFigures] = {}
+    for place in (*rows, *pairs):
+        if place is not None:
+            found.setdefault(place.key, place)
+    return RunFigures(
+        run=run.path.name,
+        began_unix_s=began_unix_s,
+        surroundings=surroundings_of(run),
+        places=list(found.values()),
+    )
+
+
+def _of_gate(run: Run, gate: GateResult, began_unix_s: float) -> RunFigures:
+    """How many times as much the head is as the base: measured in turns, so that the machine makes no difference.
+
+    Gates against one base under one load make a line, whatever machines they ran on. What is started once is a line of
+    its own, with what starts of one version may differ by in its intervals: each gate has another start.
+    """
+    surroundings = surroundings_of(run)
+    servers = surroundings.environment["servers"]
+    of_base = {"servers": {name: one for name, one in servers.items() if name == BASE}}
+    measured = {trial.group: trial for trial in reversed(run.trials) if trial.block != WARM_BLOCK}
+    loaded = {"p99": measured.get(GATE_P99)}
+    found = measured.get(GATE_RATE, measured.get(GATE_P99))
+    return RunFigures(
+        run=run.path.name,
+        began_unix_s=began_unix_s,
+        surroundings=surroundings.model_copy(update={"environment": of_base}),
+        places=[
+            _of_figure(run, gate, figure, loaded.get(figure.name, found))
+            for figure in gate.figures
+            if figure.ratio is not None
+        ],
+        head=gate.head,
+    )
+
+
+def _of_figure(run: Run, gate: GateResult, figure: GateFigure, trial: TrialRecord | None) -> PlaceFigures:
+    """`trial`: one under the load of the figure."""
+    once = trial is not None and _is_started_once(run, trial)
+    return PlaceFigures(
+        key=f"{GATE_KEY}{figure.name} {'once' if once else 'again'} {gate.base}",
+        label=f"{gate.base}: {figure.name}{', started once' if once else ''}",
+        driven=[] if trial is None else [_load_of_gate(run, trial)],
+        figures={f"{GATE_RATIO}{figure.name}": _of_starts(_at_95(figure), figure, gate.starts_differ)},
+    )
+
+
+def _is_started_once(run: Run, trial: TrialRecord) -> bool:
+    """Whether the processes of a gate stay the same over its blocks; a client library's program is started for each."""
+    drive = trial.facts.drive
+    rounds = next((one.rounds for one in run.plan.groups if one.name == trial.group), None)
+    return (rounds is None or rounds.processes != "restarted") and (drive is None or drive.program is None)
+
+
+def _load_of_gate(run: Run, trial: TrialRecord) -> Driven:
+    """The load without what the machine has a say in: threads, how they wait, and a rate that is a share of what both
+    can do."""
+    driven = driven_by(run, trial)
+    group = next((one for one in run.plan.groups if one.name == trial.group), None)
+    apart = {"spin_us", *(() if group is None or group.fixed_rate is None else ("rate_per_s",))}
+    load = {name: value for name, value in driven.load.items() if name != "threads"}
+    if "model" in load:
+        load["model"] = {name: value for name, value in load["model"].items() if name not in apart}
+    return driven.model_copy(update={"load": load})
+
+
+def _at_95(figure: GateFigure) -> Figure:
+    """A ratio whose interval has another level with its 95 % interval, as if its logarithm were normal."""
+    ratio, low, high, level = figure.ratio or 0.0, figure.low, figure.high, figure.interval_level
+    if low is None or high is None or level is None or not 0 < low <= ratio <= high:
+        return Figure(value=ratio)
+    shrunk = _NORMAL.inv_cdf(0.975) / _NORMAL.inv_cdf((1 + level) / 2)
+    return Figure(value=ratio, low=ratio * (low / ratio) ** shrunk, high=ratio * (high / ratio) ** shrunk)
+
+
+def _of_starts(shown: Figure, figure: GateFigure, starts_differ: float) -> Figure:
+    """With an interval that holds what starts of one version differ by, where that is not in it."""
+    if not starts_differ or shown.low is None or shown.high is None:
+        return shown
+    reach = starts_reach(starts_differ, 0.95, of_latency=figure.name == "p99")
+    low, high = reaching(math.log(shown.value), math.log(shown.low), math.log(shown.high), reach)
+    return shown.model_copy(update={"low": math.exp(low), "high": math.exp(high)})
+
+
+def _of_row(run: Run, row: Row, trials: dict[str, TrialRecord]) -> PlaceFigures | None:
+    first = next((trials[name] for name in row.trials if name in trials), None)
+    figures = dict(_figures_of_row(row)) if row.verdict in ("valid", "suspect") else {}
+    if first is None or not figures:
+        return None
+    key = f"condition {identity(row.condition)}"
+    return PlaceFigures(key=key, label=row.label or "all", driven=[driven_by(run, first)], figures=figures)
+
+
+def _figures_of_row(row: Row) -> Iterator[tuple[str, Figure]]:
+    if row.goodput_per_s is not None:
+        low, high = row.interval(GOODPUT) or (None, None)
+        yield GOODPUT, Figure(value=row.goodput_per_s, low=low, high=high)
+    at_rate = row.at_fixed_rate
+    if at_rate is not None and at_rate.response_ns is not None:
+        for name in _QUANTILES:
+            value = printed_ns(at_rate, name)
+            if value is not None and name not in at_rate.unsettled:
+                low, high = at_rate.response_interval_ns.get(name, (None, None))
+                yield f"{AT_RATE}.{name}", Figure(value=value, low=low, high=high)
+    for part, cost in row.costs.items():
+        yield f"{COST}{part}", Figure(value=cost.ns, low=cost.low_ns, high=cost.high_ns)
+
+
+def _of_pair(run: Run, pair: Comparison, trials: dict[str, TrialRecord]) -> PlaceFigures | None:
+    verdict = pair.primary
+    point = next((one for one in verdict.points if one.used and {one.trial_a, one.trial_b} <= trials.keys()), None)
+    if verdict.kind == "invalid" or verdict.estimate is None or point is None:
+        return None
+    low, high = (None if end is None else math.exp(end) for end in (verdict.low, verdict.high))
+    sides = ", ".join(filter(None, (f"{verdict.b.name} against {verdict.a.name}", pair.place)))
+    return PlaceFigures(
+        key=f"pair {pair.name} {identity(verdict.a.condition)} {identity(verdict.b.condition)} {verdict.metric}",
+        label=f"{pair.name}: {sides}",
+        driven=[driven_by(run, trials[name]) for name in (point.trial_a, point.trial_b)],
+        figures={RATIO: Figure(value=math.exp(verdict.estimate), low=low, high=high)},
+    )
+
+
+def places_of(runs: Sequence[RunFigures]) -> dict[str, str]:
+    """The conditions and pairs of these runs, key -> label: those that most of the runs have first."""
+    numbers: dict[str, int] = {}
+    labels: dict[str, str] = {}
+    for run in sorted(runs, key=lambda run: -run.began_unix_s):
+        for place in run.places:
+            numbers[place.key] = numbers.get(place.key, 0) + 1
+            labels.setdefault(place.key, place.label)
+    return {key: labels[key] for key in sorted(labels, key=lambda key: -numbers[key])}
+
+
+def metrics_of(runs: Sequence[RunFigures], key: str) -> list[str]:
+    """The metrics that any of these runs has of a condition or pair."""
+    return list(
+        dict.fromkeys(name for run in runs for place in run.places if place.key == key for name in place.figures)
+    )
+
+
+def over_runs(runs: Sequence[RunFigures], key: str, metric: str) -> OverRuns:
+    """One figure of a condition (or pair) over runs, in lines of runs that `loadstone compare` would compare.
+
+    A line goes on where the next run is like the newest one on it; runs in between that are unlike do not break it.
+    """
+    measured, without = measured_in(runs, key, metric)
+    drawn = joined(measured, lambda one, other: not _unlike(one, other))
+    drawn.sort(key=lambda line: -line[-1][0].began_unix_s)
+    lines = [_line(number, line, drawn[0], metric) for number, line in enumerate(drawn)]
+    return OverRuns(label=places_of(runs).get(key, ""), metric=metric, lines=lines, without=without)
+
+
+Measured = tuple[RunFigures, PlaceFigures]
+"""A run with its figures of one condition or pair."""
+
+
+def in_order(runs: Sequence[RunFigures]) -> list[RunFigures]:
+    """The oldest first: the first is run 1."""
+    return sorted(runs, key=lambda run: (run.began_unix_s, run.run))
+
+
+def measured_in(runs: Sequence[RunFigures], key: str, metric: str) -> tuple[list[Measured], list[str]]:
+    """The runs that have this figure, the oldest first, and the names of those that do not."""
+    found: list[Measured] = []
+    without: list[str] = []
+    for run in in_order(runs):
+        place = next((one for one in run.places if one.key == key and metric in one.figures), None)
+        if place is None:
+            without.append(run.run)
+        else:
+            found.append((run, place))
+    return found, without
+
+
+def joined(runs: Sequence[Measured], alike: Callable[[Measured, Measured], bool]) -> list[list[Measured]]:
+    """Runs in rows: each goes on with the first row whose newest run is like it."""
+    rows: list[list[Measured]] = []
+    for one in runs:
+        row = next((row for row in rows if alike(row[-1], one)), None)
+        if row is None:
+            rows.append([one])
+        else:
+            row.append(one)
+    return rows
+
+
+def drivens(one: Measured, other: Measured) -> list[tuple[Driven, Driven]]:
+    """The loads of both, side by side."""
+    return list(zip(one[1].driven, other[1].driven, strict=False))
+
+
+def _unlike(one: Measured, other: Measured, names: tuple[str, str] = ("A", "B")) -> list[Message]:
+    return unlike(one[0].surroundings, other[0].surroundings, drivens(one, other), names)
+
+
+def _line(number: int, line: Sequence[Measured], newest: Sequence[Measured], metric: str) -> Line:
+    name = _letters(number)
+    differences = _unlike(newest[-1], line[-1], ("A", name)) if number else []
+    return Line(
+        name=name,
+        points=[
+            Point(run=run.run, began_unix_s=run.began_unix_s, figure=place.figures[metric], head=run.head)
+            for run, place in line
+        ],
+        unlike=differences[:_NAMED],
+        more=max(0, len(differences) - _NAMED),
+    )
+
+
+def _letters(number: int) -> str:
+    """A, B, ... Z, AA, AB."""
+    name = ""
+    number += 1
+    while number:
+        number, left = divmod(number - 1, 26)
+        name = chr(65 + left) + name
+    return name

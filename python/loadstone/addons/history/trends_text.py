@@ -1,0 +1,127 @@
+"""What is said of a figure over runs: its name, its interval, and where it changed."""
+
+import math
+
+from loadstone.addons.gate.texts import NAMES
+from loadstone.addons.history.changes import Hint
+from loadstone.addons.history.trends import AT_RATE, GATE_RATIO, RATIO, Point
+from loadstone.experiment.spec.experiment import COST, RATES
+from loadstone.judge.verdict import Verdict
+from loadstone.report import figure_format as fmt
+from loadstone.text.english.figures import metric_text
+from loadstone.text.figures import decimal, decimals_of
+from loadstone.text.language import _, marked, translated
+
+
+def figure_name(metric: str) -> str:
+    """What a metric is called, `ratio` too."""
+    if metric == RATIO:
+        return _("ratio, compared against reference")
+    if metric.startswith(GATE_RATIO):
+        return _("{figure}, head/base", figure=translated(NAMES[metric.removeprefix(GATE_RATIO)]))
+    name = metric_text(metric)
+    return _("{figure}, at the rate that was held", figure=name) if metric.startswith(AT_RATE) else name
+
+
+def figure_text(metric: str, value: float | None) -> str:
+    """A figure of a metric for people."""
+    if value is None:
+        return fmt.NONE
+    if metric == RATIO or metric.startswith(GATE_RATIO):
+        return f"{value:#.3g}".rstrip(".")
+    return fmt.duration(value) if "_ns" in metric else fmt.rate(value)
+
+
+def interval_text(metric: str, point: Point) -> str:
+    """`41,200 [40,800, 41,600]`."""
+    figure = point.figure
+    value = figure_text(metric, figure.value)
+    if figure.low is None:
+        return value
+    high = "∞" if figure.high is None else figure_text(metric, figure.high)
+    return f"{value} [{figure_text(metric, figure.low)}, {high}]"
+
+
+def hint_text(hint: Hint) -> str:
+    """`changed between run 41 and 42: 6 % lower [4, 8]`, and how sure the place is."""
+    said = _(
+        "changed between run {before} and {after}: {change}",
+        before=hint.before.number,
+        after=hint.after.number,
+        change=_change(hint),
+    )
+    if hint.earliest == hint.latest:
+        return said
+    return _(
+        "{said}; the first changed run is one of {earliest} to {latest}",
+        said=said,
+        earliest=hint.earliest,
+        latest=hint.latest,
+    )
+
+
+def differs_text(hint: Hint) -> str:
+    """What of the servers differs between both runs; empty if nothing that is recorded does."""
+    return "; ".join(map(fmt.sentence, hint.differs))
+
+
+def confirmed_text(hint: Hint, metric: str, kind: str, verdict: Verdict | None) -> str:
+    """What became of a hint when both versions were measured again, in turns."""
+    before, after = hint.before.number, hint.after.number
+    if verdict is None or verdict.estimate is None or verdict.low is None or verdict.high is None:
+        return _(
+            "not measured: nothing can be said of both versions; `loadstone report latest` says why, and a longer "
+            "--budget may help"
+        )
+    change = _by(metric, verdict.estimate, verdict.low, verdict.high)
+    if kind == "confirmed":
+        return _(
+            "changed between run {before} and {after}: {change}, measured again",
+            before=before,
+            after=after,
+            change=change,
+        )
+    if kind == "other way":
+        return _(
+            "not so: measured again, run {after} is {change} than run {before}; suspected was {suspected}",
+            before=before,
+            after=after,
+            change=change,
+            suspected=_change(hint),
+        )
+    if kind == "machine":
+        return _(
+            "not the program: the machine. Measured again, in turns, both do the same ({change}); suspected was "
+            "{suspected}",
+            change=change,
+            suspected=_change(hint),
+        )
+    return _(
+        "not decided: {change}, measured again; suspected was {suspected}; a longer --budget decides more",
+        change=change,
+        suspected=_change(hint),
+    )
+
+
+def _by(metric: str, estimate: float, low: float, high: float) -> str:
+    """`6 % [4, 8] slower`, from log ratios of the later version against the earlier one."""
+    is_more = estimate > 0
+    if metric.startswith(COST):
+        said = marked("{ratio} more CPU a request") if is_more else marked("{ratio} less CPU a request")
+    else:
+        said = marked("{ratio} faster") if is_more == (metric in RATES) else marked("{ratio} slower")
+    return _(said, ratio=_size(estimate, low, high))
+
+
+def _size(estimate: float, low: float, high: float) -> str:
+    """How much more or less, without a sign: `6 % [4, 8]`."""
+    sign = 1 if estimate > 0 else -1
+    ends = sorted(sign * 100 * math.expm1(one) for one in (low, high))
+    digits = decimals_of(ends)
+    value, least, most = (decimal(one, digits) for one in (sign * 100 * math.expm1(estimate), *ends))
+    return f"{value} % [{least}, {most}]"
+
+
+def _change(hint: Hint) -> str:
+    size = _size(*map(math.log, (hint.ratio, hint.low, hint.high)))
+    return _("{ratio} higher", ratio=size) if hint.ratio >= 1 else _("{ratio} lower", ratio=size)

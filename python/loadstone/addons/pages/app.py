@@ -1,0 +1,92 @@
+"""All pages under one roof: a line each, from the file that has the page."""
+
+from collections.abc import Callable
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from loadstone.addons.pages import (
+    comparing,
+    experiments,
+    figures,
+    history,
+    languages,
+    live,
+    machine,
+    page,
+    reports,
+    run_actions,
+    start_run,
+)
+from loadstone.addons.pages.access import Access, Refused
+from loadstone.addons.pages.page import refusal
+from loadstone.addons.pages.settings import Place, place_of
+from loadstone.safety.errors import LoadstoneError
+from loadstone.text.language import _
+
+ROUTES = (
+    *page.routes,
+    *experiments.routes,
+    *languages.routes,
+    *start_run.routes,
+    *run_actions.routes,
+    *machine.routes,
+    *live.routes,
+    *history.routes,
+    *comparing.routes,
+    *figures.routes,
+    *reports.routes,
+)
+
+
+async def _only_run(request: Request) -> Response:
+    """The run that is shown where one alone is."""
+    return RedirectResponse(f"/runs/{quote(place_of(request).only_run or '')}")
+
+
+OF_ONE_RUN = (
+    Route("/", _only_run),
+    *page.routes,
+    *languages.routes,
+    *start_run.routes,
+    *run_actions.routes,
+    *live.routes,
+    *reports.routes,
+)
+"""The pages that there are where one run alone is shown."""
+
+
+def application(place: Place, may_host: Callable[[str], bool]) -> ASGIApp:
+    """The pages of a place, behind what decides who may see them."""
+    app = Starlette(
+        routes=list(ROUTES if place.only_run is None else OF_ONE_RUN),
+        exception_handlers={
+            HTTPException: _refused,
+            Refused: _refused,
+            LoadstoneError: _refused,
+            OSError: _refused,
+            Exception: _failed,
+        },
+    )
+    app.state.place = place
+    return Access(app, place, may_host)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """What is wrong with a request, or with what it names, as a page."""
+    if isinstance(error, HTTPException):
+        plain = {"Not Found": _("There is no such page."), "Method Not Allowed": _("This page is not sent to.")}
+        return refusal(request, error.status_code, plain.get(error.detail, error.detail))
+    return refusal(request, error.status if isinstance(error, Refused) else 400, str(error))
+
+
+async def _failed(request: Request, _error: Exception) -> Response:
+    """A defect: it is written down where the server runs (`access.py`), and the server goes on."""
+    return refusal(
+        request, 500, _("This page failed by a defect; where `loadstone serve` runs it says what to report.")
+    )

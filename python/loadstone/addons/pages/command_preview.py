@@ -1,0 +1,302 @@
+"""What a command line would do, by the very functions that carry it out: parsed, checked, planned, and not started.
+
+Works in a process apart (`reader_process.py`): reading an experiment teaches this process its secrets and names.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from typer.exceptions import TyperException
+
+from loadstone.addons.pages.settings import Shown
+from loadstone.cli.options import RunOptions
+from loadstone.experiment.plan.run_size import extent
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.experiment.spec.levels import is_level, level_text, same_level
+from loadstone.experiment.spec.loading import find, load_experiment
+from loadstone.run.command_line import files_of_folder
+from loadstone.run.describe import describe, shortcomings
+from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.safety.bounds.describe_only import describing
+from loadstone.safety.errors import LoadstoneError, UserError
+from loadstone.safety.secrets.known import hide
+from loadstone.text.language import of_author, said
+from loadstone.text.sentences import text
+
+_LINE = re.compile(r"^[^\s:]*:(\d{1,7}):")
+"""`file.yaml:12: ...`."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a command line would do."""
+
+    experiment: str
+    question: str
+    extent: tuple[str, ...]
+    """How much is measured, in what time."""
+    shortcomings: tuple[str, ...]
+    """Which comparisons may get no verdict, and why."""
+    lines: tuple[str, ...]
+    """The whole description, as `loadstone show` has it."""
+    acts: tuple[str, ...]
+    """What a run does here, a line an act."""
+    asked: tuple[str, ...]
+    """Of these, what is not done before the user said yes."""
+    summary: str
+    """How many of these there are of each kind."""
+    shown: Shown
+    """What an answer to them would allow; without a hash where nothing is asked."""
+
+
+@dataclass(frozen=True)
+class LevelFacts:
+    """A level of a factor."""
+
+    text: str
+    on: bool
+    usual: bool
+
+
+@dataclass(frozen=True)
+class FactorFacts:
+    """What is varied."""
+
+    name: str
+    title: str
+    unit: str
+    levels: tuple[LevelFacts, ...]
+
+
+@dataclass(frozen=True)
+class PartFacts:
+    """A server or an application of the experiment."""
+
+    name: str
+    what: str
+    """Its kind, or its manifest."""
+
+
+@dataclass(frozen=True)
+class SettingFacts:
+    """A setting that has one value for all conditions, and what it may be."""
+
+    path: str
+    value: str
+    description: str
+    lowest: float | None
+    highest: float | None
+
+
+@dataclass(frozen=True)
+class ExperimentFacts:
+    """What a form of an experiment is made from."""
+
+    word: str
+    """As the command line names it."""
+    name: str
+    question: str
+    description: str
+    factors: tuple[FactorFacts, ...]
+    servers: tuple[PartFacts, ...]
+    subjects: tuple[PartFacts, ...]
+    users: SettingFacts | None
+    """How many virtual users there are; None where a factor or another model says it."""
+    settings: tuple[SettingFacts, ...]
+    budget: str
+    quick_budget: str
+    as_published: bool
+
+
+class _Found(Exception):
+    """The options that would have been carried out."""
+
+    def __init__(self, options: RunOptions) -> None:
+        super().__init__()
+        self.options = options
+
+
+def described(words: Sequence[str], variables: Mapping[str, str]) -> Described:
+    """What `loadstone WORDS` would do. `variables`: secrets, as the run's environment will have them.
+
+    Raises UserError, with what the command line would print.
+    """
+    os.environ.update(variables)
+    with describing():
+        return _described(_options(words))
+
+
+def agreed(words: Sequence[str], variables: Mapping[str, str], shown: Shown) -> bool:
+    """Keep that the user read what this command line would do and said yes; False where it would do more by now.
+
+    The contents alone do not say it: a run's folder keeps its command, and the environment what variables hold.
+
+    Raises UserError.
+    """
+    from loadstone.run.consent import remember_answer
+
+    os.environ.update(variables)
+    with describing():
+        options = _options(words)
+        digest, acts = _asked(options)
+        if digest != shown.digest or not {act.line for act in acts} <= set(shown.acts):
+            return False
+        remember_answer(digest, acts)
+    return True
+
+
+def facts(word: str) -> ExperimentFacts:
+    """What a form of this experiment is made from. Raises UserError."""
+    with describing():
+        return _facts(word, find(word))
+
+
+def checked(source: str, label: str) -> str:
+    """What is wrong with the text of an experiment; empty where nothing is."""
+    with describing():
+        try:
+            options = replace(RunOptions(), built=load_experiment(source, label=label))
+            requested_plan(requested_experiment(options), options)
+        except LoadstoneError as error:
+            return hide(str(error))
+    return ""
+
+
+def line_of(error: str) -> int | None:
+    """The line of the experiment's file that an error is about."""
+    found = _LINE.match(error)
+    return int(found[1]) if found else None
+
+
+def _options(words: Sequence[str]) -> RunOptions:
+    """What the command line asks for, up to where it would be carried out. Raises UserError."""
+    from loadstone.cli.carry_out import instead_of_measuring
+    from loadstone.cli.command import WHOLE, usage_error
+
+    def take(options: RunOptions) -> NoReturn:
+        raise _Found(options)
+
+    sys.argv = ["loadstone", *words]
+    try:
+        with instead_of_measuring(take):
+            WHOLE[0](list(words), prog_name="loadstone", standalone_mode=False)
+    except _Found as found:
+        return found.options
+    except TyperException as error:
+        raise UserError(usage_error(error)) from None
+    raise UserError(said("this command does not measure"))
+
+
+def _described(options: RunOptions) -> Described:
+    from loadstone.run.consent import summary
+
+    experiment = requested_experiment(options)
+    run_plan = requested_plan(experiment, options)
+    lines, acts = describe(experiment, run_plan, options)
+    digest, asked = _asked(options)
+    return Described(
+        experiment=hide(experiment.name),
+        question=hide(of_author(experiment.question)),
+        extent=tuple(hide(text(one)) for one in extent(run_plan)),
+        shortcomings=tuple(hide(text(one)) for one in shortcomings(run_plan)),
+        lines=tuple(hide(lines).splitlines()),
+        acts=tuple(acts),
+        asked=tuple(act.spoken for act in asked),
+        summary=summary(asked),
+        shown=Shown(digest, tuple(act.line for act in asked)),
+    )
+
+
+def _asked(options: RunOptions) -> tuple[str, list[Any]]:
+    from loadstone.run.consent import to_ask
+    from loadstone.run_folder.earlier_runs import files_sent
+
+    experiment = requested_experiment(options)
+    sent = files_of_folder() if options.of_folder else files_sent(options.command)
+    return to_ask(
+        experiment,
+        requested_plan(experiment, options),
+        of_folder=options.of_folder,
+        secret_files=options.secret_files,
+        files_sent=sent,
+    )
+
+
+def _facts(word: str, experiment: Experiment) -> ExperimentFacts:
+    schema = _schema()
+    settings = tuple(_settings(experiment, schema))
+    users = next((one for one in settings if one.path == "workload.model.users"), None)
+    quick = experiment.quick
+    return ExperimentFacts(
+        word=word,
+        name=experiment.name,
+        question=of_author(experiment.question),
+        description=experiment.description,
+        factors=tuple(
+            FactorFacts(
+                name,
+                factor.title,
+                factor.unit,
+                tuple(
+                    LevelFacts(
+                        level_text(level), is_level(level, factor.on_by_default), same_level(level, factor.usual)
+                    )
+                    for level in factor.levels
+                ),
+            )
+            for name, factor in experiment.factors.items()
+        ),
+        servers=tuple(PartFacts(name, str(one.get("kind", ""))) for name, one in experiment.servers.items()),
+        subjects=tuple(PartFacts(name, str(one.manifest or "")) for name, one in experiment.subjects.items()),
+        users=users,
+        settings=tuple(one for one in settings if one is not users),
+        budget=str(experiment.design.budget),
+        quick_budget=str(getattr(getattr(quick, "design", None), "budget", "") or ""),
+        as_published=experiment.as_published is not None,
+    )
+
+
+def _schema() -> dict[str, Any]:
+    """The JSON Schema of a plan, whose words the workload of an experiment speaks."""
+    from loadstone.experiment.plan.drive_plan import Plan
+
+    return Plan.model_json_schema()
+
+
+def _settings(experiment: Experiment, schema: Mapping[str, Any]) -> "list[SettingFacts]":
+    """The numbers below `workload` that stand for all conditions: each with the bounds that the schema gives it."""
+    found: list[SettingFacts] = []
+    kinds = schema["$defs"]
+    whole = experiment.workload.model_dump(mode="json", by_alias=True)
+
+    def add(data: Mapping[str, Any], properties: Mapping[str, Any], path: str) -> None:
+        for key, value in data.items():
+            there = properties.get(key, {})
+            named = next((one["$ref"] for one in (there, *there.get("anyOf", ())) if "$ref" in one), None)
+            place = f"{path}.{key}"
+            if isinstance(value, Mapping):
+                variants = [named] if named else [one["$ref"] for one in there.get("oneOf", ()) if "$ref" in one]
+                known = {k: v for ref in variants for k, v in kinds[ref.split("/")[-1]].get("properties", {}).items()}
+                add(value, known, place)
+            elif isinstance(value, int | float) and not isinstance(value, bool) and there:
+                bounds = [there, *there.get("anyOf", ())]
+                found.append(
+                    SettingFacts(
+                        place,
+                        str(value),
+                        " ".join(str(there.get("description", "")).split()),
+                        _bound(bounds, "minimum", "exclusiveMinimum"),
+                        _bound(bounds, "maximum", "exclusiveMaximum"),
+                    )
+                )
+
+    add(whole, schema["properties"], "workload")
+    return found
+
+
+def _bound(there: Sequence[Mapping[str, Any]], *names: str) -> float | None:
+    return next((one[name] for one in there for name in names if name in one), None)

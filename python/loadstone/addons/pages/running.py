@@ -1,0 +1,82 @@
+"""Which process a run is, whether it is there, and how it is stopped: from its folder and the machine's notes."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loadstone.machine.process_identity import boot_id, signal_if, started
+from loadstone.measure.machine_lock import OtherRun, noted, runs_measuring
+from loadstone.run_folder.files import EVENTS
+from loadstone.safety.bounds.files import load_json
+from loadstone.safety.bounds.folder_files import open_file
+
+TAIL_BYTES = 128 * 1024
+"""Of the events, so much is read at once, from the end on."""
+SEARCHED_BYTES = 128 * 1024 * 1024
+"""A line that lies before these is not looked for: no file that loadstone wrote is longer."""
+LINE_BYTES = 64 * 1024
+"""Longer than the line that a run begins with."""
+
+
+@dataclass(frozen=True)
+class Writer:
+    """The process that says of itself in a line of the run's events that it begins to measure."""
+
+    pid: int
+    started_ticks: int
+    boot: str
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> "Writer | None":
+        """Of a line, which may be a stranger's; None of one that names no process."""
+        pid, ticks, boot = (line.get(key) for key in ("pid", "pid_started_ticks", "boot"))
+        if line.get("what") != "began" or not isinstance(boot, str) or not boot:
+            return None
+        whole = all(type(one) is int and 0 < one < 2**63 for one in (pid, ticks))
+        return cls(int(pid or 0), int(ticks or 0), boot) if whole else None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it began on this machine since that was started: of others nothing can be said."""
+        return self.boot == boot_id()
+
+    @property
+    def lives(self) -> bool:
+        """Whether it is there; False where that cannot be said."""
+        return self.is_here and started(self.pid) == self.started_ticks
+
+
+def stop(folder: Path) -> bool:
+    """As Ctrl-C in the run's terminal: what is finished is kept. A second time ends it at once. Whether it was sent."""
+    run = _measuring(folder)
+    return run is not None and signal_if(run.pid, signal.SIGINT, lambda: _measuring(folder) == run)
+
+
+def _measuring(folder: Path) -> OtherRun | None:
+    return next((run for run in runs_measuring() if run.uid == os.geteuid() and run.folder == noted(folder)), None)
+
+
+def writer_of(folder: Path) -> Writer | None:
+    """The process that told last that it began; None where none did."""
+    with contextlib.suppress(OSError), os.fdopen(open_file(folder / EVENTS), "rb") as file:
+        end = size = os.fstat(file.fileno()).st_size
+        while end > max(0, size - SEARCHED_BYTES):
+            start = max(0, end - TAIL_BYTES)
+            part = os.pread(file.fileno(), end - start, start)
+            for line in reversed(part.splitlines()):
+                if b'"began"' in line and (writer := _writer(line)) is not None:
+                    return writer
+            end = start + LINE_BYTES if start else 0  # a line may lie in both parts
+    return None
+
+
+def _writer(text: bytes) -> Writer | None:
+    try:
+        line = load_json(text)
+    except ValueError:
+        return None
+    return Writer.of(line) if isinstance(line, dict) else None

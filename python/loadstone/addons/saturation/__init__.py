@@ -1,0 +1,1 @@
+"""The search for the load at which a server is saturated, closed and open."""

@@ -1,0 +1,78 @@
+"""`loadstone saturate redis [URL]` and `loadstone saturate http URL`: where does it break, and which part breaks?"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loadstone.addons.saturation.options import OneCommand, PointResults, SearchOptions
+from loadstone.cli.carry_out import carried_out, objectives_of, show_outcome
+from loadstone.cli.command import Peers, Takes, command
+from loadstone.cli.http_options import HttpWork
+from loadstone.cli.options import MEASURES, RunOptions
+from loadstone.cli.redis_options import Login
+
+if TYPE_CHECKING:
+    from loadstone.experiment.spec.experiment import Experiment
+
+TAKEN = (*MEASURES, "quick", "budget", "out", "quiet")
+"""Of the options of a run."""
+_REDIS_NAMES = Peers(names={"connections": ("--pool",), "keys": ("--keyspace",), "size": ("--value-size",)})
+_HTTP_NAMES = Peers(names={**_REDIS_NAMES.names, "numbers": ("--keyspace",), "threads": ("-t",)})
+
+saturate_app = typer.Typer(
+    help="Find where a Redis or a service saturates.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@command(saturate_app, "redis", _REDIS_NAMES)
+def saturate_redis(
+    *,
+    url: Annotated[
+        str | None, typer.Argument(metavar="[URL]", show_default=False, help="Yours; without it one is started.")
+    ] = None,
+    work: OneCommand,
+    search: SearchOptions,
+    login: Login,
+    run: Annotated[RunOptions, Takes(*TAKEN, "allow_any_command")],
+    results: PointResults,
+) -> None:
+    """Where does a Redis saturate?
+
+    Users are doubled until more of them bring no more; then all numbers of users are measured again and again in random
+    order. Only keys that begin with loadstone: are written, and they are removed. It is full load: not for production.
+    """
+    from loadstone.addons.saturation.experiment import redis_experiment
+
+    _saturate(redis_experiment(url, work, search, login), run, results)
+
+
+@command(saturate_app, "http", _HTTP_NAMES)
+def saturate_http(
+    *,
+    url: Annotated[str, typer.Argument(metavar="URL", show_default=False)],
+    work: HttpWork,
+    search: SearchOptions,
+    run: Annotated[RunOptions, Takes(*TAKEN)],
+    results: PointResults,
+) -> None:
+    """Where does an HTTP service saturate?
+
+    It must run already. It is full load: not for production.
+    """
+    from loadstone.addons.saturation.experiment import http_experiment
+
+    _saturate(http_experiment(url, work, search), run, results)
+
+
+def _saturate(built: "Experiment", run: RunOptions, results: PointResults) -> None:
+    """The same way as `loadstone run`."""
+    run.check()
+    objectives = objectives_of(results.fail_if)
+    from loadstone.run_folder.earlier_runs import folder_to_resume
+
+    resume = None if run.resume is None else folder_to_resume(run.resume, run.out)
+    options = replace(run, experiment=built.name, built=built, resume=resume)
+    show_outcome(carried_out(options, objectives, results), results)

@@ -1,0 +1,133 @@
+"""`loadstone saturate`: the experiment that its options stand for. It goes the same way as one from a file.
+
+The command line is its text: what is wrong in it is reported by the option.
+"""
+
+from collections.abc import Mapping
+
+from loadstone.addons.saturation.options import OneCommand, SearchOptions
+from loadstone.cli.ad_hoc_experiment import FACTOR, GIVEN
+from loadstone.cli.http_options import HttpWork
+from loadstone.cli.http_requests import requested
+from loadstone.cli.operations import Fields, LoadRow, redis_row, size_bytes
+from loadstone.cli.options import given
+from loadstone.cli.redis_options import Login
+from loadstone.cli.targets import SERVER, SUBJECT, at, redis_server
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.experiment.spec.loading import resolve
+from loadstone.experiment.spec.problems import Source
+from loadstone.experiment.spec.yaml_text import Path
+from loadstone.safety.errors import UserError
+from loadstone.safety.secrets.references import learn_environment, learn_options
+from loadstone.text.language import authored, said
+
+NAMES_SHOWN = 4
+
+
+def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions, login: Login = Login()) -> Experiment:
+    """Where a Redis saturates: one of the user's by URL, or one that is started for it. Raises UserError."""
+    row = redis_row(work.command, work.load)
+    (operation,) = row.operations
+    workload: Fields = {
+        "target": SERVER,
+        "pipeline_depth": work.pipeline,
+        "keys": {"count": work.keys},
+        "documents": {"payload_bytes": size_bytes("--data-size", work.size)},
+        "operations": [operation],
+    }
+    if row.load is not None:
+        workload["load"] = [{"operation": row.load["name"]}]
+        if row.load["name"] != operation["name"]:
+            workload["operations"] = [operation, {**row.load, "weight": 0}]
+    server: Fields = {"kind": "embedded"} if url is None else redis_server(url, login)
+    for option in given(login) if url is None else ():
+        raise UserError(said("{option}: is for a server of yours; add its URL, or leave it out", option=option))
+    if row.modules:
+        server["modules"] = list(row.modules)
+    what = authored("an embedded Redis") if url is None else authored("the Redis {at}", at=at(url))
+    data = _experiment("saturate-redis", what, _args(row), search, workload)
+    return _resolved({**data, "servers": {SERVER: server}}, search)
+
+
+def http_experiment(url: str, work: HttpWork, search: SearchOptions) -> Experiment:
+    """Where an HTTP service of the user's saturates. Raises UserError."""
+    learn_options((url,))
+    base, row = requested(work).of(url)
+    workload: Fields = {
+        "target": SUBJECT,
+        "protocol": "http1",
+        "keys": {"count": work.numbers},
+        "operations": list(row.operations),
+    }
+    first = row.operations[0]["requests"][0]
+    under = f"{first['method']} {first['path']}"
+    if len(row.operations) > 1:
+        under = authored("{request} and other requests", request=under)
+    data = _experiment("saturate-http", authored("the service {at}", at=at(base)), under, search, workload)
+    return _resolved({**data, "servers": {}, "subjects": {SUBJECT: {"url": base}}}, search)
+
+
+def _experiment(name: str, what: str, under: str, search: SearchOptions, workload: Fields) -> Fields:
+    """What both have in common. The one condition is named by its operation."""
+    names = [operation["name"] for operation in workload["operations"] if operation.get("weight", 1)]
+    level = "+".join([*names[:NAMES_SHOWN], *(["..."] if len(names) > NAMES_SHOWN else [])])
+    question = authored(
+        "Where does {what} saturate under {under}, and which part is the limit?", what=what, under=under
+    )
+    return {
+        "format": 1,
+        "name": name,
+        "question": " ".join(question.split()),
+        "factors": {FACTOR: {"title": authored("Operation"), "levels": [level]}},
+        "tables": [{"name": "saturation", "title": authored("Saturation"), "vary": {FACTOR: [level]}}],
+        "workload": {**_load(search), **workload, "threads": search.threads or "auto"},
+    }
+
+
+def _load(search: SearchOptions) -> Fields:
+    """The model and the pool: a connection for each user, unless their number is given.
+
+    A pool that is smaller than the users stays as it is at every level (`addons/saturation/levels.py`).
+    """
+    pause = {} if search.think_ms is None else {"think_time_ms": search.think_ms}
+    users = 1 if search.connections is None else search.connections + 1
+    connections = 1 if search.connections is None else search.connections
+    return {"model": {"kind": "closed", "users": users, **pause}, "pool": {"connections": connections}}
+
+
+def _saturate(search: SearchOptions) -> Fields:
+    """What `load` of the experiment says; what is not given is left to it."""
+    given: Fields = {
+        "model": search.model,
+        "users_max": search.users_max,
+        "sweeps": search.sweeps,
+        "objective": search.objective,
+        "ramp": search.ramp,
+    }
+    settings = {name: value for name, value in given.items() if value is not None}
+    if search.sweeps is not None:
+        settings["sweeps_max"] = search.sweeps
+    return settings
+
+
+def _args(row: LoadRow) -> str:
+    return str(row.operations[0]["commands"][0]["args"])
+
+
+def _resolved(data: Fields, search: SearchOptions) -> Experiment:
+    """The experiment, held to all the rules of one from a file. Raises UserError that names the option."""
+    learn_environment()
+    whole = {**data, "load": _saturate(search)}
+    return resolve(Source(label=f"loadstone saturate {data['name'].partition('-')[2]}", data=whole, given=_GIVEN))
+
+
+_GIVEN: Mapping[Path, str] = {
+    **GIVEN,
+    ("load",): "--model",
+    ("load", "users_max"): "--users-max",
+    ("load", "sweeps"): "--sweeps",
+    ("load", "sweeps_max"): "--sweeps",
+    ("load", "objective"): "--objective",
+    ("load", "ramp"): "--ramp",
+}
+"""Where each option stands in the experiment."""

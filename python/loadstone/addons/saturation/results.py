@@ -1,0 +1,179 @@
+"""Where a condition saturates, as data: the point with its interval, what was measured, and which part is the limit."""
+
+from typing import Literal
+
+from loadstone.experiment.spec.levels import Level
+from loadstone.judge.bottleneck import Bottleneck
+from loadstone.judge.verdict import Cost, Piece
+from loadstone.run_folder.trial import Quantiles, TrialVerdict
+from loadstone.text.message import Recorded
+
+PointKind = Literal["plateau", "peak", "limit", "at_least", "none"]
+"""plateau: throughput levels off. peak: it falls again. limit: the highest rate of the open model that keeps its
+objective. at_least: only a bound is known, and why. none: nothing may be said, and the message has the reason."""
+ObjectiveKind = Literal["limit", "met_always", "never", "unknown"]
+"""limit: met up to somewhere within what was measured. met_always, never: at every load, at none. unknown: the data do
+not say, and the message has the reason."""
+
+
+class Estimated(Piece):
+    """A figure with both ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class SaturationPoint(Piece):
+    """What one load did, all its sweeps together: one level of users, or one rate."""
+
+    users: int | None
+    """Of the closed model."""
+    rate_per_s: float | None
+    """Of the open model: which was to be held."""
+    per_s: float
+    """Correct replies a second, typical of the sweeps."""
+    low: float
+    """The least and the most of a single sweep."""
+    high: float
+    response_ns: Quantiles | None
+    """Over all sweeps; None where its histograms cannot be read."""
+    cpu: dict[str, float]
+    """CPU of each part as a share of one core."""
+    costs: dict[str, Cost] = {}
+    """Server, application, client library -> its CPU time for one correct reply; of those that were observed."""
+    errors: float
+    """Share of wrong or missing replies, timeouts among them."""
+    sweeps: int = 0
+    """In so many it was measured."""
+    verdict: TrialVerdict
+    reasons: list[Recorded]
+    """Why not valid: one for each failed check."""
+
+
+class SearchPoint(Piece):
+    """One step of the search: the users were doubled, or a rate was halved in between."""
+
+    users: int | None
+    rate_per_s: float | None
+    per_s: float
+    kept: bool | None = None
+    """Open model: whether the objective was kept; None in the closed one."""
+
+
+class Search(Piece):
+    """How the range was found."""
+
+    points: list[SearchPoint]
+    why: Recorded | None
+    """Why it ended; None where it did not come to its end."""
+
+
+class PartShare(Piece):
+    """How full a part was, as a share of what it may have: of its main thread's core, or of the CPUs it may use."""
+
+    part: str
+    unloaded: float | None
+    """With one user, or at the lowest rate."""
+    knee: float | None
+    """At the level that is nearest to the saturation point."""
+    beyond: float | None
+    """From twice the saturation point on."""
+
+
+class Limiting(Piece):
+    """The part that is the limit, and how full each part was at three loads."""
+
+    bottleneck: Bottleneck
+    users: int | None
+    """The load at which it was read, at the least: the knee, or where nothing is full there, beyond it."""
+    rate_per_s: float | None
+    runner_up: str | None
+    """The fullest part that the bottleneck's line does not name; None where no other was observed."""
+    runner_up_share: float | None
+    shares: list[PartShare]
+    """The fullest first."""
+
+
+class ObjectiveAnswer(Piece):
+    """Up to which load an objective like `p99 < 10 ms` is met."""
+
+    text: str
+    kind: ObjectiveKind
+    message: Recorded
+    rate_per_s: Estimated | None
+    """The highest rate that meets it."""
+    users: Estimated | None = None
+    """The most users that do; None in the open model."""
+
+
+class RampStep(Piece):
+    """One step of a classical ramp; times in seconds since it began."""
+
+    users: int
+    from_s: float
+    to_s: float
+    per_s: float
+    average_per_s: float
+    """The moving average there: as the eye smooths."""
+
+
+class RampAnswer(Piece):
+    """A classical ramp of the same condition, and what the eye reads off its chart."""
+
+    steps: list[RampStep]
+    eye_users: int | None
+    """Where the eye puts the saturation point; None where the chart has no top."""
+    eye_per_s: float | None
+    knee_users: int | None = None
+    """Where Kneedle (Satopaa et al. 2011), the classical rule, puts it; None where it finds no knee."""
+    knee_per_s: float | None = None
+    message: Recorded
+    """Why that differs from the saturation point that was measured."""
+
+
+class SaturationAnswer(Piece):
+    """Where one condition saturates."""
+
+    condition: dict[str, Level]
+    label: str
+    """The varied factors only; empty where nothing is varied."""
+    model: Literal["closed", "open"]
+    kind: PointKind
+    message: Recorded
+    """The verdict in one line."""
+    users: Estimated | None
+    """The saturation point; None in the open model, and where there is none."""
+    per_s: Estimated | None
+    """What it does there at most, a second."""
+    at_least_per_s: float | None
+    """Of `at_least`: what its best level typically did."""
+    sweeps: int
+    """Independent estimates behind the interval: sweeps, or blocks of bisections."""
+    rounds_a_sweep: int = 0
+    """Rounds of slices that make one sweep; 0: its levels were measured by whole trials."""
+    seconds: float
+    """From the first trial to the last, the search among them."""
+    think_s: float
+    unloaded_s: float | None
+    """R_0: the shortest mean response time of any level, in seconds: no level does more than N / (R_0 + Z)."""
+    unloaded_users: int | None = None
+    """At how many users that is; None of runs of older versions: at one."""
+    points: list[SaturationPoint]
+    """In the order of their load."""
+    search: Search
+    limiting: Limiting | None
+    """None where nothing can show it."""
+    objective: ObjectiveAnswer | None = None
+    """None where none was given."""
+    ramp: RampAnswer | None = None
+    """None where none was driven."""
+
+    @property
+    def at_the_point(self) -> SaturationPoint | None:
+        """What was measured nearest to the saturation point, by users or rate; without one, at the highest load."""
+        point = self.users if self.model == "closed" else self.per_s
+        loads = [(one.users or one.rate_per_s or 0.0, one) for one in self.points]
+        if point is None:
+            return max(loads, key=lambda load: load[0], default=(0.0, None))[1]
+        return min(loads, key=lambda load: abs(load[0] - point.value), default=(0.0, None))[1]

@@ -1,0 +1,267 @@
+"""What every report says of a saturation: the answer in figures, the limit with its evidence, a table of points."""
+
+from collections.abc import Iterator, Sequence
+
+from loadstone.addons.saturation.results import Estimated, SaturationAnswer, SaturationPoint
+from loadstone.addons.saturation.spec import latency_objective
+from loadstone.report import figure_format as fmt
+from loadstone.report.tables.column import cost_text
+from loadstone.text.language import _, several
+from loadstone.text.message import Message, message
+from loadstone.text.sentences import text
+
+MARKS = {"plateau": "●", "peak": "▲", "limit": "●", "at_least": "◐", "none": "○"}
+_LOAD_ENDED = (
+    "not_levelled_off",
+    "not_levelled_off_at_most",
+    "still_rising",
+    "generator_gave_out",
+    "generator_gave_out_at",
+)
+LATENCIES = (("mean", "MTT"), ("p50", "P50"), ("p99", "P99"))
+
+
+def heading() -> str:
+    """What the part of a report is called."""
+    return text(message("saturation_heading"))
+
+
+def title(answer: SaturationAnswer) -> str:
+    """The condition; where nothing is varied, what is found."""
+    return fmt.plain(answer.label) or text(message("saturation_title"))
+
+
+def verdict(answer: SaturationAnswer) -> str:
+    """The verdict in one line."""
+    return fmt.sentence(answer.message)
+
+
+def load_of(point: SaturationPoint) -> float | None:
+    """Users, or the rate that was to be held."""
+    return point.users if point.users is not None else point.rate_per_s
+
+
+def point_load_text(point: SaturationPoint) -> str:
+    """`16 users`, `40,000 a second offered`."""
+    if point.users is not None:
+        return several(point.users, "{users} user", "{users} users", users=fmt.count(point.users))
+    return _("{rate} a second offered", rate=fmt.rate(point.rate_per_s))
+
+
+def found_load(answer: SaturationAnswer) -> Estimated | None:
+    """Where along the load the answer lies: users of the closed model, the rate of the open one."""
+    if answer.kind in ("at_least", "none"):
+        return None
+    return answer.users if answer.model == "closed" else answer.per_s
+
+
+def estimate_text(found: Estimated | None) -> str:
+    """`98,200 [97,100, 99,400]`."""
+    if found is None:
+        return fmt.NONE
+    return f"{fmt.rate(found.value)} [{fmt.rate(found.low)}, {fmt.rate(found.high)}]"
+
+
+def load_text(answer: SaturationAnswer, found: Estimated) -> str:
+    """The same with what it counts."""
+    if answer.model == "closed":
+        return _("{figure} users", figure=estimate_text(found))
+    return _("{figure} a second", figure=estimate_text(found))
+
+
+def objective_ns(answer: SaturationAnswer) -> float | None:
+    """The latency that the objective allows."""
+    if answer.objective is None:
+        return None
+    try:
+        return 1e9 * latency_objective(answer.objective.text).latency_s
+    except ValueError:  # written by a version that knows others
+        return None
+
+
+def limiting_part(answer: SaturationAnswer) -> str:
+    """The name of the fullest part, where it is the limit and not the pool, the disk or nothing at all."""
+    if answer.limiting is None or not answer.limiting.shares:
+        return ""
+    limit = answer.limiting.bottleneck
+    named = limit.part in ("server", "subject", "generator") and limit.message.kind != "bottleneck_unseen"
+    return answer.limiting.shares[0].part if named else ""
+
+
+def facts(answer: SaturationAnswer) -> list[tuple[str, str]]:
+    """What is asked of a saturation, each with its answer, the most important first."""
+    return [(fmt.sentence(name), fmt.sentence(said)) for name, said in _facts(answer)]
+
+
+def _facts(answer: SaturationAnswer) -> Iterator[tuple[Message, Message]]:
+    if answer.model == "closed":
+        yield message("saturation_fact_point"), _point(answer)
+        yield message("saturation_fact_most"), _most(answer)
+        yield (
+            message("saturation_fact_beyond"),
+            message("saturation_beyond", kind=answer.kind, load_ended=_load_ended(answer)),
+        )
+    if answer.objective is not None:
+        yield message("saturation_fact_objective"), answer.objective.message
+    elif answer.model == "open":
+        yield message("saturation_fact_rate"), _most(answer)
+    yield message("saturation_fact_limit"), _limit(answer)
+    if answer.unloaded_s is not None:
+        unloaded = message(
+            "saturation_unloaded",
+            unloaded_ns=1e9 * answer.unloaded_s,
+            think_ns=1e9 * answer.think_s,
+            users=answer.unloaded_users or 1,
+        )
+        yield message("saturation_fact_unloaded"), unloaded
+    yield message("saturation_fact_measured"), _measured(answer)
+
+
+def _point(answer: SaturationAnswer) -> Message:
+    if answer.users is None:
+        return message("saturation_no_point", kind=answer.kind, load_ended=_load_ended(answer))
+    return message("saturation_users", users=_figures(answer.users))
+
+
+def _load_ended(answer: SaturationAnswer) -> bool:
+    """Whether only a bound is known since no more load could be made; else there was no time, or others were in it."""
+    why = answer.message.figures.get("why")
+    while isinstance(why, Message) and why.kind == "from_users_on":
+        why = why.figures.get("why")
+    return isinstance(why, Message) and why.kind in _LOAD_ENDED
+
+
+def _most(answer: SaturationAnswer) -> Message:
+    if answer.per_s is not None:
+        return message("saturation_per_s", per_s=_figures(answer.per_s))
+    if answer.at_least_per_s is not None:
+        return message("saturation_at_least_per_s", per_s=answer.at_least_per_s)
+    return message("saturation_not_known")
+
+
+def _limit(answer: SaturationAnswer) -> Message:
+    found = answer.limiting
+    if found is None:
+        return message("saturation_not_known")
+    next_one = None if found.runner_up is None else fmt.plain(found.runner_up)
+    return message(
+        "saturation_limit_named",
+        why=found.bottleneck.message,
+        runner_up=next_one,
+        share=found.runner_up_share,
+        users=found.users,
+        rate_per_s=found.rate_per_s,
+    )
+
+
+def _measured(answer: SaturationAnswer) -> Message:
+    return message(
+        "saturation_measured",
+        model=answer.model,
+        sweeps=answer.sweeps,
+        levels=len(answer.points),
+        rounds=answer.rounds_a_sweep,
+        seconds=answer.seconds,
+    )
+
+
+def _figures(found: Estimated) -> list[float]:
+    return [found.value, found.low, found.high]
+
+
+def limit_line(answer: SaturationAnswer) -> str:
+    """The limit with its evidence in one line."""
+    return fmt.sentence(_limit(answer))
+
+
+def spoken(answer: SaturationAnswer) -> str:
+    """The answer in a sentence for someone who cannot see the picture."""
+    return " ".join(f"{name}: {said}." for name, said in facts(answer))
+
+
+def share_headers() -> list[str]:
+    """Columns of the table of parts."""
+    names = (
+        message("saturation_share_part"),
+        message("saturation_share_unloaded"),
+        message("saturation_share_knee"),
+        message("saturation_share_beyond"),
+    )
+    return list(map(text, names))
+
+
+def share_rows(answer: SaturationAnswer) -> list[list[str]]:
+    """How full each part was at three loads, the fullest first."""
+    if answer.limiting is None:
+        return []
+    return [
+        [fmt.part(share.part), *map(fmt.percent, (share.unloaded, share.knee, share.beyond))]
+        for share in answer.limiting.shares
+    ]
+
+
+def search_line(answer: SaturationAnswer) -> str:
+    """The steps of the search with their rates, and why it ended."""
+    if not answer.search.points:
+        return ""
+    of_users = answer.search.points[0].users is not None
+    steps = [
+        message(
+            "saturation_search_step", users=point.users, rate_per_s=point.rate_per_s, per_s=point.per_s, kept=point.kept
+        )
+        for point in answer.search.points
+    ]
+    return fmt.sentence(message("saturation_search", steps=steps, of_users=of_users, why=answer.search.why))
+
+
+def part_names(answers: Sequence[SaturationAnswer]) -> list[str]:
+    """Every part whose CPU was observed, each once."""
+    return list(dict.fromkeys(part for answer in answers for point in answer.points for part in point.cpu))
+
+
+def point_headers(answer: SaturationAnswer) -> list[str]:
+    """Columns of the table of points."""
+    load = _("users") if answer.model == "closed" else _("offered a second")
+    parts = [_("{plain} CPU", plain=fmt.part(part)) for part in part_names([answer])]
+    cost = [_("CPU a request")] if _has_costs(answer) else []
+    spread = [_("sweeps from .. to")] if _has_sweeps(answer) else []
+    return [load, _("a second"), *spread, *(name for _, name in LATENCIES), _("errors"), *parts, *cost]
+
+
+def point_cells(answer: SaturationAnswer, point: SaturationPoint) -> list[str]:
+    """One line of it."""
+    load = fmt.count(point.users) if point.users is not None else fmt.rate(point.rate_per_s)
+    ends = f"{fmt.rate(point.low)} .. {fmt.rate(point.high)}" if point.sweeps > 1 else fmt.NONE
+    spread = [ends] if _has_sweeps(answer) else []
+    latencies = [fmt.duration(getattr(point.response_ns, field, None)) for field, _ in LATENCIES]
+    cpu = [fmt.percent(point.cpu.get(part)) for part in part_names([answer])]
+    cost = [cost_text(point.costs, ends=False) or fmt.NONE] if _has_costs(answer) else []
+    return [load, fmt.rate(point.per_s), *spread, *latencies, fmt.percent(point.errors), *cpu, *cost]
+
+
+def _has_sweeps(answer: SaturationAnswer) -> bool:
+    return any(point.sweeps > 1 for point in answer.points)
+
+
+def _has_costs(answer: SaturationAnswer) -> bool:
+    return any(point.costs for point in answer.points)
+
+
+def ramp_lines(answer: SaturationAnswer) -> list[str]:
+    """What a classical ramp of the same condition says, beside the point that was measured."""
+    ramp = answer.ramp
+    if ramp is None:
+        return []
+    steps = ramp.steps
+    said = [
+        message(
+            "ramp_driven",
+            users=steps[-1].users if steps else 0,
+            seconds=steps[-1].to_s if steps else 0.0,
+            steps=len(steps),
+        ),
+        message("ramp_eye", users=ramp.eye_users, per_s=ramp.eye_per_s),
+        message("ramp_kneedle", users=ramp.knee_users, per_s=ramp.knee_per_s),
+        ramp.message,
+    ]
+    return [fmt.sentence(one) for one in said]

@@ -1,0 +1,237 @@
+"""Where each condition saturates: how that is looked for, with the objective and the ramp as they are written."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from loadstone.experiment.spec.levels import Level
+from loadstone.experiment.spec.part import Duration, Margin, PlanPart, SpecPart, readable_by
+from loadstone.experiment.spec.problems import shown
+from loadstone.text.language import said
+from loadstone.text.units import duration_s, margin_share
+
+_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p99.9": 0.999}
+_UNITS_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_TEXT = re.compile(r"\s*([a-z0-9.]{1,8})\s*(<=|<)\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([a-z]{1,3})\s*", re.ASCII)
+_EXAMPLE = said("write for example 'p99 < 10 ms'; quantiles are p50, p90, p95, p99 and p99.9")
+
+
+@dataclass(frozen=True)
+class LatencyObjective:
+    """A quantile of the response time, and what it may be at most."""
+
+    text: str
+    """`p99 < 10 ms`."""
+    quantile: float
+    """0.99."""
+    latency_s: float
+
+
+def latency_objective(value: object) -> LatencyObjective:
+    """The objective that a text states. Raises ValueError that quotes it and says what helps."""
+    match = _TEXT.fullmatch(value.lower()) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(said("{value} is no objective; {example}", value=shown(value), example=_EXAMPLE))
+    name, operator, digits, unit = match.groups()
+    if name not in _QUANTILES:
+        raise ValueError(said("'{name}' is no quantile of the response time; {example}", name=name, example=_EXAMPLE))
+    if unit not in _UNITS_S:
+        raise ValueError(said("'{unit}' is no unit of time; {example}", unit=unit, example=_EXAMPLE))
+    latency_s = float(digits) * _UNITS_S[unit]
+    if latency_s <= 0:
+        raise ValueError(said("{value}: no response takes no time; {example}", value=shown(value), example=_EXAMPLE))
+    text = f"{name.replace('p999', 'p99.9')} {operator} {digits} {unit}"
+    return LatencyObjective(text, _QUANTILES[name], latency_s)
+
+
+_RAMP = re.compile(r"\s*([0-9][0-9,_]{0,9})\s*(?:v?users)?\s+over\s+(.+?)\s*", re.IGNORECASE | re.ASCII)
+_RAMP_EXAMPLE = said("write for example '1000 over 10 min'")
+RAMP_USERS_MIN, RAMP_USERS_MAX = 5, 65_536
+"""Of fewer users a chart has no shape."""
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """So many users, who are added step by step over so long a time."""
+
+    users: int
+    seconds: float
+
+
+def ramp_of(value: object) -> Ramp:
+    """The ramp that a text states. Raises ValueError that quotes it and says what helps."""
+    match = _RAMP.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(said("{value} is no ramp; {ramp_example}", value=shown(value), ramp_example=_RAMP_EXAMPLE))
+    users = int(re.sub(r"[,_]", "", match[1]))
+    if not RAMP_USERS_MIN <= users <= RAMP_USERS_MAX:
+        raise ValueError(
+            said(
+                "{users} is no number of users of a ramp; write {ramp_users_min} to {ramp_users_max}",
+                users=users,
+                ramp_users_min=RAMP_USERS_MIN,
+                ramp_users_max=RAMP_USERS_MAX,
+            )
+        )
+    return Ramp(users, duration_s(match[2]))
+
+
+SATURATE = "saturate"
+USERS_MAX = 65_536
+SWEEPS_MIN, SWEEPS_MAX = 6, 100
+"""Fewer sweeps have no 95 % interval."""
+ObjectiveText = Annotated[str, readable_by(latency_objective)]
+"""A quantile of the response time and its limit (`p99 < 10 ms`); `latency_objective` reads it."""
+RampText = Annotated[str, readable_by(ramp_of)]
+"""Users and a time (`1000 over 10 min`); `ramp_of` reads it."""
+
+
+class Saturate(SpecPart):
+    """How a condition's saturation point is looked for.
+
+    closed: users are doubled until more of them bring no more; then a grid of numbers of users is measured in sweeps,
+    each of which has every number once, in random order. Think time is that of the workload's model. open: the highest
+    rate that keeps the objective is located by bisection, then bracketed again and again around it.
+    """
+
+    model: Literal["closed", "open"] = "closed"
+    users_max: int = Field(default=4096, ge=1, le=USERS_MAX)
+    """The most users that are tried."""
+    sweeps: int = Field(default=SWEEPS_MIN, ge=SWEEPS_MIN, le=SWEEPS_MAX)
+    """The fewest sweeps. More follow, within the budget, until the interval is narrow enough."""
+    sweeps_max: int = Field(default=24, ge=SWEEPS_MIN, le=SWEEPS_MAX)
+    """The most sweeps."""
+    precision: Margin = "10 %"
+    """The interval of the saturation point is to be no wider than so much to either side."""
+    objective: ObjectiveText | None = None
+    """What the load must keep, e.g. `p99 < 10 ms`. The open model needs one; the closed one says how far it is met."""
+    slice: Duration | None = None
+    """How long a slice is; None: 100 ms, behind an application 1.2 s, and longer where responses are slow."""
+    trial: Duration | None = None
+    """How long a trial is measured: each step of the search, each level where slices would not do, and each rate of
+    the open model. None: 1 s and 2 s of a server, 2 s and 5 s behind an application, of a rate as long as its queue
+    takes to settle."""
+    rounds: Literal["auto", "never"] = "auto"
+    """auto: the levels take turns in rounds of slices where they can; never: each is a whole trial."""
+
+    ramp: RampText | None = None
+    """A classical ramp beside it, as `1000 over 10 min`: users are added step by step, once, and never taken away."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Saturate":
+        if self.model == "open" and self.objective is None:
+            raise ValueError(
+                said("the open model needs an objective that a rate must keep; write objective: 'p99 < 10 ms'")
+            )
+        if self.sweeps_max < self.sweeps:
+            raise ValueError(
+                said(
+                    "sweeps_max {sweeps_max} is less than sweeps {sweeps}; write at least as many",
+                    sweeps_max=self.sweeps_max,
+                    sweeps=self.sweeps,
+                )
+            )
+        return self
+
+
+class SaturationSpec(Saturate):
+    """The saturation point of some conditions, beside all that the experiment measures otherwise."""
+
+    vary: dict[str, tuple[Level, ...]]
+    """As a table's: the product, other factors at default."""
+    quick: bool = True
+    """Whether `--quick` looks for it too."""
+
+
+def _in_short(value: object) -> object:
+    """The word alone stands for all defaults."""
+    if value == SATURATE:
+        return {}
+    if isinstance(value, str):
+        problem = said(
+            "'{value}' is no load; write saturate, or a mapping as {{model: closed, users_max: 1000}}", value=value
+        )
+        raise ValueError(problem)  # noqa: TRY004 (what pydantic reports)
+    return value
+
+
+Load = Annotated[
+    Saturate | None, BeforeValidator(_in_short, json_schema_input_type=Literal["saturate"] | Saturate | None)
+]
+"""`saturate`, or how that is done; None: the load that the workload describes."""
+
+
+QUICK_RAMP_S = 60.0
+SATURATION_GROUP = "saturation"
+"""The group of these trials. No comparison is called so."""
+SaturationPhase = Literal["search", "sweep", "locate", "bisect", "ramp"]
+"""search: users are doubled. sweep: every level of users, in random order. locate: the first bisection of the open
+model. bisect: one around the located rate. ramp: users are added step by step, as load tools do it."""
+
+
+class SaturationSettings(PlanPart):
+    """See `addons.saturation.spec.Saturate`."""
+
+    model: Literal["closed", "open"]
+    users_max: int
+    sweeps: int
+    """The fewest."""
+    sweeps_max: int
+    precision: float
+    """The interval is to reach no further to either side, as a share; sweeps go on until then."""
+    objective: str | None
+    slice_s: float | None
+    trial_s: float | None
+    rounds: bool
+    """Whether levels take turns in rounds of slices where they can."""
+    ramp: str | None = None
+    """A classical ramp that is driven beside it."""
+    quick: bool
+    """Every second level, shorter slices, and no more than the fewest sweeps."""
+
+    @property
+    def classical(self) -> Ramp | None:
+        """The ramp; of a quick run at most `QUICK_RAMP_S` long."""
+        ramp = None if self.ramp is None else ramp_of(self.ramp)
+        if ramp is None or not self.quick:
+            return ramp
+        return Ramp(ramp.users, min(ramp.seconds, QUICK_RAMP_S))
+
+    @property
+    def required(self) -> LatencyObjective | None:
+        """What the load must keep."""
+        return None if self.objective is None else latency_objective(self.objective)
+
+
+def settings_of(spec: Saturate, *, quick: bool) -> SaturationSettings:
+    """The settings of a mode."""
+    sweeps = SWEEPS_MIN if quick else spec.sweeps
+    return SaturationSettings(
+        model=spec.model,
+        users_max=spec.users_max,
+        sweeps=sweeps,
+        sweeps_max=sweeps if quick else spec.sweeps_max,
+        precision=margin_share(spec.precision),
+        objective=spec.objective,
+        slice_s=None if spec.slice is None else duration_s(spec.slice),
+        trial_s=None if spec.trial is None else duration_s(spec.trial),
+        rounds=spec.rounds == "auto",
+        ramp=spec.ramp,
+        quick=quick,
+    )
+
+
+class SaturationStep(PlanPart):
+    """One trial of it."""
+
+    phase: SaturationPhase
+    users: int | None = None
+    """Of the closed model."""
+    rate_per_s: float | None = None
+    """Of the open model."""
+    number: int = 1
+    """search, locate: which step it is. sweep: the first sweep that the trial holds a part of. bisect: which block."""
+    rounds_a_sweep: int = 0
+    """Of a level in rounds: so many make one sweep; 0: the whole trial is of one sweep."""

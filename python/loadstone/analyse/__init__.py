@@ -1,1 +1,0 @@
-"""Checks, tables and answers, from the folder alone: the seventh stage."""

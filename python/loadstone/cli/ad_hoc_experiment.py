@@ -1,0 +1,351 @@
+"""How an ad-hoc load is made and measured: the parts of an experiment that both commands have in common."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from loadstone.addons.gate.spec import GATE_P99, GATE_RATE
+from loadstone.cli.load import Load, RateLevel
+from loadstone.cli.operations import Fields, LoadRow
+from loadstone.cli.targets import OTHER, SERVER, SUBJECT
+from loadstone.experiment.plan.drive_plan import SPIN_US
+from loadstone.experiment.spec.experiment import TWIN, TWIN_LEVELS, Experiment
+from loadstone.experiment.spec.loading import resolve
+from loadstone.experiment.spec.problems import Source
+from loadstone.experiment.spec.yaml_text import Path
+from loadstone.safety.secrets.references import learn_environment
+from loadstone.text.language import authored
+from loadstone.text.units import NEVER
+
+FACTOR, TARGET_FACTOR, RATE_FACTOR = "operation", "target", "rate"
+LONGEST_S = 3600.0
+"""A trial that ends with its requests ends after this at the latest."""
+LEAST_S = 0.05
+BRIEFEST_S = 0.001
+"""Of what ends with its requests."""
+P99_OPERATIONS = 10_400
+"""A P99 needs 10,000; Poisson arrivals vary by some hundreds."""
+P99_LONGEST_S = 25.0
+"""J: a row at a low rate is not measured for longer than that to get a P99."""
+BUDGET, COMPARED_BUDGET = "1 h", "55 s"
+"""A table ends when it is measured; a comparison when it is decided, and at the latest then."""
+CAPACITY_REPEATS, CAPACITY_S = 2, 0.5
+"""How often and how long full speed is measured of which rates are shares."""
+Capacities = Mapping[tuple[str, str], float]
+"""Row and target -> requests a second at full speed; without `--against` the target is empty."""
+
+GIVEN: Mapping[Path, str] = {
+    ("workload", "threads"): "--threads",
+    ("workload", "pipeline_depth"): "--pipeline",
+    ("workload", "pool"): "--connections",
+    ("workload", "keys", "count"): "--keys",
+    ("workload", "keys", "zipf_exponent"): "--zipf",
+    ("workload", "keys", "gaussian_sd"): "--key-stddev",
+    ("workload", "documents"): "--data-size",
+    ("workload", "documents", "content"): "--data",
+    ("workload", "data"): "--documents",
+    ("workload", "recording"): "--replay, --speed",
+    ("workload", "receivers"): "--subscribers, --consumers",
+    ("workload", "operations"): "what is sent",
+    ("workload", "operations", 0, "requests", 0, "expect", "contains"): "--expect-text",
+    ("workload", "phases"): "--requests, --duration, --warm-up",
+    ("workload", "model"): "--connections, --rate",
+    ("workload", "models"): "--rates",
+    ("workload", "timeouts"): "--timeout",
+    ("workload", "driver"): "--base, --head",
+    ("design", "budget"): "--budget",
+    ("design", "at_rate"): "--at-rate",
+    ("design", "slice"): "--slice",
+    ("servers", SERVER): "URL",
+    ("servers", OTHER): "--against",
+    ("subjects", SUBJECT, "url"): "URL",
+    ("subjects", OTHER, "url"): "--against",
+}
+"""Where each option stands in an experiment."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One server or service that gets the load."""
+
+    label: str
+    """As the table calls it."""
+    part: str
+    """Its name among the servers or services."""
+    settings: Fields
+    rows: tuple[LoadRow, ...] = ()
+    """What it gets, where that differs between the targets."""
+    driver: str = ""
+    """What makes its load; empty: the native engine."""
+
+
+@dataclass(frozen=True)
+class GateAsked:
+    """What a gate is to say, and when."""
+
+    base: str
+    head: str
+    level: float
+    tolerance: float
+    """Shares: of rate and CPU a request, of the P99, and of memory."""
+    tolerance_p99: float
+    tolerance_memory: float
+    undecided: str = "status"
+    twin: bool = False
+    """Whether the base is compared with another start of itself, too."""
+    restarts: bool = False
+    """Whether both are started again for each block, where they can be."""
+    starts_differ: float = 0.0
+    """A share: by how much starts of one version differ, where they are not."""
+
+
+@dataclass(frozen=True)
+class AdHoc:
+    """Everything that makes an ad-hoc experiment."""
+
+    command: str
+    """`redis`, `http` or `gate`."""
+    question: str
+    load: Load
+    targets: tuple[Target, ...]
+    """One, or the two that are compared."""
+    rows: tuple[LoadRow, ...]
+    workload: Fields
+    """What only this protocol has: `protocol`, `keys`, `documents`..."""
+    columns: tuple[str, ...]
+    description: str = ""
+    trial: str | None = None
+    """How long a trial is that is compared, where trials are whole; None: by the rule."""
+    gate: "GateAsked | None" = None
+    """Of a gate: its targets are the base and the head."""
+
+    @property
+    def compares(self) -> bool:
+        """Whether two targets are compared."""
+        return len(self.targets) > 1
+
+    @property
+    def of_drivers(self) -> bool:
+        """Whether the targets are client libraries, which load one server."""
+        return any(target.driver for target in self.targets)
+
+
+def experiment_of(ad_hoc: AdHoc, capacities: Capacities | None = None) -> Experiment:
+    """The experiment, held to all the rules of one from a file. Raises UserError that names the option.
+
+    `capacities`: what rates are shares of. None: the experiment that measures them, where some are.
+    """
+    learn_environment()
+    measures_capacity = ad_hoc.load.needs_capacity and capacities is None
+    experiment = _experiment(ad_hoc, {} if capacities is None else capacities, capacity=measures_capacity)
+    return resolve(Source(label=f"loadstone {ad_hoc.command}", data=experiment, given=GIVEN))
+
+
+def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fields:
+    load = ad_hoc.load
+    rates = () if capacity else load.rates
+    names = [row.name for row in ad_hoc.rows]
+    factors: Fields = {FACTOR: {"title": authored("Operation"), "levels": names}}
+    vary: Fields = {FACTOR: names}
+    if ad_hoc.compares:
+        labels = [target.label for target in ad_hoc.targets]
+        factors[TARGET_FACTOR] = {"title": authored("Target"), "levels": labels}
+        if ad_hoc.of_drivers:
+            factors[TARGET_FACTOR]["values"] = {one.label: {"driver": one.driver} for one in ad_hoc.targets}
+        vary = {TARGET_FACTOR: labels, **vary}
+    if ad_hoc.gate is not None and ad_hoc.gate.twin:
+        factors[TWIN] = {"levels": list(TWIN_LEVELS), "alike": True}
+    if rates:
+        labels = [rate.label for rate in rates]
+        factors[RATE_FACTOR] = {"title": authored("Rate"), "levels": labels}
+        vary[RATE_FACTOR] = labels
+    table = {"name": "results", "title": authored("Results"), "vary": vary, "columns": list(ad_hoc.columns)}
+    experiment: Fields = {
+        "format": 1,
+        "name": ad_hoc.command,
+        "question": ad_hoc.question,
+        "description": ad_hoc.description,
+        "factors": factors,
+        "tables": [table],
+        "workload": _workload(ad_hoc, rates, capacities, capacity=capacity),
+        "design": _design(ad_hoc, compares=ad_hoc.compares and not capacity, capacity=capacity),
+        **_parts(ad_hoc),
+    }
+    if ad_hoc.gate is not None and not capacity:
+        return {**experiment, **gate_fields(ad_hoc, ad_hoc.gate)}
+    return {**experiment, **_comparison(ad_hoc)} if ad_hoc.compares and not capacity else experiment
+
+
+def _workload(ad_hoc: AdHoc, rates: Sequence[RateLevel], capacities: Capacities, *, capacity: bool) -> Fields:
+    load = ad_hoc.load
+    paced = load.rate_per_s is not None and not capacity
+    closed: Fields = {"kind": "closed", "users": load.users}
+    if load.requests is not None:
+        users = min(load.users, load.requests)
+        each, more = divmod(load.requests, users)
+        closed |= {"users": users, "operations_per_user": each, "operations_more": more}
+    if load.think_ms is not None:
+        closed["think_time_ms"] = load.think_ms
+    workload: Fields = {
+        "model": _open(load, load.rate_per_s or 0.0) if paced else closed,
+        "pool": {"connections": load.users},
+        "threads": load.threads or "auto",
+        "phases": _phases(load, capacity=capacity),
+        **_operations(ad_hoc),
+        **ad_hoc.workload,
+    }
+    if rates:
+        workload["models"] = [
+            {"when": {**where, RATE_FACTOR: rate.label}, "model": _open(load, rate.of(capacities.get(key)))}
+            for key, where in _places(ad_hoc)
+            for rate in rates
+        ]
+    if ad_hoc.of_drivers:
+        workload["driver"] = f"${{{TARGET_FACTOR}.driver}}"
+    if load.timeout_ms is not None:
+        workload["timeouts"] = {"request_ms": load.timeout_ms}
+    return workload
+
+
+def _places(ad_hoc: AdHoc) -> list[tuple[tuple[str, str], Fields]]:
+    """Each row of each target: its key among the capacities, and its levels."""
+    if not ad_hoc.compares:
+        return [((row.name, ""), {FACTOR: row.name}) for row in ad_hoc.rows]
+    return [
+        ((row.name, target.label), {FACTOR: row.name, TARGET_FACTOR: target.label})
+        for row in ad_hoc.rows
+        for target in ad_hoc.targets
+    ]
+
+
+def _open(load: Load, rate_per_s: float) -> Fields:
+    spin: Fields = {"spin_us": SPIN_US} if load.precise else {}
+    return {"kind": "open", "rate_per_s": rate_per_s, "arrivals": load.arrivals, **spin}
+
+
+def _phases(load: Load, *, capacity: bool) -> Fields:
+    if capacity:
+        return {"warm_up_s": load.cut_off_s, "measure_s": CAPACITY_S}
+    if load.requests is not None and load.rate_per_s is not None:
+        return {"warm_up_s": load.cut_off_s, "measure_s": load.requests / load.rate_per_s}
+    if load.requests is not None:
+        return {"warm_up_s": load.cut_off_s, "measure_s": BRIEFEST_S, "measure_max_s": LONGEST_S}
+    measure_s = _usual_s(load) if load.measure_s is None else load.measure_s
+    # Rounded up: at 5,000 a second .333 s six times are 10 operations short of what a P99 needs.
+    return {"warm_up_s": load.cut_off_s, "measure_s": math.ceil(1e3 * max(LEAST_S, measure_s / load.blocks)) / 1e3}
+
+
+def _usual_s(load: Load) -> float:
+    """How long a row is measured where no one says it: at a rate until its P99 has enough operations, within reason."""
+    if load.rate_per_s is None:
+        return load.usual_s
+    return max(load.usual_s, min(P99_LONGEST_S, P99_OPERATIONS / load.rate_per_s))
+
+
+def _operations(ad_hoc: AdHoc) -> Fields:
+    """The operations of all rows, and those that store what they need."""
+    operations: list[Fields] = []
+    for target in ad_hoc.targets:
+        where = {TARGET_FACTOR: target.label} if target.rows else {}
+        for row in target.rows:
+            operations += [{**operation, "when": {FACTOR: row.name, **where}} for operation in row.operations]
+    loads: list[Fields] = []
+    for number, row in enumerate(ad_hoc.rows, start=1):
+        if not any(target.rows for target in ad_hoc.targets):
+            operations += [{**operation, "when": {FACTOR: row.name}} for operation in row.operations]
+        if row.load is not None:
+            name = f"load-{number}"
+            operations.append({**row.load, "name": name, "weight": 0})
+            loads.append({"operation": name, "when": {FACTOR: row.name}})
+    return {"operations": operations, "load": loads}
+
+
+def _parts(ad_hoc: AdHoc) -> Fields:
+    """The servers or services, each for its own conditions where there are two."""
+    parts: Fields = {}
+    if ad_hoc.of_drivers:
+        return {"servers": {target.part: target.settings for target in ad_hoc.targets}}
+    for target in ad_hoc.targets:
+        when: Fields = {TARGET_FACTOR: target.label} if ad_hoc.compares else {}
+        if ad_hoc.gate is not None and ad_hoc.gate.twin and target is ad_hoc.targets[0]:
+            parts[f"{target.part}-{TWIN}"] = {**target.settings, "when": {**when, TWIN: TWIN_LEVELS[1]}}
+            when |= {TWIN: TWIN_LEVELS[0]}
+        parts[target.part] = {**target.settings, **({"when": when} if when else {})}
+    return {"servers": {}, "subjects": parts} if ad_hoc.workload["protocol"] == "http1" else {"servers": parts}
+
+
+def _design(ad_hoc: AdHoc, *, compares: bool, capacity: bool) -> Fields:
+    """Requests are counted in whole trials: a slice ends by the clock."""
+    load = ad_hoc.load
+    if capacity:
+        return {"budget": BUDGET, "table_blocks": CAPACITY_REPEATS, "at_rate": NEVER}
+    design: Fields = {
+        "budget": load.budget or (COMPARED_BUDGET if compares else BUDGET),
+        "table_blocks": load.blocks,
+        "at_rate": load.at_rate or NEVER,
+        "rounds": "never" if load.requests is not None else "auto",
+    }
+    if ad_hoc.trial is not None:
+        design["trial"] = ad_hoc.trial
+    return {**design, "slice": load.slice} if load.slice is not None and compares else design
+
+
+def gate_fields(ad_hoc: AdHoc, gate: GateAsked) -> Fields:
+    """The head against the base: rate and CPU a request at full speed, and P99 at one rate of both."""
+    base, head = ad_hoc.targets
+    names = {"base": gate.base, "head": gate.head}
+    common: Fields = {
+        "between": TARGET_FACTOR,
+        "levels": [head.label, base.label],
+        "baseline": base.label,
+        "at": {FACTOR: [row.name for row in ad_hoc.rows]},
+    }
+    rate: Fields = {
+        "name": GATE_RATE,
+        "question": authored("Is {head} slower than {base}?", **names),
+        "metric": "goodput_per_s",
+        "margin": gate.tolerance,
+    }
+    p99: Fields = {
+        "name": GATE_P99,
+        "question": authored("Is the P99 of {head} higher than that of {base}, at the same rate?", **names),
+        "metric": "response_ns.p99",
+        "margin": gate.tolerance_p99,
+    }
+    asked = [p99] if ad_hoc.load.rate_per_s is not None else [rate, p99]
+    if (recording := ad_hoc.workload.get("recording")) is not None:  # at its own speed the rate is the recording's
+        asked = [p99] if "speed" in recording else [rate]
+    return {
+        "comparisons": [{**one, **common} for one in asked],
+        "primary_metric": asked[0]["metric"],
+        "gate": {
+            "base": gate.base,
+            "head": gate.head,
+            "level": gate.level,
+            "figures": len(asked) + 2,
+            "cost_margin": gate.tolerance,
+            "memory_margin": gate.tolerance_memory,
+            "undecided": gate.undecided,
+            "restarts": gate.restarts,
+            "starts_differ": gate.starts_differ,
+        },
+    }
+
+
+def _comparison(ad_hoc: AdHoc) -> Fields:
+    """The second target against the first: rates at full speed, P99 where both have the same rate."""
+    a, b = ad_hoc.targets
+    at: Fields = {FACTOR: [row.name for row in ad_hoc.rows]}
+    paced = ad_hoc.load.rate_per_s is not None or bool(ad_hoc.load.rates)
+    if ad_hoc.load.rates:
+        at[RATE_FACTOR] = [rate.label for rate in ad_hoc.load.rates]
+    comparison: Fields = {
+        "name": "against",
+        "question": ad_hoc.load.faster(b.label, a.label),
+        "between": TARGET_FACTOR,
+        "levels": [b.label, a.label],
+        "baseline": a.label,
+        "at": at,
+        "metric": "response_ns.p99" if paced else "goodput_per_s",
+    }
+    return {"comparisons": [comparison], "primary_metric": comparison["metric"]}

@@ -1,0 +1,295 @@
+"""A command of the command line: its options are the fields of the dataclasses that its function takes.
+
+    @command(app, "http", peers=PEERS)
+    def http_command(url: Url, load: Load, run: Annotated[RunOptions, Takes(*MEASURES)], output: Output) -> None: ...
+
+An `Option` of a field, or of a parameter of the function, becomes one of typer's. Help stands in groups, and an error
+names an option as the user wrote it.
+"""
+
+import copy
+import inspect
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from functools import partial, wraps
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
+from typer.core import TyperCommand
+from typer.exceptions import TyperException
+
+from loadstone.cli.options import PANELS, Option
+from loadstone.safety.errors import UserError
+from loadstone.text.language import Said, marked, said
+
+Function = Callable[..., None]
+_TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")
+"""What typer puts behind the name of an argument: it says nothing to who does not know Python."""
+_HEAD = re.compile(r"(--?[a-zA-Z0-9][\w-]*)(?:, --?[a-zA-Z0-9][\w-]*)*")
+"""The options that a message begins with."""
+HELP = "--help"
+WHOLE: list[typer.Typer] = []
+"""The whole command line, once `cli/main.py` is loaded: for who makes command lines and has them read, as pages do."""
+
+
+@dataclass(frozen=True)
+class Peers:
+    """What the users of similar programs type."""
+
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Further names of options, by the field. Of these the help shows those of one letter."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Options that this command does not have, with what to write."""
+    mistaken: Mapping[str, str] = field(default_factory=dict)
+    """What is said of a value that cannot be read, where the option means something else to them; by the field."""
+
+
+class Takes:
+    """Of a dataclass's options a command takes these alone: `run: Annotated[RunOptions, Takes("quick", "seed")]`."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
+def command(app: typer.Typer, name: str, peers: Peers = Peers()) -> Callable[[Function], Function]:
+    """Makes a function a command of `app`. It takes its dataclasses filled, and its other parameters as typer does."""
+
+    def add(function: Function) -> Function:
+        flat = _flat(function, peers)
+        app.command(name, cls=Command)(flat)
+        return function
+
+    return add
+
+
+def _flat(function: Function, peers: Peers) -> Function:
+    """The same function with a parameter for each option."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, tuple[type, list[str]]] = {}
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        kind, told = _parts(parameter.annotation)
+        option = next((each for each in told if isinstance(each, Option)), None)
+        if is_dataclass(kind):
+            assert isinstance(kind, type)
+            taken = next((each.names for each in told if isinstance(each, Takes)), None)
+            options = [(each, option) for each in fields(kind) if (option := _option_of(each, taken)) is not None]
+            assert taken is None or set(taken) == {each.name for each, _ in options}, f"{kind}: {taken}"
+            groups[parameter.name] = (kind, [each.name for each, _ in options])
+            parameters += [_parameter(each.name, each.type, each.default, found, peers) for each, found in options]
+        elif option is not None:
+            parameters.append(_parameter(parameter.name, parameter.annotation, parameter.default, option, peers))
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @wraps(function)
+    def flat(**given: Any) -> None:
+        filled = {
+            name: kind(**_given({each: given.pop(each) for each in options}))
+            for name, (kind, options) in groups.items()
+        }
+        function(**_given(given), **filled)
+
+    flat.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    flat.__annotations__ = {each.name: each.annotation for each in parameters}
+    flat.peers = peers  # type: ignore[attr-defined]
+    return flat
+
+
+def _parts(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A type, and what `Annotated` says of it."""
+    if get_origin(annotation) is not Annotated:
+        return annotation, ()
+    kind, *told = get_args(annotation)
+    return kind, tuple(told)
+
+
+def _option_of(each: "Field[Any]", taken: Sequence[str] | None) -> Option | None:
+    option = next((told for told in _parts(each.type)[1] if isinstance(told, Option)), None)
+    return option if taken is None or each.name in taken else None
+
+
+def _parameter(name: str, annotation: Any, default: Any, option: Option, peers: Peers) -> inspect.Parameter:
+    """The parameter of which typer makes the option."""
+    kind, _ = _parts(annotation)
+    several = get_origin(kind) is tuple
+    if several:
+        kind = list[get_args(kind)[0]] | None  # type: ignore[misc]
+    told = typer.Option(
+        *(option.name, *option.also, *peers.names.get(name, ())),
+        metavar=option.metavar,
+        help=option.help,
+        rich_help_panel=option.panel,
+        parser=None if option.read is None else partial(_read, option, peers.mistaken.get(name)),
+        case_sensitive=option.case_sensitive,
+    )
+    assert default not in (MISSING, inspect.Parameter.empty), f"{option.name}: an option has a default"
+    kept = None if default == () else default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=kept, annotation=Annotated[kind, told])
+
+
+def _read(option: Option, mistaken: str | None, text: str) -> Any:
+    assert option.read is not None
+    try:
+        return option.read(option.name, text)
+    except UserError:
+        if mistaken is None:
+            raise
+        raise UserError(
+            said("{option} '{text}': {mistaken}", option=option.name, text=text[:40], mistaken=mistaken)
+        ) from None
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is left to its default; a list of typer's as a tuple."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if value is not None
+    }
+
+
+class Command(TyperCommand):
+    """Prints its options in their groups, names them in errors as they were typed, and knows those of the peers."""
+
+    @property
+    def _peers(self) -> Peers:
+        return getattr(self.callback, "peers", Peers())
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """See typer. Raises UserError for an option that a peer has and we have not, with what to write."""
+        args = self._asks_for_help(args)
+        ctx.meta["typed"] = list(args)
+        refused = self._peers.refused
+        for word in args:  # hey's long options with one dash, which would be read as a short one and its value
+            if len(word) > 2 and word[0] == "-" != word[1] and word in refused:
+                raise UserError(said("{option}: {why}", option=word, why=refused[word]))
+        try:
+            return super().parse_args(ctx, args)
+        except TyperException as error:
+            name = getattr(error, "option_name", "")
+            if name in refused:
+                raise UserError(said("{option}: {why}", option=name, why=refused[name])) from None
+            raise
+        except UserError as error:
+            self._name_as_typed(ctx, error)
+            raise
+
+    def invoke(self, ctx: Any) -> Any:
+        """See typer."""
+        try:
+            return super().invoke(ctx)
+        except UserError as error:
+            self._name_as_typed(ctx, error)
+            raise
+
+    def _asks_for_help(self, args: list[str]) -> list[str]:
+        """Where `-h` is the host, as redis-benchmark has it: without a value it still prints the help."""
+        if not any("-h" in parameter.opts for parameter in self.params):
+            return args
+        return [
+            HELP if word == "-h" and after.startswith("-") else word for word, after in itertools.pairwise((*args, "-"))
+        ]
+
+    def _name_as_typed(self, ctx: Any, error: UserError) -> None:
+        """Makes an error name the options that it begins with as the user wrote them."""
+        typed = _typed(ctx.meta["typed"], [parameter.opts for parameter in self.params])
+
+        def renamed(text: str) -> str:
+            head = _HEAD.match(text)
+            if head is None:
+                return text
+            return f"{', '.join(typed.get(name, name) for name in head[0].split(', '))}{text[head.end() :]}"
+
+        text = error.args[0] if error.args else ""
+        error.args = (text.changed(renamed) if isinstance(text, Said) else renamed(str(error)), *error.args[1:])
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The arguments first, and what names no group last."""
+        groups: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *PANELS)}
+        ungrouped: list[tuple[str, str]] = []
+        hidden = {name for names in self._peers.names.values() for name in names if name.startswith("--")}
+        for parameter in self.get_params(ctx):
+            shown = copy.copy(parameter)
+            shown.opts = [name for name in parameter.opts if name not in hidden]
+            line = shown.get_help_record(ctx)
+            if line is None:
+                continue
+            line = (_TYPE.sub("", line[0]), line[1])
+            if parameter.param_type_name == "argument":
+                groups["Arguments"].append(line)
+            elif (group := getattr(parameter, "rich_help_panel", None)) is not None:
+                groups[group].append(line)
+            else:
+                ungrouped.append(line)
+        rest = "Help" if any(groups[title] for title in PANELS) else "Options"
+        for title, lines in {**groups, rest: ungrouped}.items():
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
+
+
+def _typed(words: Sequence[str], options: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Every name of each option that was typed -> the name by which it was: alone, or with its value attached."""
+    typed: dict[str, str] = {}
+    for names in options:
+        spelled = (name for word in words for name in (word.partition("=")[0], word[:2]) if name in names)
+        first = next(spelled, None)
+        if first is not None:
+            typed |= dict.fromkeys(names, first)
+    return typed
+
+
+EXAMPLES = {"URL": said("for example http://127.0.0.1:8080/"), "RUN": said("`latest` is the newest")}
+"""Of arguments that a newcomer leaves out."""
+_PARSER_SAYS = tuple(
+    (re.compile(pattern, re.DOTALL), template)
+    for pattern, template in (
+        (r"No such option: (?P<option>\S+)", marked("No such option: {option}")),
+        (
+            r"No such command '(?P<command>.*)'\. Did you mean '(?P<near>.*)'\?",
+            marked("No such command '{command}'. Did you mean '{near}'?"),
+        ),
+        (r"No such command '(?P<command>.*)'", marked("No such command '{command}'")),
+        (r"Missing argument '(?P<argument>.*)'", marked("Missing argument '{argument}'")),
+        (r"Missing option '(?P<option>.*)'", marked("Missing option '{option}'")),
+        (r"Option '(?P<option>.*)' requires an argument", marked("Option '{option}' requires an argument")),
+        (r"Option '(?P<option>.*)' does not take a value", marked("Option '{option}' does not take a value")),
+        (r"Got unexpected extra argument \((?P<word>.*)\)", marked("Got unexpected extra argument ({word})")),
+        (r"Got unexpected extra arguments \((?P<words>.*)\)", marked("Got unexpected extra arguments ({words})")),
+        (r"Invalid value for '(?P<option>.*?)': (?P<why>.*)", marked("Invalid value for '{option}': {why}")),
+    )
+)
+"""What the library that reads command lines says, as sentences that can be said in another language."""
+
+
+def usage_error(error: TyperException) -> str:
+    """What is wrong with a command line as one line, with what helps."""
+    text = error.format_message().removesuffix(".").replace("Value error, ", "")
+    wrong = _as_said(text)
+    context: Any = getattr(error, "ctx", None)
+    command = getattr(context, "command_path", "loadstone COMMAND")
+    if near := getattr(error, "possibilities", None):
+        return said(
+            "{wrong}; did you mean {near}? `{command} --help` lists the options",
+            wrong=_as_said(error.message),
+            near=near[0],
+            command=command,
+        )
+    parameter: Any = getattr(error, "param", None)
+    if text.startswith("Missing argument") and parameter is not None:
+        form = parameter.metavar or parameter.name.upper()
+        figures = {"wrong": wrong, "command": command, "form": form}
+        if example := EXAMPLES.get(form.split()[0]):
+            return said("{wrong}: write `{command} {form}`, {example}", **figures, example=example)
+        return said("{wrong}: write `{command} {form}`", **figures)
+    end = "" if text.endswith("?") else said(";")
+    if "command" in text:
+        return said("{wrong}{end} `{command} --help` lists the commands", wrong=wrong, end=end, command=command)
+    return said("{wrong}{end} `{command} --help` lists what it takes", wrong=wrong, end=end, command=command)
+
+
+def _as_said(text: str) -> str:
+    for pattern, template in _PARSER_SAYS:
+        if found := pattern.fullmatch(text):
+            return said(template, **found.groupdict())
+    return text

@@ -1,0 +1,87 @@
+"""`loadstone http URL`: load on a service without an experiment, by the options of wrk, hey and k6."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from loadstone.cli.command import Peers, Takes
+from loadstone.cli.http_options import HttpWork
+from loadstone.cli.load import Load, rate_per_s
+from loadstone.cli.options import LOAD, MEASURES, RESULTS, Option, Output, RunOptions
+from loadstone.safety.errors import UserError
+from loadstone.text.language import said
+
+_REFUSED = {
+    **dict.fromkeys(
+        ("-s", "--script"),
+        said("a script of wrk or k6 is not read; requests are options here: --path, --body; or a --request-file"),
+    ),
+    **dict.fromkeys(("-T",), said("write --timeout TIME (wrk), or -H 'Content-Type: ...' (hey)")),
+    **dict.fromkeys(("-A",), said("write {instead}", instead="-H 'Accept: ...'")),
+    **dict.fromkeys(("-a",), said("write http://USER:PASSWORD@HOST, the password as ${{env:NAME}}")),
+    **dict.fromkeys(("-o",), said("write --csv or --json, and --out DIR for reports")),
+    **dict.fromkeys(("-x", "-host", "-h2", "--http2"), said("is not there yet; leave it out")),
+    **dict.fromkeys(("-disable-keepalive", "--disable-keepalive"), said("connections stay open; leave it out")),
+    **dict.fromkeys(("-disable-compression", "-disable-redirects"), said("is always done; leave it out")),
+    **dict.fromkeys(("-cpus",), said("write {instead}", instead="-t THREADS")),
+    **dict.fromkeys(
+        ("--stage", "--stages"), said("write --rates, or `loadstone saturate http --ramp '1000 over 10 min'`")
+    ),
+    **dict.fromkeys(("--summary-export",), said("write {instead}", instead="--json-out-file FILE")),
+    **dict.fromkeys(("--no-vu-connection-reuse",), said("connections stay open; leave it out")),
+    **dict.fromkeys(("-v", "--version"), said("`loadstone --version` prints it")),
+}
+HTTP_PEERS = Peers(
+    names={
+        "connections": ("-u", "--vus"),
+        "requests": ("-i", "--iterations"),
+        "measure_s": ("-d", "-z"),
+        "threads": ("-t",),
+        "connection_rate_per_s": ("-q",),
+    },
+    refused=_REFUSED,
+    mistaken={
+        "measure_s": said(
+            "no time; -d is how long it is measured, as with wrk and k6; write 10s; a body: --body TEXT, or -D FILE"
+        )
+    },
+)
+USUAL_S = 5.0
+COMPARED_SLICE = "400 ms"
+"""Of a comparison of services: an answer within a minute. What reaches into the other's slices makes them longer."""
+
+
+def http_command(
+    *,
+    url: Annotated[str, typer.Argument(metavar="URL", show_default=False)],
+    load: Load,
+    wrk2_rate: Annotated[
+        float | None,
+        Option("-R", metavar="RATE", help="The same as --rate: wrk2's name of it.", panel=LOAD, read=rate_per_s),
+    ] = None,
+    work: HttpWork,
+    latency: Annotated[  # noqa: ARG001 (accepted: what it requests is always done)
+        bool, Option("--latency", help="wrk's switch; latencies are always printed.", panel=RESULTS)
+    ] = False,
+    run: Annotated[RunOptions, Takes(*MEASURES, "twin")],
+    output: Output,
+) -> None:
+    """Load an HTTP service of yours.
+
+    It must run already. Without options GET of the URL, 50 connections, 5 s. It is full load: not for production.
+    """
+    from loadstone.cli.ad_hoc_run import carry_out
+    from loadstone.cli.http_experiment import http_ad_hoc
+
+    rates = {"--rate": load.total_rate_per_s, "-R": wrk2_rate, "-q": load.connection_rate_per_s}
+    given = [option for option, rate in rates.items() if rate is not None]
+    if len(given) > 1:
+        raise UserError(said("{given}: write one of them", given=", ".join(given)))
+    load = replace(
+        load,
+        total_rate_per_s=load.total_rate_per_s or wrk2_rate,
+        slice=COMPARED_SLICE if load.slice is None and load.against is not None else load.slice,
+        usual_s=USUAL_S,
+    )
+    carry_out(http_ad_hoc(url, work, load), run, output)

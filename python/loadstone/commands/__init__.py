@@ -1,1 +1,0 @@
-"""`loadstone redis` and `loadstone http`: what their options mean, as an experiment that goes the way of any other."""

@@ -1,1 +1,0 @@
-"""Carrying a run plan out: the loop that asks the goals, and each block from deploy to record."""

@@ -1,1 +1,0 @@
-"""Checks whether a driver keeps the contract of docs/driver-contract.md (`loadstone check driver`)."""

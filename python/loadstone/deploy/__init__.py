@@ -1,1 +1,0 @@
-"""Starts servers and applications, or reaches them by URL: the third stage."""

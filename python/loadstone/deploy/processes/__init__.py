@@ -1,1 +1,0 @@
-"""Processes of ours: guards, limits, folders, ends."""

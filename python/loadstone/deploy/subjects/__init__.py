@@ -1,1 +1,0 @@
-"""Applications under test: built, started, found by URL."""

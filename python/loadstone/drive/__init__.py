@@ -1,1 +1,0 @@
-"""Turns shares of a plan into load: the fourth stage."""

@@ -1,1 +1,0 @@
-"""Drivers that are programs of client libraries: their messages, their records, their CPU time."""

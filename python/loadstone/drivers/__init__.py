@@ -1,0 +1,1 @@
+"""What makes load, and what it delivers."""

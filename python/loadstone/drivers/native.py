@@ -1,0 +1,116 @@
+"""The native driver: the Rust engine, in threads of this process that run without the GIL."""
+
+import threading
+from collections.abc import Sequence
+
+from loadstone import _engine
+from loadstone.drivers.driver import OnInterval, OnRest, RoundsOptions, nothing
+from loadstone.drivers.outcome import DriveRecord, Interval, read_interval, read_record
+from loadstone.experiment.plan.drive_plan import Plan
+from loadstone.machine import clock
+from loadstone.safety.errors import DriveFailed, UserError
+from loadstone.text.language import said
+
+Running = _engine.Engine | _engine.Rounds
+
+POLL_S = 0.2
+"""How often whoever drives is asked whether it has something to do in a drive without rests. Signals are observed
+sooner, within the wait."""
+
+
+def engine_build() -> dict[str, str]:
+    """Version, profile and back end of the engine, as the environment's record holds them."""
+    return _engine.build()
+
+
+def require_release_engine() -> None:
+    """Refuse to measure with an engine that was not built for speed.
+
+    Raises:
+        UserError: the engine is a debug build.
+    """
+    profile = _engine.build()["profile"]
+    if profile != "release":
+        raise UserError(
+            said(
+                "engine: this is a {profile} build and would measure itself; build it with 'make setup'",
+                profile=profile,
+            )
+        )
+
+
+def require_drivable(plan: Plan) -> None:
+    """Find out whether the engine can drive a plan, without driving it.
+
+    Raises:
+        UserError: it cannot; names the field.
+    """
+    try:
+        _engine.Engine(plan.model_dump_json())
+    except ValueError as error:
+        raise UserError(said("plan: {error}", error=error)) from None
+
+
+class NativeDriver:
+    """Drives one share at a time, or several by turns, with the native engine."""
+
+    def __init__(self) -> None:
+        self._engine: Running | None = None
+        self._stopped = threading.Event()
+
+    def drive(
+        self,
+        shares: Sequence[Plan],
+        on_interval: OnInterval,
+        rounds: RoundsOptions | None = None,
+        on_rest: OnRest = nothing,
+    ) -> list[DriveRecord]:
+        """See `Driver.drive`."""
+        ahead_ns = clock.set_ahead_of_wall_ns()
+        plans = [share.model_dump_json() for share in shares]
+        try:
+            sliced = None if rounds is None else _engine.Rounds(plans, rounds.model_dump_json())
+            engine = _engine.Engine(*plans) if sliced is None else sliced
+            engine.start()
+        except (ValueError, ConnectionError) as error:
+            raise DriveFailed(said("driver: {error}", error=error)) from None
+        self._engine = engine
+        if self._stopped.is_set():
+            engine.stop()
+        try:
+            while not engine.finished():
+                delivered = engine.next_interval(POLL_S)
+                if delivered is not None:
+                    number, text = (0, delivered) if isinstance(delivered, str) else delivered
+                    on_interval(number, _interval(text, ahead_ns))
+                if sliced is None:
+                    on_rest()
+                elif delivered is None and sliced.is_resting():
+                    on_rest()
+                    sliced.go_on()
+        except BaseException:
+            engine.stop()
+            raise
+        finally:
+            self._engine = None
+        if isinstance(engine, _engine.Engine):
+            return [_record(engine.result(), ahead_ns)]
+        return [_record(engine.result(number), ahead_ns) for number in range(len(shares))]
+
+    def stop(self) -> None:
+        """See `Driver.stop`. Later drives of this driver stop at once, too."""
+        self._stopped.set()
+        if self._engine is not None:
+            self._engine.stop()
+
+
+def _interval(text: str, ahead_ns: int) -> Interval:
+    """An interval of the engine, its time moved by what is to be added."""
+    interval = read_interval(text)
+    moved = {"start_unix_ns": interval.start_unix_ns + ahead_ns}
+    return interval.model_copy(update=moved) if ahead_ns else interval
+
+
+def _record(text: str, ahead_ns: int) -> DriveRecord:
+    record = read_record(text)
+    return record.model_copy(update={"started_unix_ns": record.started_unix_ns + ahead_ns}) if ahead_ns else record

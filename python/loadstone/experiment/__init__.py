@@ -1,0 +1,1 @@
+"""What the user wrote, and what will be done for it."""

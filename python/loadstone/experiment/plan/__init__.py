@@ -1,0 +1,1 @@
+"""Factors become conditions, blocks and trials, and each trial a plan."""

@@ -1,0 +1,361 @@
+"""What the command line changes in an experiment: `--only`, `--set`, `--server` and `--subject`."""
+
+import copy
+import re
+from collections.abc import Iterable
+from pathlib import Path as FilePath
+from typing import Any
+
+from loadstone.experiment.spec.experiment import TWIN, TWIN_LEVELS, Experiment, Factor
+from loadstone.experiment.spec.levels import Level, level_text
+from loadstone.experiment.spec.loading import resolve
+from loadstone.experiment.spec.problems import Source, listed, nearest
+from loadstone.experiment.spec.subject_names import MANIFEST, names
+from loadstone.experiment.spec.yaml_text import Path, YamlTextError, read_yaml
+from loadstone.safety.bounds.replies import whole_number
+from loadstone.safety.errors import UserError
+from loadstone.safety.secrets.in_experiments import check_given
+from loadstone.safety.secrets.in_texts import REFERENCE
+from loadstone.safety.secrets.references import learn_options
+from loadstone.safety.secrets.references import resolve as resolve_reference
+from loadstone.servers import registry
+from loadstone.text.language import said
+from loadstone.text.units import parse_any
+
+Only = dict[str, tuple[Level, ...]]
+"""The levels to which factors are restricted."""
+_HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]+:[0-9]{1,5}(/.*)?|\[[0-9a-fA-F:]+\]:[0-9]{1,5}(/.*)?", re.DOTALL)
+_NAMED = re.compile(r"([a-zA-Z][a-zA-Z0-9_-]*)=(.*)", re.DOTALL)
+
+
+def parse_only(experiment: Experiment, texts: Iterable[str], option: str = "--only") -> Only:
+    """`FACTOR=LEVEL[,LEVEL]` texts as levels of the experiment, in the order of its factors' levels.
+
+    A level is meant by its text (`1 kB`) or by its value (`1kB`, `1000 B`). Several texts for one
+    factor add up. Raises UserError naming what exists.
+    """
+    chosen: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, levels = text.partition("=")
+        name = name.strip()
+        if not equals:
+            raise UserError(
+                said(
+                    "{option} {text}: write FACTOR=LEVEL[,LEVEL]; factors are: {factors}",
+                    option=option,
+                    text=text,
+                    factors=listed(experiment.factors),
+                )
+            )
+        if name not in experiment.factors:
+            hint = nearest(name, experiment.factors)
+            raise UserError(
+                said(
+                    "{option} {text}: '{name}' is no factor; {hint}factors are: {factors}",
+                    option=option,
+                    text=text,
+                    name=name,
+                    hint=hint,
+                    factors=listed(experiment.factors),
+                )
+            )
+        required = [
+            _level(experiment.factors[name], word.strip(), f"{option} {text}", name) for word in levels.split(",")
+        ]
+        chosen.setdefault(name, []).extend(level_text(level) for level in required)
+    return {
+        name: tuple(level for level in experiment.factors[name].levels if level_text(level) in texts_of_levels)
+        for name, texts_of_levels in chosen.items()
+    }
+
+
+def _level(factor: Factor, word: str, option: str, name: str) -> Level:
+    """The level that a word means: by its text, or else by its value."""
+    for level in factor.levels:
+        if word == level_text(level):
+            return level
+    for level in factor.levels:
+        if _value(word) is not None and _value(word) == _value(level_text(level)):
+            return level
+    texts = [level_text(level) for level in factor.levels]
+    raise UserError(
+        said(
+            "{option}: '{word}' is no level of {name}; {hint}levels are: {texts}",
+            option=option,
+            word=word,
+            name=name,
+            hint=nearest(word, texts),
+            texts=listed(texts),
+        )
+    )
+
+
+def _value(text: str) -> object:
+    """A text as a number with the noun of its unit, or as a plain number; None if it is neither."""
+    try:
+        return float(text)
+    except ValueError:
+        return parse_any(text)
+
+
+def override(
+    experiment: Experiment,
+    *,
+    sets: Iterable[str] = (),
+    servers: Iterable[str] = (),
+    subjects: Iterable[str] = (),
+    twin: bool = False,
+) -> Experiment:
+    """The experiment as if `--set PATH=VALUE`, `--server NAME=URL` and `--subject` had been written in its file.
+
+    `twin`: with a factor that nothing uses, so that each comparison has a condition twice
+    (`experiment.spec.experiment.TWIN`).
+
+    A value set manually below `workload` also wins over what `--quick` and `--as-published` replace.
+    A server given by URL must offer the modules that the experiment needs. Raises UserError.
+    """
+    source = experiment.source
+    sets, servers, subjects = tuple(sets), tuple(servers), tuple(subjects)
+    learn_options((*servers, *subjects))
+    data, given = copy.deepcopy(source.data), dict(source.given)
+    for text in servers:
+        path = _put_server(data, text, experiment)
+        if path in given and given[path] == "--server":
+            raise UserError(said("--server {path}=...: given twice; leave one of them out", path=path[1]))
+        given[path] = "--server"
+    for text in subjects:
+        path = _put_subject(data, text, experiment)
+        if given.get(path[:-1]) == "--subject":
+            raise UserError(
+                said("--subject {path}=...: given twice; write its URLs as one, with commas between them", path=path[1])
+            )
+        given |= {path[:-1]: "--subject", path: "--subject"}
+    for text in sets:
+        option = f"--set {text.partition('=')[0]}"
+        path, value = _setting(text)
+        path = _put(data, path, value, option)
+        if path[0] == "workload":
+            _drop(data, ("quick", *path[1:]))
+            _drop(data, ("as_published", *path[1:]))
+        made = [path[:length] for length in range(1, len(path)) if path[:length] not in source.lines]
+        given |= dict.fromkeys([*made, path], option)
+    if twin:
+        given |= _put_twin(data, experiment)
+    changed = Source(source.label, data, source.lines, given, source.digest)
+    for wrong, problem in check_given(data):
+        raise changed.error(wrong, problem)
+    return resolve(changed)
+
+
+def host_settings(experiment: Experiment, texts: Iterable[str]) -> tuple[str, ...]:
+    """The settings that `NAME=HOST` of `--host` stand for. Raises UserError."""
+    settings = []
+    for text in texts:
+        name, _, host = text.partition("=")
+        room = "servers" if name in experiment.servers else "subjects" if name in experiment.subjects else ""
+        if not room or not host:
+            known = listed([*experiment.servers, *experiment.subjects])
+            raise UserError(
+                said(
+                    "--host {text}: write NAME=HOST; parts of {experiment} are: {known}",
+                    text=text,
+                    experiment=experiment.name,
+                    known=known,
+                )
+            )
+        settings.append(f"{room}.{name}.host={host}")
+    return tuple(settings)
+
+
+def _put_twin(data: dict[str, Any], experiment: Experiment) -> dict[Path, str]:
+    """Put the factor of `--twin` in its place. Raises UserError where there is nothing to compare with itself."""
+    if TWIN in experiment.factors:
+        if experiment.has_twin:  # a run that is resumed
+            return {}
+        raise UserError(
+            said(
+                "--twin: {experiment} has a factor '{twin}' of its own; give that another name",
+                experiment=experiment.name,
+                twin=TWIN,
+            )
+        )
+    if not experiment.comparisons:
+        raise UserError(said("--twin: {experiment} compares nothing; leave it out", experiment=experiment.name))
+    data.setdefault("factors", {})[TWIN] = {"levels": list(TWIN_LEVELS), "alike": True}
+    path = ("factors", TWIN)
+    return dict.fromkeys([path, (*path, "levels"), (*path, "alike")], "--twin")
+
+
+def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path:
+    """Put a server of the user's in the place of the experiment's. Raises UserError; no URL is shown."""
+    name, equals, url = text.partition("=")
+    if not equals or name not in experiment.servers or not url:
+        shown = f"{name}=..." if equals else "..."
+        known = listed(experiment.servers)
+        raise UserError(
+            said(
+                "--server {shown}: write NAME=URL; servers of {experiment} are: {known}",
+                shown=shown,
+                experiment=experiment.name,
+                known=known,
+            )
+        )
+    written = data["servers"][name]
+    software = registry.software_of(written)
+    if "://" not in url and not REFERENCE.search(url):
+        shown = "HOST:PORT" if "@" in url else url
+        raise UserError(
+            said(
+                "--server {name}=...: it begins with no scheme; write {name}={schemes}://{shown}",
+                name=name,
+                schemes=software.schemes[0],
+                shown=shown,
+            )
+        )
+    if registry.software_by_url(resolve_reference(url)) is not software:
+        raise UserError(
+            said(
+                "--server {name}=...: {name} is {one}; write {url_form}",
+                name=name,
+                one=software.one,
+                url_form=software.url_form,
+            )
+        )
+    kept = {key: value for key, value in written.items() if key in ("modules", "when")}
+    data["servers"][name] = {"kind": software.url_kind, "url": url, **kept}
+    return ("servers", name)
+
+
+def _setting(text: str) -> tuple[Path, Any]:
+    """Path and value of `PATH=VALUE`. Raises UserError."""
+    dotted, equals, value = text.partition("=")
+    path = tuple(part.strip() for part in dotted.split("."))
+    if not equals or not all(path):
+        raise UserError(
+            said("--set {dotted}: write PATH=VALUE, for example workload.phases.measure_s=5", dotted=dotted)
+        )
+    try:
+        return path, read_yaml(value)[0]
+    except YamlTextError as problem:
+        raise UserError(
+            said("--set {dotted}: the value {problem}; quote it if it is text", dotted=dotted, problem=problem.problem)
+        ) from None
+
+
+def _put(data: dict[str, Any], dotted: Path, value: Any, option: str) -> Path:
+    """Put the value where the path leads; missing mappings are made. The path with numbers for items of lists."""
+    at: Any = data
+    path: list[str | int] = []
+    for part in dotted:
+        if path:
+            at = _below(at, path[-1])
+        if isinstance(at, list):
+            path.append(_index(at, str(part), option))
+        elif isinstance(at, dict):
+            path.append(part)
+        else:
+            before = ".".join(str(step) for step in path)
+            raise UserError(
+                said(
+                    "{option}: '{before}' is '{at}' and has nothing below it; shorten the path",
+                    option=option,
+                    before=before,
+                    at=at,
+                )
+            )
+    at[path[-1]] = value
+    return tuple(path)
+
+
+def _below(at: Any, part: str | int) -> Any:
+    """What stands at `part`; a new mapping where there is nothing."""
+    if isinstance(at, dict) and at.get(str(part)) is None:
+        at[str(part)] = {}
+    return at[part]
+
+
+def _index(items: list[Any], part: str, option: str) -> int:
+    """Which item of a list is meant: by its number from 0, or by its name if only one has it."""
+    names = [item.get("name") if isinstance(item, dict) else None for item in items]
+    number = whole_number(part)
+    if number is not None and number < len(items):
+        return number
+    if names.count(part) == 1:
+        return names.index(part)
+    known = [str(name) for name in names if name is not None and names.count(name) == 1]
+    figures = {"option": option, "part": part, "last": len(items) - 1}
+    if known:
+        raise UserError(
+            said(
+                "{option}: '{part}' is no item of the list; write a number from 0 to {last} or one of: {known}",
+                known=listed(known),
+                **figures,
+            )
+        )
+    raise UserError(said("{option}: '{part}' is no item of the list; write a number from 0 to {last}", **figures))
+
+
+def _drop(data: dict[str, Any], path: Path) -> None:
+    """Remove what stands at the path, if anything does."""
+    at: Any = data
+    for part in path[:-1]:
+        at = at.get(part) if isinstance(at, dict) else None
+    if isinstance(at, dict):
+        at.pop(path[-1], None)
+
+
+def _put_subject(data: dict[str, Any], text: str, experiment: Experiment) -> Path:
+    """Put the user's URLs or manifest into the experiment's data; the path of what was put.
+
+    `URL[,URL]` is an application that runs, `PATH` a manifest of one to start (it counts from the current folder),
+    and `NAME=` before it says which subject is meant. Raises UserError; no URL is shown.
+    """
+    named = _NAMED.fullmatch(text)
+    name, place = (named[1], named[2]) if named else (next(iter(experiment.subjects), ""), text)
+    known = listed(experiment.subjects)
+    if not experiment.subjects:
+        raise UserError(
+            said(
+                "--subject: {experiment} has no subject; its servers are given by --server NAME=URL",
+                experiment=experiment.name,
+            )
+        )
+    if named is None and len(experiment.subjects) > 1:
+        raise UserError(
+            said(
+                "--subject: {experiment} has several subjects; write NAME=URL, with one of: {known}",
+                experiment=experiment.name,
+                known=known,
+            )
+        )
+    if name not in experiment.subjects or not place:
+        remedy = f"write URL, PATH or NAME=URL; subjects of {experiment.name} are: {known}"
+        raise UserError(said("--subject {name}=...: {remedy}", name=name, remedy=remedy))
+    subject = {key: value for key, value in data["subjects"][name].items() if key not in ("manifest", "url")}
+    kind = "url" if "://" in resolve_reference(place) else "manifest"
+    subject[kind] = place if kind == "url" else _manifest(place, text)
+    if kind == "url":
+        subject.pop("host", None)
+    data["subjects"][name] = subject
+    return ("subjects", name, kind)
+
+
+def _manifest(place: str, text: str) -> str:
+    """A manifest's full path, or the name of a built-in subject. Raises UserError."""
+    path = FilePath(place)
+    if path.is_file() or (path / MANIFEST).is_file():
+        return str(path.absolute())
+    if place in names():
+        return place
+    shown = text if "@" not in text else "..."  # it may be a URL without its scheme, with a password
+    meant = f"did you mean http://{place}? " if _HOST_AND_PORT.fullmatch(place) else ""
+    raise UserError(
+        said(
+            "--subject {shown}: neither a URL nor a manifest; {meant}write http://HOST:PORT, or the path of "
+            "a {manifest}, which counts from the current folder; built-in subjects: {names}",
+            shown=shown,
+            meant=meant,
+            manifest=MANIFEST,
+            names=listed(names()),
+        )
+    )

@@ -1,1 +1,0 @@
-"""All runs of a folder: what each says in a line, an index of them, and what is searched in it."""

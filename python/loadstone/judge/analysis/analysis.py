@@ -1,0 +1,599 @@
+"""What `analysis.json` holds, and what every reporter reads."""
+
+import operator
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, SerializeAsAny
+
+from loadstone.addons.capacity.full_server_goal import ServerWhenFull, full_server_section
+from loadstone.addons.capacity.model.answer import Capacity
+from loadstone.addons.capacity.section import capacity_section
+from loadstone.addons.gate.result import GateResult
+from loadstone.addons.gate.section import gate_section
+from loadstone.addons.saturation.results import SaturationAnswer
+from loadstone.experiment.spec.levels import Level
+from loadstone.judge.bottleneck import Bottleneck as Bottleneck
+from loadstone.judge.bottleneck import Part as Part
+from loadstone.judge.metrics import is_rate
+from loadstone.judge.stations import Station as Station
+from loadstone.judge.verdict import COST, Bound, Cost, Piece, Requests, Verdict, cost_of_all, cost_of_part
+from loadstone.measure.goals.crash import CrashTable, crash_section
+from loadstone.measure.goals.registry import read_answer
+from loadstone.report.document import GoalAnswer, Section
+from loadstone.report.sections.costs import cost_section
+from loadstone.run_folder.facts import DRIVER, AvgMax
+from loadstone.run_folder.look import Reason
+from loadstone.run_folder.trial import CheckResult, Quantiles, TrialVerdict
+from loadstone.text.message import Message, Recorded
+
+AnyAnswer = Annotated[SerializeAsAny[GoalAnswer], BeforeValidator(read_answer)]
+IntervalUnit = Literal["slice", "second", "part", "trial"]
+"""What latencies of one row are measured apart in."""
+
+
+class Stalls(Piece):
+    """Units in which so many operations waited together that it would move a quantile: what a unit holds of stalls."""
+
+    units: int
+    """How many of the units held a stall."""
+    of: int
+    share_low: float
+    """Ends of the exact 95 % interval of the share of units that hold one."""
+    share_high: float
+    longest_ns: float | None = None
+    """The longest reply in these units; None where no unit held a stall."""
+    without_ns: float | None = None
+    """The quantile of the other units, which is printed; None where no unit held a stall, or so many that stalls are
+    the condition's own."""
+    least_without_ns: float | None = None
+    """The same without what the driver itself may have added; None where that is not known."""
+    said: Recorded | None = None
+    """The finding as a sentence, where stalls are told apart."""
+
+
+class SettledLatencies(Piece):
+    """Of response times at a rate that was set: whether their quantiles repeat, over what was measured apart."""
+
+    response_interval_ns: dict[str, tuple[float, float | None]] = {}
+    """Quantile -> its 95 % interval over the units; no upper end where failures or too few operations leave none.
+
+    It is of the figure that is printed (`printed_ns`). The lower end is that of the response times without what may be
+    the driver's own, and never below the fastest reply that was seen.
+    """
+    interval_units: int = 0
+    """Slices, seconds or trials behind the intervals; 0: not known."""
+    interval_unit: IntervalUnit | None = None
+    """part: an interval of another length than a second, of a trial in one stretch."""
+    no_interval: Recorded | None = None
+    """Why there are no intervals, where units are known."""
+    stalls: dict[str, Stalls] = {}
+    """Quantile -> the units that held a stall, where there is an interval."""
+    unsettled: dict[str, Recorded] = {}
+    """Quantile -> why it does not describe the condition: one unit made it, or the units do not agree."""
+    doubted: list[str] = []
+    """The figures of `response_ns` that a check or their units doubt; empty with `latencies_doubted`: all of them, in a
+    folder's analysis of before."""
+
+
+class AtRate(SettledLatencies):
+    """What a row's condition did at a fixed rate, in the open model: latency that is the server's own."""
+
+    verdict: Literal["valid", "suspect", "invalid", "missing"]
+    """missing: it was not measured, and `reasons` has why; all figures are None then."""
+    reasons: list[Recorded]
+    """Why not valid: one for each failed check."""
+    trials: list[str]
+    rate_per_s: float | None
+    """Which was to be held; None where it was a share of a capacity that is not known."""
+    share: float | None
+    """Of the row's own capacity; None: the same rate for all rows."""
+    achieved_per_s: float | None
+    """Correct replies a second."""
+    response_ns: Quantiles | None
+    """From the intended time."""
+    service_ns: Quantiles | None
+    unmeasurable: dict[str, Recorded]
+    """Quantiles of the response time that the data do not support, each with the reason."""
+    least_ns: Quantiles | None = None
+    """The response time without what the driver itself may have added; None where that was not measured."""
+    latencies_doubted: bool = False
+    """Something near its limit doubts the latencies that `least_ns` does not bound."""
+
+
+class AtOnce(Piece):
+    """How much generator and server did at once."""
+
+    wakeups_per_s: float
+    """Of the generator's threads together: waits that ended, with events or because something was due."""
+    replies_a_wakeup: float | None
+    requests_a_send: float | None
+    server_wakeups_per_s: float | None = None
+    """How often the servers began to run, after a wait or because others had had the CPU; None: not observed."""
+    awake: float = Field(default=0.0, exclude_if=operator.not_)
+    """CPUs that the generator spent awake in waits instead of asleep: part of its CPU, and no work."""
+
+
+class EndpointCounts(Piece):
+    """One server of those that reads are spread over, over whole drives."""
+
+    name: str
+    """`primary`, `replica 1`; of a cluster `primary 2`, `replica 1`."""
+    replica: bool
+    sent: int
+    ok: int
+    stale: int
+    """Replies that lacked a key, or its newest version, that was acknowledged before. No errors."""
+
+
+class Deliveries(Piece):
+    """What receivers got of the messages that were sent."""
+
+    per_s: float
+    """Deliveries that came within the measure phase, a second."""
+    expected: int
+    """Messages of the measure phase that were answered rightly, times the receivers of each."""
+    delivered: int
+    missing: int
+    disconnected: int
+    """Receivers that lost their connections."""
+    delivery_ns: Quantiles
+    """From the time that a message was due to its delivery; what is missing counts as infinitely late."""
+
+
+class Row(SettledLatencies):
+    """One condition of a table: the study's columns, over its valid (or else suspect) trials."""
+
+    condition: dict[str, Level]
+    label: str
+    """The varied factors only, e.g. `set, 1 kB, 8 workers`."""
+    trials: list[str]
+    verdict: Literal["valid", "suspect", "invalid", "missing"]
+    reasons: list[Recorded]
+    """Why not valid: one for each failed check."""
+    operations: int | None
+    elapsed_s: float | None
+    throughput_per_s: float | None
+    goodput_per_s: float | None
+    peak_per_s: float | None
+    response_ns: Quantiles | None
+    service_ns: Quantiles | None
+    pool_wait_ns: Quantiles | None
+    errors: dict[str, int]
+    error_examples: dict[str, str] = {}
+    """Kind of error -> the beginning of a reply that was counted so; also of a row whose figures were refused."""
+    cpu_share: dict[str, float]
+    """CPU of each part as a share of one core in the measure phase."""
+    costs: dict[str, Cost] = {}
+    """Server, application, client library -> its CPU time for one correct reply; of those that were observed."""
+    whole_cost: Cost | None = None
+    """What all of `costs` take together, with the interval of their sum; None where there are none."""
+    published: float | None
+    """The original's figure for this condition, in the published set's metric."""
+    unmeasurable: dict[str, Recorded]
+    """Quantiles that the data do not support, e.g. `p999`, each with the reason."""
+    blocks: int = 0
+    """Independent trials behind the figures."""
+    slices: int = 0
+    """Slices behind the figures, of a row that took turns with others; 0: it was measured by whole trials."""
+    goodput_interval: tuple[float, float] | None = None
+    """95 % interval of the typical goodput of a trial; None from too few trials."""
+    throughput_interval: tuple[float, float] | None = None
+    bottleneck: Bottleneck | None = None
+    stations: list[Station] = []
+    """What a request takes of each CPU, disk, line, pool and lock, the fullest first; empty of an empty row."""
+    stored: int | None = None
+    """Rows or entities that its trials stored, counted on the server; None where nothing is counted."""
+    answered: int | None = None
+    """Correct replies of the operations that `stored` counts, between its two counts: warm-up and drain included."""
+    stored_keys: int | None = None
+    """Keys that Redis had more after them; not the same as `stored` where an entity is several keys."""
+    seen: dict[str, dict[str, AvgMax]] = {}
+    """Part -> metric -> average and maximum over its trials; `host` has vmstat's columns."""
+    kinds: dict[str, str] = {}
+    """Part -> what it is, of those in `seen` that are a server, a subject, the machine or the driver."""
+    users: int | None = None
+    """Users as driven, of a run that was made smaller; None in others, and in the open model."""
+    ours: bool = False
+    """Whether loadstone started every server: then no one else is connected to them."""
+    published_columns: dict[str, float] = {}
+    """Column's key -> the original's figure, beside `published`."""
+    bound: Bound | None = None
+    """How much higher the rates may be at most; None of an empty row."""
+    saturated: bool = False
+    """A closed model without think time: its quantiles are users / throughput, and no property of the server."""
+    redirections: dict[str, int] = {}
+    """What the nodes of a cluster sent on and was followed, by kind: `moved`, `ask`. No errors. Of whole drives."""
+    unknown_nodes: list[str] = []
+    """Addresses that a cluster's nodes sent requests on to, and that were none of its nodes when the run began."""
+    failovers_s: list[float | None] = []
+    """How long no primary answered, of each time that Sentinel found another; None: until the end."""
+    endpoints: list[EndpointCounts] = []
+    """Where replicas are read from: what each server got."""
+    at_once: AtOnce | None = None
+    """None where the generator does not count it."""
+    deliveries: Deliveries | None = None
+    """None of a load that nobody receives."""
+    least_ns: Quantiles | None = None
+    """Of the open model: the response time without what the driver itself may have added, as `AtRate` has it."""
+    latencies_doubted: bool = False
+    """A check doubts its latencies, and not its rate, by more than `least_ns` bounds: `verdict` is the rate's."""
+    units_per_s: float | None = None
+    """As goodput, by what operations are made of (`unit`); None of runs of older versions."""
+    unit: str = ""
+    """What operations are counted by where one is more than one of it: `key`. Empty: an operation is one."""
+    at_rate: AtRate | None = None
+    """The same condition at a fixed rate; None where that was not requested, or its load has a rate or pauses."""
+
+    @property
+    def at_fixed_rate(self) -> "AtRate | Row | None":
+        """Where its latencies at a rate that was set stand, beside its own load or under it; None: nowhere."""
+        return self.at_rate or (self if self.interval_units else None)
+
+    @property
+    def cost(self) -> Cost | None:
+        """What a request costs all parts together."""
+        return self.whole_cost or cost_of_all(self.costs)
+
+    def cost_of(self, part: str) -> Cost | None:
+        """What a request costs a part, by its name or as reports call it; without a name all of them."""
+        return cost_of_part(self.costs, part) if part else self.cost
+
+    def interval(self, metric: str) -> tuple[float, float] | None:
+        """The 95 % interval of its figure, where it has one: of goodput, throughput and a cost."""
+        cost = self.cost_of(metric.removeprefix(COST)) if metric.startswith(COST) else None
+        if cost is not None and cost.low_ns is not None and cost.high_ns is not None:
+            return cost.low_ns, cost.high_ns
+        known = {"goodput_per_s": self.goodput_interval, "throughput_per_s": self.throughput_interval}
+        if metric == "units_per_s" and self.goodput_interval and self.goodput_per_s and self.units_per_s:
+            each = self.units_per_s / self.goodput_per_s
+            return self.goodput_interval[0] * each, self.goodput_interval[1] * each
+        return known.get(metric)
+
+
+class ResultTable(Piece):
+    name: str
+    title: str
+    note: str
+    vary: dict[str, list[Level]]
+    rows: list[Row]
+    columns: list[str] = []
+    """The study's own columns by their keys; empty: those of every table."""
+
+
+LessonVerdict = Literal["caught", "did_not_happen", "unknown"]
+"""caught: it happened here, too, and was refused or kept apart; did_not_happen: it was looked for, and is not there,
+or what was not examined then is examined and answered here."""
+
+
+class LessonAnswer(Piece):
+    """What went wrong in the original measurement, and what this run shows of it."""
+
+    then: str
+    """As the experiment has it."""
+    now: Recorded
+    """One or two sentences with figures."""
+    verdict: LessonVerdict
+
+
+Ended = Literal[Reason, "interrupted", "two separate runs"]
+"""The reason of the group's last look; interrupted: it had none that ended it."""
+
+
+class Comparison(Piece):
+    """Two conditions compared: the primary metric, and the others for exploration."""
+
+    name: str
+    """Of the declared comparison that it belongs to; `ad hoc` if none was declared."""
+    question: str
+    place: str
+    """What both have in common, e.g. `1 kB, 8 workers`; empty if nothing needs saying."""
+    between: str
+    """The factor that differs."""
+    primary: Verdict
+    costs: list[Verdict] = []
+    """Which side costs each part less CPU a correct reply (metric `cpu_ns.PART`), the dearest part first."""
+    exploratory: list[Verdict]
+    pairs: int
+    """How many pairs share the level."""
+    sequential: bool
+    blocks_done: int
+    blocks_repeated: int
+    """Blocks that were measured again, as earlier versions did where something outside disturbed them."""
+    ended: Ended
+    """Why no more blocks were measured."""
+    gate_level: float | None = Field(default=None, exclude_if=lambda level: level is None)
+    """Of a gate: how often all of its figures together may mislead."""
+    starts_differ: float = Field(default=0.0, exclude_if=lambda differ: not differ)
+    """Of a gate: the share that starts of one version are taken to differ by; 0: they are in the interval."""
+    requests: Requests = Field(default="all", exclude_if=lambda requests: requests == "all")
+    """Of a gate's P99."""
+    lengthened: Message | None = None
+    """To how long its slices were made, and why; None where they were not."""
+    checks: list[CheckResult]
+    """Rules that the comparison itself must keep: replication, errors, offered rate, order..."""
+    warnings: list[Message]
+    """What the reader must know beside the verdict."""
+    notes: list[Message] = []
+    """Why other metrics are not listed: the verdict does not rest on it."""
+    repeats: dict[str, str] = {}
+    """Metric -> the compared one whose ratios it repeats, so that it is not listed in `exploratory`."""
+
+    @property
+    def leading(self) -> Verdict:
+        """What answers the question: the primary verdict, or the one by cost where a rate is open and that is decided.
+
+        Of several parts the one that a request costs most decides. A cost does not say which side has lower latencies.
+        """
+        return self.primary.left_to(next(iter(self.costs), None)) or self.primary
+
+    @property
+    def contrary(self) -> Verdict | None:
+        """The cost of the dearest part, the client left out, where the slower side has the lower one; None elsewhere.
+
+        The client, the round trip or a limit of this run made the other side faster.
+        """
+        if self.primary.kind != "faster" or not is_rate(self.primary.metric):
+            return None
+        dearest = next((one for one in self.costs if one.metric != f"{COST}{DRIVER}"), None)
+        against = dearest is not None and dearest.kind == "faster" and dearest.winner != self.primary.winner
+        return dearest if against else None
+
+    @property
+    def by_primary(self) -> Self:
+        """The same, judged by its primary metric alone, as what somebody claims of it must be."""
+        return self.model_copy(update={"costs": []})
+
+    def on(self, metric: str) -> Verdict | None:
+        """The verdict on a metric, or of the one that it repeats; None where neither was compared."""
+        by_metric = {one.metric: one for one in (*self.exploratory, *self.costs, self.primary)}
+        return by_metric.get(metric) or by_metric.get(self.repeats.get(metric, ""))
+
+
+class Family(Piece):
+    """A declared comparison: its question, and the answer over all its pairs."""
+
+    name: str
+    question: str
+    answer: Message
+    """One or two sentences."""
+    note: str
+    metric: str
+    """Which decides."""
+    comparisons: list[Comparison]
+    twin: Comparison | None = None
+    """One of its conditions against itself in the same rounds (`--twin`): the noise floor of this machine."""
+
+
+class EffectTerm(Piece):
+    """A main effect, or an interaction of two factors."""
+
+    kind: Literal["main", "interaction"]
+    factors: list[str]
+    levels: dict[str, Level]
+    references: dict[str, Level]
+    name: str
+    """`cluster-2 against one`; an interaction by both of its factors."""
+    message: Message
+    """What may be said of it, with the places that it is an average over, and those that are left out."""
+    verdict: Verdict
+    """Of an interaction the ratio is one of ratios, and `faster` means that the factors depend on each other."""
+    over: list[str]
+    """The levels of the other factors that it is an average over; empty of an interaction of the only two factors."""
+    left_out: list[Message]
+    """Places that have no verdict, and why."""
+
+
+class EffectCell(Piece):
+    """One combination of levels."""
+
+    condition: dict[str, Level]
+    label: str
+    levels: list[str]
+    """What the levels of the factors are called, in their order."""
+    figure: float | None
+    low: float | None
+    high: float | None
+    """95 % interval beside the mean of all combinations of the same rounds or blocks."""
+    refusal: CheckResult | None = None
+    """Why it has no figure."""
+
+
+class EffectsAnswer(Piece):
+    """Declared effects: the question, the answer, and what it rests on. The comparison of its pairs has its name."""
+
+    name: str
+    question: str
+    note: str
+    metric: str
+    factors: list[str]
+    answer: Message
+    terms: list[EffectTerm]
+    cells: list[EffectCell]
+    quick: bool = False
+
+
+AnswerVerdict = Literal[
+    "holds",
+    "direction_holds_size_does_not",
+    "direction_holds_size_undecided",
+    "size_does_not_hold",
+    "does_not_hold",
+    "undecided",
+    "not_answered_here",
+    "left_out_of_quick",
+    "left_out",
+    "one_block",
+    "no_valid_data",
+]
+"""size_does_not_hold: the claimed figure lies outside the interval, and which side is larger is undecided.
+left_out: nothing of the kind was planned in this run. one_block: one block cannot distinguish a
+difference from chance."""
+
+
+class Answer(Piece):
+    """One conclusion of the original's author, answered with our data."""
+
+    claim: str
+    """As the experiment has it."""
+    answer: Recorded
+    evidence: list[Recorded]
+    """`label: figure` lines, and the trials behind them."""
+    verdict: AnswerVerdict
+
+
+class CheckSummary(Piece):
+    """One check over all trials of the run."""
+
+    name: str
+    explanation: Recorded
+    """Its question, in one line for a person who has read no statistics."""
+    valid: int
+    suspect: int
+    invalid: int
+    unknown: int
+    worst: CheckResult | None
+    worst_trial: str | None
+
+
+class TrialView(Piece):
+    """One trial as the report shows it: what the figures of its row rest on."""
+
+    trial: str
+    label: str
+    """The condition as text, as in the rows."""
+    condition: dict[str, Level]
+    group: str = "table"
+    block: int
+    order: int
+    attempt: int = 1
+    verdict: TrialVerdict
+    goodput_per_s: float | None
+    p99_ns: int | None
+    checks: list[CheckResult]
+
+
+class FactorView(Piece):
+    """How a factor is called in titles and on axes."""
+
+    title: str = ""
+    unit: str = ""
+
+
+class MachineSpeed(Piece):
+    """How fast one CPU was during the run, by a fixed piece of work."""
+
+    cpu: str
+    typical_ns: float
+    """Median time of the piece of work."""
+    spread: float
+    """By how much the slow tenth of the times lies above the fast tenth, as a share."""
+
+
+class TimelinePoint(Piece):
+    """One second of the run, for the picture: rates, latency, and CPU of each part."""
+
+    unix_s: float
+    trial: str
+    phase: str
+    throughput_per_s: float
+    goodput_per_s: float
+    p99_ns: int | None
+    cpu_share: dict[str, float]
+
+
+class Analysis(Piece):
+    """The whole outcome of a run. Everything is computed from the run's folder alone."""
+
+    format: Literal[1] = 1
+    experiment: str
+    run: str
+    """Name of the run's folder."""
+    question: str
+    answer: Recorded
+    """One or two sentences that open the report: the headline, and the main verdicts."""
+    headline: Recorded | None = None
+    """The answer without its verdicts."""
+    costs: Recorded | None = None
+    """What a request costs each side of the main comparison; it stands in the answer, too."""
+    comparison: Recorded | None = None
+    """What was compared (`8 comparisons: 6 decided, 2 undecided`), or why nothing was."""
+    families: list[Family] = []
+    """The declared comparisons, in the order of the experiment."""
+    effects: list[EffectsAnswer] = []
+    """The declared effects of several factors; the family of the same name has their pairs."""
+    elapsed_s: float = 0.0
+    """From the first trial's start to the last one's end, all attempts."""
+    budget_s: float = 0.0
+    unanswered: Recorded | None = Field(default=None, exclude_if=lambda unanswered: unanswered is None)
+    """What became of the operations, where no trial of the run got a correct reply; else left out."""
+    needed_budget_s: float = 0.0
+    """A budget that is long enough, where the run's ended before anything was measured; else 0."""
+    quick: bool
+    as_published: bool
+    complete: bool
+    trials_planned: int
+    trials_done: int
+    trials_valid: int
+    trials_suspect: int
+    trials_invalid: int
+    published_source: Recorded | None = None
+    """Where the original's figures are from; None where there are none."""
+    meanings: list[Recorded] = []
+    """What figures mean, such as reads that all missed; they stand in `notes`, too."""
+    notes: list[Recorded]
+    tables: list[ResultTable]
+    answers: list[Answer]
+    checks: list[CheckSummary]
+    timeline: list[TimelinePoint]
+    environment: dict[str, object]
+    trials: list[TrialView] = []
+    """Every finished trial, in the order they ran."""
+    lessons: list[LessonAnswer] = []
+    crashes: list[CrashTable] = []
+    speed: list[MachineSpeed] = []
+    """Each CPU's speed over the trials; empty where it was not measured."""
+    scale: float = 1.0
+    """Users and rows were so many times those of the experiment."""
+    factors: dict[str, FactorView] = {}
+    """Titles of factors; a factor without an entry is called by its name."""
+    saturations: list[SaturationAnswer] = []
+    """Where each condition saturates, where the experiment searches for it."""
+    full_servers: list[ServerWhenFull] = Field(default=[], exclude_if=operator.not_)
+    """What one server does when it is full, at each place; left out where no server's CPU was seen."""
+    goals: dict[str, AnyAnswer] = Field(default={}, exclude_if=operator.not_)
+    """What the goals found that the experiment declares, by their names; left out where there are none."""
+    gate: GateResult | None = Field(default=None, exclude_if=lambda gate: gate is None)
+    """Of a gate its outcome; left out of other runs."""
+
+    capacities: list[Capacity] = Field(default=[], exclude_if=operator.not_)
+    """Where the capacity goes, of an application: a condition each; left out of other runs."""
+
+    @property
+    def sections(self) -> list[Section]:
+        """What goals beside tables, comparisons and saturation points have to say."""
+        crashes = [crash_section(self.crashes)] if self.crashes else []
+        capacity = [capacity_section(self.capacities)] if self.capacities else []
+        full = [full_server_section(self.full_servers)] if self.full_servers else []
+        rows = [(row.label, row.costs, row.slices > 0) for table in self.tables for row in table.rows]
+        costs = [] if (found := cost_section(rows)) is None else [found]
+        others = (answer.section(name) for name, answer in self.goals.items())
+        gate = [] if self.gate is None else [gate_section(self.gate)]
+        return [*gate, *crashes, *full, *capacity, *costs, *others]
+
+
+def printed_ns(source: AtRate | Row, quantile: str) -> float | None:
+    """A quantile of the response time in ns, as everything prints it: of the units without a stall where stalls are
+    rare. `response_ns` has that of all units."""
+    stalls = source.stalls.get(quantile)
+    if stalls is not None and stalls.without_ns is not None:
+        return stalls.without_ns
+    return None if source.response_ns is None else getattr(source.response_ns, quantile)
+
+
+def own_ns(source: AtRate | Row, quantile: str) -> float | None:
+    """How much of `printed_ns` is the generator's own at most, in ns; None where that was not measured."""
+    stalls, at_most = source.stalls.get(quantile), printed_ns(source, quantile)
+    at_least = None if source.least_ns is None else getattr(source.least_ns, quantile)
+    if stalls is not None and stalls.without_ns is not None:
+        at_least = stalls.least_without_ns
+    return None if at_most is None or at_least is None else max(0.0, at_most - at_least)

@@ -1,0 +1,91 @@
+"""How far a run came: what it needed, what is finished, how long it took."""
+
+import math
+
+from loadstone.addons.capacity.full_server import FULL_SERVERS
+from loadstone.experiment.plan.run_plan import REPORT_S, REPORT_TRIAL_S
+from loadstone.run_folder.look import Look
+from loadstone.run_folder.plan_summary import PlannedLine
+from loadstone.run_folder.reading import Run
+
+ROUNDED_TO_S = 5.0
+
+
+def newest_look(run: Run, group: str) -> Look | None:
+    """The last look that was taken at a group."""
+    return next((look for look in reversed(run.looks) if look.group == group), None)
+
+
+def is_finished(run: Run, group: str) -> bool:
+    """Whether a group needs no more trials: a look stopped it, or all of its trials are there."""
+    newest = newest_look(run, group)
+    done = {trial.trial for trial in run.trials}
+    return (newest is not None and newest.stop) or all(line.trial in done for line in _lines(run, group))
+
+
+def is_complete(run: Run) -> bool:
+    """Whether every group of the run is finished, and every goal has its answer."""
+    groups = {line.group for line in run.plan.trials}
+    return all(is_finished(run, group) for group in groups) and not _without_end(run)
+
+
+def needed_trials(run: Run) -> set[str]:
+    """The trials that the run needs: of a group that a look stopped those up to there, and what was done beyond.
+
+    Of what is measured at a fixed rate only what was done: there is time for it or not.
+    """
+    done = {trial.trial for trial in run.trials}
+    looks = {group: newest_look(run, group) for group in {line.group for line in run.plan.trials}}
+    needed = {line.trial for line in run.plan.trials if line.trial in done or _is_needed(line, looks[line.group])}
+    goals = {FULL_SERVERS, *(goal.name for goal in run.plan.goals)}
+    needed |= {trial.trial for trial in run.trials if trial.saturation is not None or trial.group in goals}
+    needed |= _without_end(run)
+    return needed | {line.trial for line in (run.plan.at_rate.trials if run.plan.at_rate else ()) if line.trial in done}
+
+
+def _without_end(run: Run) -> set[str]:
+    """What a look ends and none did yet: the search for a saturation point, by its line in the plan, and goals."""
+    planned = () if run.plan.saturation is None else run.plan.saturation.trials
+    names = {*(line.trial for line in planned), *(goal.name for goal in run.plan.goals)}
+    return {name for name in names if (look := newest_look(run, name)) is None or not look.stop}
+
+
+def _is_needed(line: PlannedLine, newest: Look | None) -> bool:
+    if newest is None or not newest.stop:
+        return True
+    return newest.reason != "not needed" and line.block <= newest.blocks
+
+
+def _lines(run: Run, group: str) -> list[PlannedLine]:
+    return [line for line in run.plan.trials if line.group == group]
+
+
+def needed_budget_s(run: Run) -> float:
+    """The budget in seconds, rounded up, with which a run would have measured something; 0 where it did.
+
+    It reaches to the first look at every comparison, whatever the report then takes.
+    """
+    plan = run.plan
+    cut = any(look.stop and look.reason == "out of budget" for look in run.looks)
+    if not cut or plan.budget_s <= 0 or run.trials or run.superseded:
+        return 0.0
+    needed_s = plan.expected_s + REPORT_S + REPORT_TRIAL_S * len(plan.trials)
+    return ROUNDED_TO_S * math.ceil(max(needed_s, plan.budget_s + ROUNDED_TO_S) / ROUNDED_TO_S)
+
+
+def elapsed_s(run: Run) -> float:
+    """From the first trial's start to the last one's end, attempts that do not count included; pauses as well.
+
+    Of a gate what its last look says: starts and warm-ups are in its budget, and may be most of it.
+    """
+    if run.experiment.gate is not None and run.looks:
+        return max(look.elapsed_s for look in run.looks)
+    trials = [*run.trials, *run.superseded, *run.shorter]
+    if not trials:
+        return 0.0
+    begin_ns = min(trial.started_unix_ns for trial in trials)
+    ends_s = [
+        (trial.started_unix_ns - begin_ns) / 1e9 + max((end for _, end in trial.phases.values()), default=0.0)
+        for trial in trials
+    ]
+    return round(max(ends_s), 3)

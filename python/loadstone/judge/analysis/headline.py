@@ -1,0 +1,334 @@
+"""What opens the report: the question's answer in figures and verdicts, and a line on what was compared."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from loadstone.addons.capacity.full_server_goal import ServerWhenFull
+from loadstone.experiment.plan.labels import condition_label
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.experiment.spec.levels import identity, without
+from loadstone.judge.analysis.analysis import Comparison, EffectsAnswer, Family, ResultTable, Row
+from loadstone.judge.metrics import figure, is_rate
+from loadstone.judge.verdict import COST, DECIDED, UNBOUNDED, Cost, Side, VerdictKind
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.text.message import Message, message
+
+FAMILIES_MAX = 3
+"""So many comparisons stand in the answer; the others are counted."""
+SIDES_MAX = 5
+"""Of so many sides of a comparison the opening says what a request costs."""
+_SAYS: dict[VerdictKind, int] = {
+    "faster": 4, "mixed": 3, "equivalent": 2, "undecided": 1, "not_decidable": 1, "invalid": 0,
+}  # fmt: skip
+"""How much a verdict says."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a report begins with."""
+
+    headline: Message
+    costs: Message | None
+    """What a request costs; None where nothing is known of it."""
+    answer: Message
+    """Both, the effects, the main verdicts of other comparisons, where conditions saturate, and what other goals
+    answer."""
+
+    @classmethod
+    def alone(cls, sentence: Message) -> "Opening":
+        """One sentence that says all."""
+        return cls(sentence, None, sentence)
+
+
+def opening(
+    experiment: Experiment,
+    tables: Sequence[ResultTable],
+    families: Sequence[Family],
+    effects: Sequence[EffectsAnswer] = (),
+    saturations: Message | None = None,
+    goals: Sequence[Message] = (),
+    full_servers: Sequence[ServerWhenFull] = (),
+    *,
+    quick: bool,
+) -> Opening:
+    """The sentences that open the report of a run that measured something."""
+    answered = {effect.name for effect in effects}
+    verdicts = _main_verdicts([family for family in families if family.name not in answered])
+    first = headline(experiment, tables, families, saturations, full_servers, quick=quick)
+    costs = cost_sentence(tables, families)
+    parts = [first, *([costs] if costs is not None else []), *(effect.answer for effect in effects)]
+    parts += [verdicts] if verdicts is not None else []
+    parts += [saturations] if saturations is not None and first is not saturations else []
+    parts += goals
+    return Opening(first, costs, parts[0] if len(parts) == 1 else message("sentences", parts=parts))
+
+
+def budget_too_short(budget_s: float, needed_s: float, *, quick: bool) -> Message:
+    """What stands in the place of the answer where the budget ended before anything was measured."""
+    return message("headline_budget_too_short", budget_s=budget_s, needed_s=needed_s, quick=quick)
+
+
+def unanswered(trials: Sequence[TrialRecord]) -> Message | None:
+    """What became of the operations of a run in which none got a correct reply; None of any other run."""
+    if not trials or any(trial.counts.ok for trial in trials):
+        return None
+    ends: Counter[str] = Counter()
+    for counts in (trial.counts for trial in trials):
+        ends.update({**counts.errors, "timeouts": counts.timeouts, "never_answered": counts.in_flight})
+    return message("headline_unanswered", kinds={kind: number for kind, number in ends.items() if number})
+
+
+def headline(
+    experiment: Experiment,
+    tables: Sequence[ResultTable],
+    families: Sequence[Family] = (),
+    saturations: Message | None = None,
+    full_servers: Sequence[ServerWhenFull] = (),
+    *,
+    quick: bool,
+) -> Message:
+    """One sentence: figures of the primary metric that have an interval, or else what the run can tell.
+
+    What one server does when it is full comes before what it did under some number of users, where the users are varied
+    and it is known of as many levels.
+
+    `saturations`: where conditions saturate, which is told where no row has a figure.
+
+    A figure for each level of the first factor that a table varies, all at the same levels of the other factors: the
+    place at which the most levels have an interval, the first such place in the order of the tables. It is never
+    chosen by the figures: the best of many is one that chance helped.
+    """
+    if not tables:
+        return message("headline_nothing_measured", quick=quick)
+    metric = experiment.primary_metric
+    usable = [row for table in tables for row in table.rows if row.verdict in ("valid", "suspect")]
+    if all(figure(row, metric) is None for row in usable):
+        if any(pair.leading.kind in DECIDED for family in families for pair in family.comparisons):
+            return message("headline_others_took_cpu", quick=quick)
+        return saturations or message("headline_no_figure", quick=quick)
+    found = max(_groups(tables, metric), key=lambda group: group.weight, default=None)
+    full = max(_full(tables, full_servers), key=len, default=())
+    if is_rate(metric) and full and len(full) >= (len(found.rows) if found is not None else 1):
+        return _of_capacities(experiment, tables, full, quick=quick)
+    if found is None:
+        compared = not is_rate(metric) and any(family.metric == metric and family.comparisons for family in families)
+        return _without_interval(usable, compared_by=metric if compared else None, quick=quick)
+    return _named(experiment, found, metric, quick=quick)
+
+
+def comparison_line(tables: Sequence[ResultTable], families: Sequence[Family]) -> Message:
+    """One line on what was compared: `8 comparisons: 6 decided, 2 undecided`; or why nothing was."""
+    kinds = Counter(pair.leading.kind for family in families for pair in family.comparisons)
+    if not kinds:
+        return message("no_comparison_one_block") if measured_once(tables) else message("no_comparison_declared")
+    return message(
+        "comparisons_counted",
+        total=sum(kinds.values()),
+        decided=sum(kinds[kind] for kind in DECIDED),
+        undecided=kinds["undecided"],
+        not_decidable=kinds["not_decidable"],
+        invalid=kinds["invalid"],
+    )
+
+
+def measured_once(tables: Sequence[ResultTable]) -> bool:
+    """Whether no condition was measured more than once."""
+    return all(len(row.trials) <= 1 and not row.slices for table in tables for row in table.rows)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Rows with an interval that differ in one factor only."""
+
+    factor: str
+    others: tuple[str, ...]
+    """The other factors that the table varies."""
+    rows: tuple[Row, ...]
+
+    @property
+    def weight(self) -> tuple[bool, int]:
+        """Capacities before round trips of one user, and many levels before few."""
+        return not any(row.bound is not None and row.bound.round_trip for row in self.rows), len(self.rows)
+
+
+def _groups(tables: Sequence[ResultTable], metric: str) -> Iterator[_Group]:
+    for table in tables:
+        first = _first_factor(table)
+        places: dict[str, list[Row]] = {}
+        for row in table.rows:
+            if row.verdict in ("valid", "suspect") and row.interval(metric) is not None:
+                place = identity(without(row.condition, {first}))
+                places.setdefault(place, []).append(row)
+        others = tuple(name for name in table.vary if name != first)
+        yield from (_Group(first, others, tuple(rows)) for rows in places.values())
+
+
+def _full(
+    tables: Sequence[ResultTable], full_servers: Sequence[ServerWhenFull]
+) -> Iterator[tuple[ServerWhenFull, ...]]:
+    """What is known of full servers, of conditions that differ in the first factor of a table only."""
+    for table in tables:
+        first, places = _first_factor(table), dict[str, list[ServerWhenFull]]()
+        known = [one for one in full_servers if one.users_vary and one.capacity.per_s is not None]
+        for one in known:
+            usual = all(
+                any(row.condition.get(name) == level for row in table.rows) for name, level in one.condition.items()
+            )
+            if first in one.condition and usual:
+                places.setdefault(identity(without(one.condition, {first})), []).append(one)
+        yield from map(tuple, places.values())
+
+
+def _first_factor(table: ResultTable) -> str:
+    """Empty of a table that varies nothing."""
+    return next((name for name, levels in table.vary.items() if len(levels) > 1), next(iter(table.vary), ""))
+
+
+def _of_capacities(
+    experiment: Experiment, tables: Sequence[ResultTable], full: Sequence[ServerWhenFull], *, quick: bool
+) -> Message:
+    conditions = [one.condition for one in full]
+    table = next(table for table in tables if _first_factor(table) in conditions[0])
+    first = _first_factor(table)
+    others = [name for name in table.vary if name != first and name in conditions[0]]
+    servers = list(dict.fromkeys(one.server for one in full))
+    return message(
+        "headline_full",
+        server=servers[0] if len(servers) == 1 else None,
+        place=condition_label(experiment, conditions[0], others),
+        figures=[
+            message("headline_level", level=condition_label(experiment, one.condition, [first]), figure=one.said)
+            for one in full
+        ],
+        quick=quick,
+    )
+
+
+def _named(experiment: Experiment, group: _Group, metric: str, *, quick: bool) -> Message:
+    return message(
+        "headline_figures",
+        place=condition_label(experiment, group.rows[0].condition, group.others),
+        figures=[_level_figure(experiment, row, group.factor, metric) for row in group.rows],
+        metric=metric,
+        suspect=any(row.verdict == "suspect" for row in group.rows),
+        quick=quick,
+    )
+
+
+def _without_interval(rows: Sequence[Row], *, compared_by: str | None, quick: bool) -> Message:
+    """What a run tells whose primary metric has no interval anywhere."""
+    different = {identity(row.condition): row for row in rows}.values()
+    times = [row.blocks for row in different if not row.slices]
+    return message(
+        "headline_without_interval",
+        conditions=len(different),
+        in_rounds=len(different) - len(times),
+        times_min=min(times, default=0),
+        times=max(times, default=0),
+        rates_have_interval=any(row.goodput_interval is not None for row in rows),
+        **({} if compared_by is None else {"compared_by": compared_by}),
+        quick=quick,
+    )
+
+
+def _level_figure(experiment: Experiment, row: Row, first: str, metric: str) -> Message:
+    """A level of the first factor, with its figure, its interval, and how much higher a rate may be at most."""
+    low, high = row.interval(metric) or (None, None)
+    bound = row.bound if is_rate(metric) else None
+    bound_share = 0.0 if bound is None or bound.round_trip else min(bound.total, UNBOUNDED)
+    value = message(
+        "figure",
+        metric=metric,
+        value=figure(row, metric) or 0.0,
+        low=low,
+        high=high,
+        bound_share=bound_share,
+        unbounded=bound_share >= UNBOUNDED,
+    )
+    if not first:  # a table of one row
+        return value
+    return message("headline_level", level=condition_label(experiment, row.condition, [first]), figure=value)
+
+
+def _main_verdicts(families: Sequence[Family]) -> Message | None:
+    """The clearest verdict of each of a few comparisons: what was decided first, what is INVALID last."""
+    judged = sorted((family for family in families if family.comparisons), key=_rank, reverse=True)
+    if not judged:
+        return None
+    verdicts = [_verdict(family) for family in judged[:FAMILIES_MAX]]
+    return message("headline_compared", verdicts=verdicts, more=max(0, len(judged) - FAMILIES_MAX))
+
+
+def _verdict(family: Family) -> Message:
+    pairs = family.comparisons
+    clearest = max(pairs, key=_clarity)
+    judged = clearest.leading
+    return message(
+        "headline_verdict",
+        a=judged.a.name,
+        b=judged.b.name,
+        place=clearest.place,
+        verdict=judged.brief,
+        more_pairs=len(pairs) - 1,
+    )
+
+
+def _rank(family: Family) -> int:
+    """How much its clearest verdict says; comparisons that say as much stay in the order they were declared in."""
+    return max(min(2, _SAYS[pair.leading.kind]) for pair in family.comparisons)
+
+
+def _clarity(pair: Comparison) -> tuple[int, float]:
+    """What is decided comes before what is not, a large difference before a small one, INVALID last."""
+    return _SAYS[pair.leading.kind], abs(pair.leading.estimate or 0.0)
+
+
+def cost_sentence(tables: Sequence[ResultTable], families: Sequence[Family]) -> Message | None:
+    """What a request costs each side of the comparison with the most sides, at its first place; None without costs.
+
+    Of a side that stands in no table the typical cost of its rounds. Where what is compared has none, the rows of the
+    first table that has some.
+    """
+    rows = {identity(row.condition): row.costs for table in tables for row in table.rows}
+    places = [_sides_with_costs(family, rows) for family in families]
+    place, sides = max(places, key=lambda found: len(found[1]), default=("", {}))
+    if families and len(sides) < 2:
+        place, sides = "", _rows_with_costs(tables)
+    if len(sides) < 2:
+        return None
+    parts = {part for costs in sides.values() for part in costs}
+    each_one = all(len(costs) == 1 for costs in sides.values())
+    figures = [
+        message("headline_cost", name=name, ns=list(costs.values()), parts=[] if each_one else list(costs))
+        for name, costs in list(sides.items())[:SIDES_MAX]
+    ]
+    return message("headline_costs", place=place, sides=figures, part=parts.pop() if len(parts) == 1 else "")
+
+
+_Sides = dict[str, dict[str, float]]
+"""Side -> part -> nanoseconds of CPU."""
+
+
+def _sides_with_costs(family: Family, rows: Mapping[str, Mapping[str, Cost]]) -> tuple[str, _Sides]:
+    """The first place of a comparison, and its sides that have a cost there."""
+    place = next((one.place for one in family.comparisons), "")
+    found: _Sides = {}
+    for comparison in family.comparisons:
+        for end in ("a", "b") if comparison.place == place else ():
+            side: Side = getattr(comparison.primary, end)
+            typical = [(one.metric.removeprefix(COST), getattr(one, end).typical) for one in comparison.costs]
+            costs = {part: cost.ns for part, cost in rows.get(identity(side.condition), {}).items()}
+            costs = costs or {part: ns for part, ns in typical if ns}
+            if costs:
+                found.setdefault(side.name, costs)
+    return place, found
+
+
+def _rows_with_costs(tables: Sequence[ResultTable]) -> _Sides:
+    """The rows of the first table of which two have a cost, up to those that the opening has room for."""
+    for table in tables:
+        rows = [row for row in table.rows if row.costs]
+        if len(rows) > 1:
+            return {row.label: {part: cost.ns for part, cost in row.costs.items()} for row in rows}
+    return {}

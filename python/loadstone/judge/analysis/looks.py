@@ -1,0 +1,208 @@
+"""Looks at a group during a run: its verdicts so far, and whether more blocks would tell more."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from loadstone.addons.gate.rule import is_known, is_over, needs_more, shows_loss, starts_differ_in
+from loadstone.addons.gate.spec import GATE_RATE
+from loadstone.experiment.plan.group import Group
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.judge.analysis.comparisons import CostsOf, compared_cost, confirmed, dearest_of, is_early, judged_once
+from loadstone.judge.compare.blocks import group_blocks
+from loadstone.judge.compare.carried import with_carry_over
+from loadstone.judge.compare.cases import GroupCase, JudgedPair, judge_group
+from loadstone.judge.compare.contrasts import judge_contrasts
+from loadstone.judge.compare.latencies import HistogramReader, Latencies, RoundHistogramReader
+from loadstone.judge.compare.one_process import with_one_process
+from loadstone.judge.metrics import is_rate
+from loadstone.judge.statistics.effect import forecast
+from loadstone.judge.statistics.pair_evidence import Evidence
+from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.verdict import DECIDED, OPEN, Verdict
+from loadstone.run_folder.latency_logs import LatencyKind
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.text.language import said
+from loadstone.text.message import Message
+from loadstone.text.units import margin_share
+
+ENDS_BY_COST = 72
+"""After so many rounds one of both is enough, a rate or what a request costs: neighbours hide the one and do not move
+the other. Before, a comparison ends where both are decided."""
+EXACT_ROUNDS_MAX = 108
+"""So many rounds at most for an interval as narrow as `Design.cost_within` asks for: what moves a ratio from run to run
+is no smaller then."""
+
+
+@dataclass(frozen=True)
+class LookOutcome:
+    """What a look during the run found: the verdict of each pair, and whether all are decided."""
+
+    verdicts: list[Verdict]
+    decided: bool
+    """Pairs that more blocks cannot decide count as decided: those that are INVALID, or NOT DECIDABLE HERE."""
+    answered: bool = False
+    """Whether it is decided, or each pair has a verdict that more blocks may still change or narrow."""
+    costs: list[Verdict | None] = field(default_factory=list)
+    """Of each pair the verdict by what a request costs, where that alone answers its question; else None."""
+    exact: bool = True
+    """Of decided pairs: whether what a request costs is known as exactly as the experiment asks for."""
+    forecast: Message | None = None
+    """What the next look would show, by how far these blocks lie apart; None where all is decided."""
+    carried: Message | None = None
+    """What reached from one slice into the next: then this look gives no verdict, and longer slices are needed."""
+    over: bool = False
+    """Of a gate: whether it is red or invalid, whatever else there is to measure."""
+    losing: bool = False
+    """Of a gate: whether more blocks would probably show a loss."""
+
+
+def look_at(
+    group: Group,
+    experiment: Experiment,
+    trials: Sequence[TrialRecord],
+    budget_minutes: float | None,
+    *,
+    quick: bool = False,
+    histograms: HistogramReader | None = None,
+    round_histograms: RoundHistogramReader | None = None,
+) -> LookOutcome:
+    """Judge a group by all blocks that are complete so far, on its primary metric alone.
+
+    Args:
+        group: the group as planned.
+        experiment: what the conditions are called.
+        trials: finished and judged trials, of each the newest attempt last; those of other groups are passed over.
+        budget_minutes: of the whole run; None: no limit.
+        quick: whether the run is a quick one, which its verdicts say.
+        histograms: `partial(read_histogram, folder)`; needed where a quantile beyond the median decides.
+        round_histograms: the same of `read_round_histograms`, for a quantile in rounds.
+
+    Raises:
+        ValueError: such a quantile decides and no histograms are given.
+    """
+    blocks = group_blocks(group.name, group.conditions, with_one_process(trials))
+    case = GroupCase(
+        design=group,
+        experiment=experiment,
+        blocks=blocks,
+        judged=blocks.complete,
+        latencies=Latencies(histograms or _no_histograms, round_histograms or _no_histograms),
+        quick=quick,
+        budget_minutes=budget_minutes,
+        carried_before=group.carried_before,
+    )
+    pairs = judge_group(case)
+    found, contrasts, _, carried = with_carry_over(case, pairs, judge_contrasts(case, pairs))
+    costs = [judged_once(one) for one in found]
+    judged = [confirmed(one, known) for one, known in zip(found, costs, strict=True)]
+    verdicts = [*(verdict for _, _, verdict in judged), *(contrast.verdict for contrast in contrasts)]
+    if any(verdict.carried is not None for verdict in verdicts):
+        return LookOutcome(verdicts, decided=False, carried=carried)
+    if contrasts:
+        settled = [(contrast.settings, contrast.evidence, contrast.verdict) for contrast in contrasts]
+        decided = not _undecided(settled) and not any(is_early(contrast.verdict) for contrast in contrasts)
+        return LookOutcome(verdicts, decided, decided, forecast=_forecast(settled, group, len(blocks.complete)))
+    by_cost = [
+        None if pair.design.is_twin or verdict.kind not in OPEN else verdict.left_to(dearest_of(known))
+        for (pair, _, verdict), known in zip(judged, costs, strict=True)
+    ]
+    asked = [one for one in zip(judged, costs, by_cost, strict=True) if not one[0][0].design.is_twin]
+    return replace(_of_pairs(case, group, asked), verdicts=verdicts, costs=by_cost)
+
+
+def _of_pairs(
+    case: GroupCase, group: Group, asked: Sequence[tuple[JudgedPair, "CostsOf", Verdict | None]]
+) -> LookOutcome:
+    """What a look found of a group without effects, by its pairs with their costs and the ones that alone answer."""
+    gate, within = case.experiment.gate, case.experiment.design.cost_within
+    verdicts = [verdict for (_, _, verdict), _, _ in asked]
+    by_costs = all(_is_rate_in_rounds(verdict) for verdict in verdicts) if gate is None else _decides(case)
+    cost = dearest_of if gate is None else compared_cost
+    dearest = [cost(known) if by_costs else None for _, known, _ in asked]
+    decided = not any(_needs_blocks(judged, cost) for (judged, _, _), cost in zip(asked, dearest, strict=True))
+    leading = [by_cost or verdict for (_, _, verdict), _, by_cost in asked]
+    answered = gate is None and all(verdict.kind in DECIDED for verdict in leading)
+    over, known = False, True
+    differ = 0.0 if gate is None else starts_differ_in(gate, case.design)
+    if gate is not None:
+        found_of = list(zip(verdicts, dearest, strict=True))
+        same = any(warning.kind == "one_process" for (pair, _, _), _, _ in asked for warning in pair.warnings)
+        over = same or any(is_over(*one, differ) for one in found_of)
+        decided = over or not any(needs_more(*one, ends=decided, starts_differ=differ) for one in found_of)
+        known = over or all(is_known(*one, differ) for one in found_of)
+    exact = within is None or all(
+        _is_exact(cost, verdict.blocks, margin_share(within)) for verdict, cost in zip(verdicts, dearest, strict=True)
+    )
+    settled = [(pair.settings, evidence, verdict) for (pair, evidence, verdict), _, _ in asked]
+    losing = gate is not None and any(shows_loss(evidence, settings, differ) for settings, evidence, _ in settled)
+    return LookOutcome(
+        verdicts,
+        decided,
+        decided or answered,
+        exact=exact and known,
+        forecast=_forecast(settled, group, len(case.blocks.complete)),
+        over=over,
+        losing=losing,
+    )
+
+
+_Judged = tuple[Settings, Evidence, Verdict]
+"""What decides when a group ends: its effects where it has some, or else its pairs."""
+
+
+def _undecided(settled: Sequence[_Judged]) -> bool:
+    return any(verdict.kind == "undecided" for _, _, verdict in settled)
+
+
+def _forecast(settled: Sequence[_Judged], group: Group, blocks: int) -> Message | None:
+    """By what is undecided and whose blocks lie farthest apart."""
+    undecided = [(evidence, settings) for settings, evidence, verdict in settled if verdict.kind == "undecided"]
+    known = [(evidence.spread or 0.0, evidence, one) for evidence, one in undecided if blocks >= group.blocks_min]
+    next_look = next((look for look in group.looks if look > blocks), None)
+    if not known or next_look is None:
+        return None
+    spread, evidence, settings = max(known, key=lambda one: one[0])
+    if not spread:
+        return None
+    return forecast(group.replicates(next_look), spread, settings.interval_alpha, evidence.outliers, settings.unit)
+
+
+def _is_rate_in_rounds(verdict: Verdict) -> bool:
+    """Whether what a request costs has a say in when it ends."""
+    return verdict.unit == "round" and is_rate(verdict.metric)
+
+
+def _needs_blocks(judged: JudgedPair, dearest: Verdict | None) -> bool:
+    """Whether more blocks may decide: what is undecided, and a quantile that has too few samples so far.
+
+    Of rates in rounds: until what a request costs is decided, too, if it does not move, for `ENDS_BY_COST` rounds at
+    most; and after few rounds only what lies beyond the margin ends.
+    """
+    pair, evidence, verdict = judged
+    too_few = pair.refusal is None and evidence.refusal is not None and evidence.refusal.name == "samples"
+    if too_few or not _is_rate_in_rounds(verdict):
+        return too_few or verdict.kind == "undecided"
+    if verdict.blocks >= ENDS_BY_COST:
+        return verdict.kind == "undecided" and not (dearest is not None and dearest.kind in DECIDED)
+    waits = dearest is not None and dearest.kind == "undecided" and dearest.unsteady is None
+    return waits or verdict.kind == "undecided" or (is_early(verdict) and not verdict.materially)
+
+
+def _is_exact(dearest: Verdict | None, rounds: int, within: float) -> bool:
+    """Whether the cost of the dearest part is known to so many points, as printed, or more rounds do not help."""
+    if rounds >= EXACT_ROUNDS_MAX or dearest is None or dearest.low is None or dearest.high is None:
+        return True
+    return (math.exp(dearest.high) - math.exp(dearest.low)) / 2 <= within
+
+
+def _decides(case: GroupCase) -> bool:
+    """Of a gate: whether what a request costs has a say in when this group ends: at full speed, or where none is."""
+    return is_rate(case.design.metric) or not any(one.name == GATE_RATE for one in case.experiment.comparisons)
+
+
+def _no_histograms(trial: str, kind: LatencyKind) -> NoReturn:
+    raise ValueError(
+        said("{trial}: a quantile of the {kind} time decides, so its histograms are needed", trial=trial, kind=kind)
+    )

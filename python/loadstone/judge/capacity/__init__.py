@@ -1,1 +1,0 @@
-"""Where the capacity of a system goes, and what it would do if something changed: from costs to a queueing model."""

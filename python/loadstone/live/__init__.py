@@ -1,1 +1,0 @@
-"""Who watches while a run goes on."""

@@ -1,0 +1,1 @@
+"""Processes that loadstone starts: guards, limits, folders and ends."""

@@ -1,0 +1,1 @@
+"""The loop that measures: it asks the goals, and takes each block from its start to its records."""

@@ -1,0 +1,363 @@
+"""The seam of a goal: a question that a run answers. It says what is measured next, and judges what was.
+
+A goal knows what is planned, what was measured so far, and how much time is left; nothing of servers, engines and
+files. One loop (`measure.loop`) asks all of them, measures and records what they say, and asks again.
+"""
+
+import math
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import ClassVar, NamedTuple, Protocol
+
+from hdrh.histogram import HdrHistogram
+
+from loadstone.experiment.plan.group import Group
+from loadstone.experiment.plan.rounds import Rounds
+from loadstone.experiment.plan.run_plan import Block, CrashTrial, PlannedTrial, RunPlan, preparation
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.judge.verdict import Verdict
+from loadstone.measure.goals.block_attempts import ended_unix_s
+from loadstone.run_folder.crash import CrashRecord
+from loadstone.run_folder.look import Look, LookVerdict, Reason
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.text.message import Message
+
+SESSION_GAP_S = 180.0
+"""A longer pause between two trials is no time of the run: it ended there and was gone on with later. A shorter
+one may be the start and the warm-up of an application."""
+
+
+class Budget:
+    """The clock of a run, from its command to its report. Earlier sessions of a resumed run count."""
+
+    def __init__(
+        self,
+        budget_s: float,
+        earlier: Iterable[TrialRecord] = (),
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        began_s: float | None = None,
+    ) -> None:
+        """`budget_s` is for all sessions together; 0: there is no end. `earlier` are their trials, every attempt.
+
+        `began_s`: when the command began, by `clock`; None: now.
+        """
+        self.budget_s = budget_s
+        self._clock = clock
+        self._began_s = clock() if began_s is None else began_s
+        self._ending_s = 0.0
+        self._earlier_s = lasted_s(earlier)
+
+    def keep(self, ending_s: float) -> None:
+        """So many seconds are kept from now on for what comes after the trials."""
+        self._ending_s = ending_s
+
+    def elapsed_s(self) -> float:
+        """Seconds since the run began, all sessions together."""
+        return self._earlier_s + self._clock() - self._began_s
+
+    def left_s(self) -> float:
+        """Seconds that are left for trials, 0 at least; infinite without a budget."""
+        return max(0.0, self.budget_s - self._ending_s - self.elapsed_s()) if self.budget_s > 0 else math.inf
+
+    def share_left(self) -> float:
+        """The same as a share of the whole budget; 1 without one."""
+        return self.left_s() / self.budget_s if self.budget_s > 0 else 1.0
+
+
+def lasted_s(trials: Iterable[TrialRecord]) -> float:
+    """What these trials took with the pauses between them, in seconds, by their own clocks.
+
+    Those that took turns lasted together, and count once.
+    """
+    lasted, until_s = 0.0, -math.inf
+    for start_s, end_s in sorted((trial.started_unix_ns / 1e9, ended_unix_s(trial)) for trial in trials):
+        paused = start_s - until_s <= SESSION_GAP_S
+        lasted += max(0.0, end_s - until_s) if paused else end_s - start_s
+        until_s = max(until_s, end_s)
+    return lasted
+
+
+class Turn(IntEnum):
+    """When goals are asked: in this order, and within a turn in the order of the registry."""
+
+    FIRST = 1
+    """Each gets a first figure."""
+    MORE = 2
+    """Each goes on until it has its answer, as far as the time goes that is not kept for what comes after."""
+    AFTER = 3
+    """What follows the tables and comparisons, in the time that was kept for it."""
+    LEFT = 4
+    """What ran out of time goes on in what the others left."""
+
+
+class Told(Protocol):
+    """Who is told how a goal gets on; see `report.live.progress.RunProgress`."""
+
+    def decided(self, decided: int, of: int) -> None:
+        """So many of all comparisons are decided."""
+
+    def look(
+        self,
+        group: str,
+        blocks: int,
+        reason: Reason,
+        verdicts: Sequence[Verdict],
+        names: Sequence[str] = (),
+        costs: Sequence[Verdict | None] = (),
+    ) -> None:
+        """A comparison was judged after so many blocks or rounds: the verdict of each pair, and the names.
+
+        `costs`: of each pair the verdict by what a request costs, where that alone answers its question.
+        """
+
+    def lengthened(self, group: str, rounds: Rounds | None, carried: Message) -> None:
+        """A comparison begins again with these slices (None: whole trials), because of what is carried over."""
+
+    def forecast(self, group: str, forecast: Message) -> None:
+        """What the next look at a comparison would show."""
+
+    def searched(self, users: int, per_s: float) -> None:
+        """A step of the search for a saturation point ended: so many users, correct replies a second."""
+
+    def rated(self, rate_per_s: float, *, kept: bool) -> None:
+        """A rate was offered, and the objective was kept or not."""
+
+    def announced(self, label: str, said: Message) -> None:
+        """What happens next to the search for a saturation point, and why; what was said is not said again."""
+
+    def estimated(self, label: str, sweeps: int, said: Message) -> None:
+        """What so many sweeps say of a condition's saturation point."""
+
+    def detail(self, text: str) -> None:
+        """Something that only those need who want to know everything."""
+
+
+Tell = Callable[[Told], None]
+"""Tells what there is to be told, at the moment at which it is called."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A block, and what is shown of it while it is measured."""
+
+    block: Block
+    label: str
+    """What is measured."""
+    place: str
+    """Where in the run it stands."""
+    name: str = ""
+    """Empty: that of its trial."""
+    labels: tuple[str, ...] = ()
+    """Of each trial, where several take turns and are shown apart."""
+    in_round: Callable[[int, int], str] | None = None
+    """The place in a round, which counts from 1, with so many users; None: it stays the same."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """These blocks are measured next, one after the other; the goal is not asked in between."""
+
+    blocks: tuple[Shown, ...]
+    told: Tell | None = None
+    """Told before."""
+    then: Callable[[Told, Sequence[TrialRecord]], None] | None = None
+    """Told when all are recorded, with their records."""
+    whole: str | None = None
+    """The place of them all, where they are reported as one; None: each trial by itself."""
+    warms: bool = False
+    """They only warm up: nothing is reported of their trials."""
+
+
+@dataclass(frozen=True)
+class Kill:
+    """A server is killed next, under load: crash `number` of so many."""
+
+    crash: CrashTrial
+    number: int
+    of: int
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was measured was judged, or nothing more is: a line of `looks.jsonl`. The goal is asked again."""
+
+    look: Look
+    told: Tell | None = None
+    """Told once the look stands in the folder."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """Nothing more in this turn."""
+
+    told: Tell | None = None
+
+
+Step = Measure | Kill | Judged | Done
+
+
+@dataclass
+class History:
+    """The run so far, by its records: earlier sessions of a resumed run are in it. Lines are only ever added."""
+
+    trials: list[TrialRecord] = field(default_factory=list)
+    """Every attempt, in the order in which they ended."""
+    looks: list[Look] = field(default_factory=list)
+    crashes: list[CrashRecord] = field(default_factory=list)
+    more_time: bool = False
+    """Whether a resumed run may last longer than it was given before."""
+
+    def look(self, name: str, stage: int = 0) -> Look | None:
+        """The newest look at this stage of a group, or at a condition that is saturated."""
+        return next((look for look in reversed(self.looks) if (look.group, look.stage) == (name, stage)), None)
+
+
+@dataclass
+class TimeLeft:
+    """The time of a run, which goes on: each question is answered as of now."""
+
+    budget: Budget
+    unix_s: Callable[[], float]
+    turn: Turn = Turn.FIRST
+    kept_s: Callable[[], float] = lambda: 0.0
+    """Seconds that the goals keep for first figures, see `Goal.first_s`."""
+    _prepared: set[str] = field(default_factory=set)
+    """What was started, warmed up and written for the trials so far, see `run_plan.preparation`."""
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that are left for trials; infinite without a budget."""
+        return self.budget.left_s()
+
+    def fits(self, seconds: float, planned: Sequence[PlannedTrial] = ()) -> bool:
+        """Whether there is time for trials of so many seconds, with what must start for `planned`."""
+        needed = {name: cost_s for trial in planned for name, cost_s in preparation(trial).items()}
+        starts_s = sum(cost_s for name, cost_s in needed.items() if name not in self._prepared)
+        return seconds + starts_s <= self.left_s
+
+    def prepared(self, planned: PlannedTrial) -> None:
+        """What a trial needs is started for it, and stays."""
+        self._prepared |= preparation(planned).keys()
+
+    def forget_prepared(self) -> None:
+        """Others may have taken the places of what was started."""
+        self._prepared.clear()
+
+    def look(
+        self,
+        name: str,
+        blocks: int,
+        reason: Reason,
+        *,
+        stage: int = 0,
+        verdicts: Sequence[LookVerdict] = (),
+        answered: bool = False,
+        carried: Message | None = None,
+    ) -> Look:
+        """A look as of now; every reason but `go on` ends what is looked at."""
+        return Look(
+            group=name,
+            stage=stage,
+            blocks=blocks,
+            unix_s=round(self.unix_s(), 3),
+            elapsed_s=round(self.budget.elapsed_s(), 3),
+            verdicts=list(verdicts),
+            stop=reason != "go on",
+            reason=reason,
+            answered=answered,
+            carried=carried,
+        )
+
+
+class Expected(NamedTuple):
+    """Seconds that what is not measured yet takes: surely, and at most."""
+
+    surely_s: float = 0.0
+    most_s: float = 0.0
+
+
+class LookOutcome(Protocol):
+    """What a look at a comparison brought."""
+
+    @property
+    def verdicts(self) -> Sequence[Verdict]:
+        """Of each of the group's pairs."""
+
+    @property
+    def costs(self) -> Sequence[Verdict | None]:
+        """Of each pair the verdict by what a request costs, where that alone answers its question; else None."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether more blocks would change no verdict."""
+
+    @property
+    def answered(self) -> bool:
+        """Whether it is decided, or each pair has a verdict that more blocks may still change or narrow."""
+
+    @property
+    def exact(self) -> bool:
+        """Of decided pairs: whether what a request costs is known as exactly as the experiment asks for; of a gate,
+        whether rate and CPU are both known."""
+
+    @property
+    def forecast(self) -> Message | None:
+        """What the next look would show, by the blocks measured so far; None where that is not known."""
+
+    @property
+    def carried(self) -> Message | None:
+        """What reached from one slice into the next, where that leaves no verdict; None where nothing did."""
+
+    @property
+    def over(self) -> bool:
+        """Of a gate: whether it is red or invalid, whatever else there is to measure."""
+
+    @property
+    def losing(self) -> bool:
+        """Of a gate: whether more blocks would probably show a loss."""
+
+
+class LookAt(Protocol):
+    """Judges a group by its blocks so far; see `judge.analysis.looks.look_at`."""
+
+    def __call__(
+        self,
+        group: Group,
+        experiment: Experiment,
+        trials: Sequence[TrialRecord],
+        budget_minutes: float | None,
+    ) -> LookOutcome: ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a goal is made from: the plan of the run, and who judges."""
+
+    experiment: Experiment
+    run_plan: RunPlan
+    look_at: LookAt
+    histogram: Callable[[str], HdrHistogram]
+    """All response times of a trial, by its name. Raises DriveFailed."""
+
+
+class Goal(Protocol):
+    """All questions of one kind. What it remembers is of this session; a resumed run goes on from the history alone."""
+
+    turns: ClassVar[tuple[Turn, ...]]
+    """When it is asked."""
+
+    @abstractmethod
+    def next(self, history: History, time: TimeLeft) -> Step:
+        """What comes next. What it said before stands in the history by now."""
+
+    def first_s(self, history: History) -> Sequence[float]:  # noqa: ARG002 (a goal that keeps none needs none)
+        """Seconds that others leave it for its first figures: of each of them, in their order."""
+        return ()
+
+    def expected(self, history: History, time: TimeLeft) -> Expected:  # noqa: ARG002
+        """How long it still takes."""
+        return Expected()

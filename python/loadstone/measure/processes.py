@@ -1,0 +1,166 @@
+"""The processes of a condition: which the monitors watch, which the driver reads, and which stand still.
+
+Conditions of a block may have processes of their own. An application that does not have its turn stands still: a
+collection, a compiler or a timer of it would otherwise fall into another's slices. Servers do next to nothing without
+load, and go on. Between two slices the driver holds and releases the applications (`RoundsOptions.paused`).
+"""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+from loadstone.drivers.driver import ProcessOfDrive
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.machine import process_table
+from loadstone.machine.process_identity import started
+from loadstone.monitors.watch import Elsewhere, Page, Watch
+from loadstone.programs.subjects.subject import Subject
+from loadstone.servers import registry
+from loadstone.servers.control import Control
+from loadstone.servers.deployed import Deployed, DeployedSubject, Ready
+from loadstone.servers.remote_part import Hosted
+from loadstone.servers.transport import is_loopback
+
+
+def watch_of(
+    ready: Ready, cpus: Sequence[int], in_turn: Iterable[int] = (), driving: Collection[int] = frozenset()
+) -> Watch:
+    """What the monitors may observe of it.
+
+    `in_turn` are processes of conditions that take turns with it, `driving` those that make the load, at any time.
+    """
+    servers, subjects = ready.servers.values(), ready.subjects.values()
+    pids = [*(deployed.processes for deployed in servers), *(deployed.subject.pids for deployed in subjects)]
+    controls: dict[str, dict[str, Control]] = {}
+    for name, deployed in ready.servers.items():
+        controls.setdefault(deployed.monitor.software, {})[name] = deployed.monitor
+    pages: dict[str, dict[str, Page]] = {}
+    for subject in subjects:
+        pages.setdefault(subject.subject.runtime, {}).update(_pages_of(subject.subject))
+    workers = {part: some for deployed in subjects for part, some in deployed.subject.workers.items()}
+    return Watch(
+        pids={part: pid for parts in pids for part, pid in parts.items()},
+        trees=frozenset((*_trees(servers), *workers)),
+        workers={part: [worker.pid for worker in some if worker.pid is not None] for part, some in workers.items()},
+        parked=ready.parked,
+        in_turn=frozenset(in_turn),
+        driving=driving,
+        complete=all(pids),
+        cpus=tuple(cpus),
+        controls=controls,
+        pages=pages,
+        elsewhere=dict(_elsewhere(ready)),
+    )
+
+
+def _elsewhere(ready: Ready) -> Iterator[tuple[str, Elsewhere]]:
+    """The parts of which no process was found on this machine, as they would be called here."""
+    for name, server in ready.servers.items():
+        if not server.processes:
+            kind = registry.PART_KINDS.get(server.control.software)
+            many, stores = kind is not None and kind.many_processes, kind is not None and kind.store
+            for part, endpoint in _named(name, server.endpoints, hosted=isinstance(server.server, Hosted)):
+                yield part, Elsewhere(endpoint.host, endpoint.port, many, stores)
+    for name, subject in ready.subjects.items():
+        if not subject.subject.pids:
+            for part, endpoint in _named(name, subject.endpoints, hosted=isinstance(subject.subject, Hosted)):
+                yield part, Elsewhere(endpoint.host, endpoint.port)
+
+
+def _named(name: str, endpoints: Sequence[Endpoint], *, hosted: bool) -> Iterator[tuple[str, Endpoint]]:
+    """Parts of a server or subject by their addresses; what is reached by the loopback is this machine's.
+
+    `hosted`: loadstone started it on a machine of the fleet, wherever that listens.
+    """
+    loaded = [endpoint for endpoint in endpoints if endpoint.in_service]
+    primaries = [endpoint for endpoint in loaded if endpoint.replica_of is None]
+    replicas = [endpoint for endpoint in loaded if endpoint.replica_of is not None]
+    parts = (
+        {name: primaries[0]} if len(primaries) == 1 else {f"{name}-{at}": one for at, one in enumerate(primaries, 1)}
+    )
+    parts |= {f"{name}-replica-{at}": one for at, one in enumerate(replicas, 1)}
+    return (
+        (part, one) for part, one in parts.items() if one.unix_path is None and (hosted or not is_loopback(one.host))
+    )
+
+
+def _pages_of(subject: Subject) -> Iterator[tuple[str, Page]]:
+    """Where a subject tells its figures: a replica, or each of its workers (`app-worker-1`)."""
+    for part, url in subject.metrics.items():
+        workers = subject.workers.get(part, ())
+        if not workers:
+            yield part, Page(url)
+        for worker in workers:
+            at = urlsplit(url)
+            own = at._replace(netloc=f"{at.netloc.rpartition(':')[0]}:{worker.port}")
+            yield f"{part}-worker-{worker.number}", Page(own.geturl(), worker.pid)
+
+
+def _trees(servers: Iterable[Deployed]) -> Iterator[str]:
+    """The parts of servers that have many processes, which come and go."""
+    for deployed in servers:
+        kind = registry.PART_KINDS.get(deployed.control.software)
+        if kind is not None and kind.many_processes:
+            yield from deployed.server.pids
+
+
+def watched_apart(every: Sequence[Ready]) -> list[tuple[Ready, set[int]]]:
+    """What is watched apart: parts that differ, each with the processes that take turns with them."""
+    apart: list[Ready] = []
+    for ready in every:
+        if not any(alike(ready, other) for other in apart):
+            apart.append(ready)
+    return [(ready, in_turn_with(ready, every)) for ready in apart]
+
+
+def read_by_driver(ready: Ready) -> dict[str, tuple[int, ...]]:
+    """Part -> its process, and its workers'; of an application that we started without workers that we know of, all
+    that runs beneath its process. Parts of many processes, which come and go, are the monitors'."""
+    watch = watch_of(ready, ())
+    alone = {part: pid for part, pid in watch.pids.items() if part not in watch.trees or part in watch.workers}
+    own = {pid for one in ready.subjects.values() if one.subject.ours for pid in one.subject.pids.values()}
+    beneath = {
+        part: sorted(process_table.tree({pid}) - {pid})
+        for part, pid in alone.items()
+        if pid in own and part not in watch.workers
+    }
+    return {part: (pid, *watch.workers.get(part, ()), *beneath.get(part, ())) for part, pid in alone.items()}
+
+
+def paused_of(every: Sequence[Ready]) -> tuple[tuple[ProcessOfDrive, ...], ...]:
+    """By condition: the processes of its applications that loadstone started; none where all have the same ones."""
+    needed = [
+        tuple(process for part in ready.subjects.values() if part.subject.ours for process in _started_by(part))
+        for ready in every
+    ]
+    return tuple(needed) if len(set(needed)) > 1 else ()
+
+
+def _started_by(deployed: DeployedSubject) -> Iterator[ProcessOfDrive]:
+    """Those that its guards started, each the leader of a group, and what left such a group."""
+    leaders = set(deployed.subject.pids.values())
+    for pid in sorted(process_table.tree(leaders)) if leaders else ():
+        ticks = started(pid)
+        with suppress(ProcessLookupError, PermissionError):
+            if ticks is not None and (pid in leaders or os.getpgid(pid) not in leaders):
+                yield ProcessOfDrive(pid=pid, started_ticks=ticks)
+
+
+def in_turn_with(ready: Ready, every: Sequence[Ready]) -> set[int]:
+    """The processes of all of these that are not this one's."""
+    return {pid for other in every for pid in _pids(other)} - _pids(ready)
+
+
+def _pids(ready: Ready) -> set[int]:
+    servers = (pid for deployed in ready.servers.values() for pid in deployed.processes.values())
+    return {*servers, *(pid for deployed in ready.subjects.values() for pid in deployed.subject.pids.values())}
+
+
+def alike(a: Ready, b: Ready) -> bool:
+    """Whether both are the same servers and applications."""
+    return _ids(a) == _ids(b)
+
+
+def _ids(ready: Ready) -> set[int]:
+    return {id(deployed) for deployed in (*ready.servers.values(), *ready.subjects.values())}

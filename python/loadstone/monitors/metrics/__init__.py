@@ -1,0 +1,1 @@
+"""The metrics of each software, as data: a file a software."""

@@ -1,0 +1,77 @@
+"""What a part is, and which of its metrics tell what: queried in `servers.registry.PART_KINDS` by the kind in its
+record."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from loadstone.monitors.metric import Metric, StudyColumn
+
+
+@dataclass(frozen=True)
+class PartKind:
+    """A kind of part. The name of a server's kind is that of its room."""
+
+    name: str
+    store: bool = False
+    """Whether it holds data."""
+    threads: Literal["one", "many", "any"] = "any"
+    """one: it works in its main thread, whose CPU is its limit; many: its main thread says nothing; any: the main
+    thread is reported where it takes most of the CPU."""
+    threads_set_by: str | None = None
+    """The setting, as it is read back, that says how many threads answer requests: of one in its main thread those that
+    help it."""
+    many_processes: bool = False
+    """Whether it works in many processes, e.g. one a connection: they are observed together."""
+    shows_machine: bool = False
+    """Whether the report has tables of the machine and its parts where one is under test."""
+    connections: str | None = None
+    """The metric of its open connections."""
+    cpu_counters: tuple[str, ...] = ()
+    """Counters of its CPU time in seconds, for a process that cannot be observed."""
+    system_counters: tuple[str, ...] = ()
+    """Of them those of its time in the kernel."""
+    children_counters: tuple[str, ...] = ()
+    """The CPU time of its children, which are in `cpu_counters` not."""
+    main_thread_counters: tuple[str, ...] = ()
+    """The same of its main thread."""
+    disk_rates: tuple[str, ...] = ()
+    """Rates of its work on the disk: reads, writes and fsyncs."""
+    fsyncs: str | None = None
+    """The one among them that counts fsyncs."""
+    disk_file: str | None = None
+    """A metric that is reported only where it keeps a file that it writes all the time."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A pool of connections within an application, by the metrics that tell of it."""
+
+    name: str
+    active: str
+    idle: str
+    pending: str
+
+
+@dataclass(frozen=True)
+class Lock:
+    """How it is known of a process that its threads wait for a lock, by metrics."""
+
+    waiters: str
+    """Threads that wait."""
+    busy: str | None = None
+    """The share of the time in which any of them did."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that a room declares of what it observes: `OBSERVED` in its file of `monitors/metrics/`."""
+
+    metrics: tuple[Metric, ...]
+    kinds: tuple[PartKind, ...] = ()
+    pools: tuple[Pool, ...] = ()
+    locks: tuple[Lock, ...] = ()
+    study_columns: tuple[StudyColumn, ...] = ()
+
+
+UNKNOWN = PartKind("unknown")
+"""Of a part whose kind is not known."""

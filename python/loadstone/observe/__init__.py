@@ -1,1 +1,0 @@
-"""Monitors watch every part while the load runs: the fifth stage."""

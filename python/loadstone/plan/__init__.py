@@ -1,1 +1,0 @@
-"""Factors become conditions, blocks and trials, and each trial a plan: the second stage."""

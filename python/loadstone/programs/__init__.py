@@ -1,0 +1,1 @@
+"""What is built and run beside servers: applications under test and client libraries."""

@@ -1,0 +1,1 @@
+"""Applications under test: started, or found by URL."""

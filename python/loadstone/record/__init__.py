@@ -1,1 +1,0 @@
-"""The run's folder: the sixth stage."""

@@ -1,0 +1,310 @@
+"""The picture of a family: each pair's typical difference with its interval, against the margin."""
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from math import inf, log1p
+from typing import Any
+
+import altair as alt
+
+from loadstone.judge.analysis.analysis import Comparison, Family
+from loadstone.judge.verdict import DECIDED, Verdict, VerdictKind
+from loadstone.report import figure_format as fmt
+from loadstone.report import verdicts
+from loadstone.report.charts import theme
+from loadstone.report.charts.chart import TIP, Chart, Values, fixed, layer, make, named, tip
+from loadstone.report.charts.theme import percent_axis, reach
+from loadstone.report.glossary import VERDICT_TERMS
+from loadstone.text.english.figures import metric_text
+from loadstone.text.language import _
+
+_WIDTH = 430
+"""Of the axis; labels stand to its left, verdicts to its right."""
+_TEXT_WIDTH = 430
+_ROOM = 80
+"""To the right of the verdicts, for a reader whose font is wider."""
+_ROW = 28
+_TICKS = 7
+_NARROW = 306
+"""Of the axis on a narrow screen, where a pair stands above its line and the verdict below it."""
+_NARROW_TICKS = 5
+_NARROW_ROW, _LINE = 38, 14
+"""Of a row there, without its verdict; a line of the verdict."""
+_NARROW_LETTERS = 50
+"""In a line of the verdict."""
+_NAMES_MAX = 3
+"""So many names of one side stand above the axis."""
+
+COLOURS: dict[VerdictKind, str] = {
+    "faster": theme.SERIES[0],
+    "equivalent": theme.SERIES[2],
+    "mixed": theme.SERIES[3],
+    "undecided": theme.NEUTRAL,
+    "not_decidable": theme.NEUTRAL,
+    "invalid": theme.VERDICTS["invalid"],
+}
+_SHAPES: dict[VerdictKind, str] = {
+    "faster": "diamond",
+    "equivalent": "square",
+    "mixed": "triangle-up",
+    "undecided": "circle",
+    "not_decidable": "circle",
+    "invalid": "cross",
+}
+
+
+def forest_chart(family: Family) -> Chart | None:
+    """The forest of a family's pairs; None without a pair."""
+    if not family.comparisons:
+        return None
+    low, high = _domain(family)
+    pairs = [row for comparison in family.comparisons for row in _rows(comparison, low, high)]
+    return make(
+        "forest",
+        _("Every pair against the margin"),
+        _caption(pairs),
+        _("Differences in {metric_text}. ", metric_text=metric_text(family.metric))
+        + " ".join(_spoken(comparison) for comparison in family.comparisons),
+        _picture(family, pairs, low, high),
+        {"pairs": pairs, "hints": _hints(family)},
+        family=family,
+        narrow=_narrow_picture(family, pairs, low, high),
+    )
+
+
+def _domain(family: Family) -> tuple[float, float]:
+    """Ends of the axis: all estimates and margins, and every interval that is not outsize."""
+    judged = [drawn for comparison in family.comparisons for _, drawn in _verdicts(comparison)]
+    margin = max(log1p(one.margin) for one in judged)
+    known = [estimate for one in judged if (estimate := verdicts.estimate(one)) is not None and abs(estimate) < inf]
+    ends = [end for one in judged for end in verdicts.interval(one) or ()]
+    room = 1.12
+    farthest = reach([abs(end) for end in ends], max([1.6 * margin, *(abs(estimate) for estimate in known)]))
+    low, high = (max(-farthest, min([0.0, *known, *ends])), min(farthest, max([0.0, *known, *ends])))
+    return room * min(low, -1.6 * margin), room * max(high, 1.6 * margin)
+
+
+def _verdicts(comparison: Comparison) -> Iterator[tuple[Verdict, Verdict]]:
+    """The primary one, and those by cost that are decided: each with what is drawn, better towards the same side."""
+    yield comparison.primary, comparison.primary
+    for cost, _line in verdicts.cost_lines(comparison):
+        yield cost, _turned(cost) if comparison.primary.larger_is_faster else cost
+
+
+def _turned(cost: Verdict) -> Verdict:
+    """How many times the requests that B does with the CPU time of one of A's: the more, the better."""
+    ends = {"estimate": cost.estimate, "low": cost.high, "high": cost.low}
+    return cost.model_copy(update={name: None if value is None else -value for name, value in ends.items()})
+
+
+def _rows(comparison: Comparison, low: float, high: float) -> Iterator[dict[str, Any]]:
+    """The rows of a pair in the picture. What reaches beyond the axis is cut, and marked."""
+    title = verdicts.title(comparison)
+    for verdict, drawn in _verdicts(comparison):
+        name = f"{title}: {metric_text(verdict.metric)}" if verdict.role == "cost" else title
+        yield _row(name, verdict, drawn, low, high)
+
+
+def _row(name: str, verdict: Verdict, drawn: Verdict, low: float, high: float) -> dict[str, Any]:
+    ends, estimate, margin = verdicts.interval(drawn), verdicts.estimate(drawn), log1p(drawn.margin)
+    there = ends is not None and estimate is not None
+    return {
+        "pair": name,
+        "kind": VERDICT_TERMS[verdict.kind],
+        "filled": verdict.kind in DECIDED,
+        "estimate": min(max(estimate, low), high) if there and estimate is not None else None,
+        "low": max(ends.low, low) if ends and there else None,
+        "high": min(ends.high, high) if ends and there else None,
+        "cut_low": low if ends and there and ends.low < low else None,
+        "cut_high": high if ends and there and ends.high > high else None,
+        "zone_low": -margin,
+        "zone_high": margin,
+        "said": _shown(verdict),
+        "said_narrow": "\n".join(textwrap.wrap(_shown(verdict), _NARROW_LETTERS)),
+        "tip": _tip(name, verdict),
+    }
+
+
+def _tip(name: str, verdict: Verdict) -> str:
+    said = {
+        "pair": name,
+        "difference": verdicts.ratio(verdict),
+        "verdict": verdicts.verdict_text(verdict),
+        f"{verdict.unit}s": str(verdict.blocks),
+        _("minimum detectable effect"): fmt.plus_minus(verdict.detectable),
+    }
+    return tip(**said)
+
+
+def _shown(verdict: Verdict) -> str:
+    """Beside the axis there is no room for the time that is still needed, and remarks stand in the rate's row."""
+    if verdict.role == "cost":
+        return fmt.sentence(verdict.brief)
+    open_still = verdict.kind in ("undecided", "not_decidable")
+    return verdicts.short_text(verdict) if open_still else verdicts.verdict_text(verdict)
+
+
+def _hints(family: Family) -> Values:
+    """Which way is better, and what the zone is, above the axis."""
+    larger = family.comparisons[0].primary.larger_is_faster
+    a, b = (
+        _together([getattr(comparison.primary, side).name for comparison in family.comparisons]) for side in ("a", "b")
+    )
+    left, right = (a, b) if larger else (b, a)
+    margin = fmt.plus_minus(log1p(family.comparisons[0].primary.margin))
+    zone = _("{margin}: does not matter", margin=margin)
+    return [
+        {"left": _("← {left} faster", left=left), "right": _("{right} faster →", right=right), "zone": zone, "zero": 0}
+    ]
+
+
+def _together(names: Iterable[str]) -> str:
+    """One side's names: `string or hash`; of many the first ones."""
+    distinct = list(dict.fromkeys(map(fmt.plain, names)))
+    more = " ..." if len(distinct) > _NAMES_MAX else ""
+    return _(" or ").join(distinct[:_NAMES_MAX]) + more
+
+
+def _ratio_of(family: Family) -> str:
+    """`string against json`; where the pairs' names differ, each row says its own."""
+    sides = verdicts.common_sides(family.comparisons)
+    return _("{b} against {a}", b=sides[1], a=sides[0]) if sides else _("difference")
+
+
+def _x_title(family: Family) -> str:
+    return _(
+        "{metric_text}: {ratio_of} (log scale)", metric_text=metric_text(family.metric), ratio_of=_ratio_of(family)
+    )
+
+
+def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
+    """Names to the left of the axis, verdicts to its right."""
+    order = [pair["pair"] for pair in pairs]
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    grid = {"grid": True, "gridDash": [2, 3], "titleLimit": _WIDTH}
+    axis = percent_axis(_x_title(family), low, high, _TICKS, **grid)
+    base = named("pairs").encode(
+        y=alt.Y("pair:N", sort=order, scale=alt.Scale(padding=0), axis=alt.Axis(title=None, grid=False, labelLimit=330))
+    )
+    without_figure = base.transform_filter("!isValid(datum.estimate)").encode(
+        x=fixed(alt.XValue, _WIDTH + 20), **_look(pairs)
+    )
+    hollow = without_figure.mark_point(size=90, strokeWidth=2, opacity=1, aria=True)
+    said = base.mark_text(align="left", fontSize=11.5, limit=_TEXT_WIDTH).encode(
+        x=fixed(alt.XValue, _WIDTH + 34), text=alt.Text("said:N")
+    )
+    layers = [*_lines(base, pairs, scale, axis, 0), hollow, said, *_headings(scale, _WIDTH)]
+    room = {**theme.MARGINS, "right": _ROOM}
+    return layer(*layers, width=_WIDTH, height={"step": _ROW}, padding=room)
+
+
+def _narrow_picture(family: Family, pairs: Values, low: float, high: float) -> Any:
+    """As wide as a telephone: each name above its line, the verdict below it."""
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    title = textwrap.wrap(_x_title(family), _NARROW_LETTERS)
+    axis = percent_axis(title, low, high, _NARROW_TICKS, grid=True, gridDash=[2, 3])
+    base = named("pairs").encode(
+        y=alt.Y("pair:N", sort=[pair["pair"] for pair in pairs], scale=alt.Scale(padding=0), axis=None)
+    )
+    below = _LINE * max(pair["said_narrow"].count("\n") + 1 for pair in pairs)
+    shift = -below / 2
+    text: dict[str, Any] = {"align": "left", "limit": _NARROW, "lineBreak": "\n"}
+    name = base.mark_text(**text, baseline="bottom", dy=shift - 7, fontSize=11.5, fontWeight=600, color=theme.INK)
+    said = base.mark_text(**text, baseline="top", dy=shift + 9, fontSize=11.5, lineHeight=_LINE)
+    layers = [
+        *_lines(base, pairs, scale, axis, shift),
+        name.encode(x=fixed(alt.XValue, 0), text=alt.Text("pair:N")),
+        said.encode(x=fixed(alt.XValue, 0), text=alt.Text("said_narrow:N")),
+        *_headings(scale, _NARROW),
+    ]
+    return layer(*layers, width=_NARROW, height={"step": _NARROW_ROW + below})
+
+
+def _lines(base: alt.Chart, pairs: Values, scale: alt.Scale, axis: alt.Axis, shift: float) -> list[alt.Chart]:
+    """The zone, and every interval with its mark, `shift` pixels below the middle of the row."""
+    x = alt.X("estimate:Q", scale=scale, axis=axis)
+    zone = base.mark_rect(color=theme.NEUTRAL, opacity=0.17).encode(
+        x=alt.X("zone_low:Q", scale=scale), x2=alt.X2("zone_high:Q")
+    )
+    zero = named("hints").mark_rule(color=theme.NEUTRAL, strokeWidth=1).encode(x=alt.X("zero:Q", scale=scale))
+    found = base.transform_filter("isValid(datum.estimate)")
+    spans = found.mark_rule(strokeWidth=2.6, strokeCap="round", yOffset=shift, aria=True).encode(
+        x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), color=_colour(pairs), description=TIP
+    )
+    marks = found.encode(x=x, **_look(pairs)).mark_point(size=105, strokeWidth=2, opacity=1, yOffset=shift, aria=True)
+    return [zone, zero, spans, *_cuts(base, pairs, scale, shift), marks]
+
+
+def _kinds(pairs: Values) -> list[VerdictKind]:
+    there = {pair["kind"] for pair in pairs}
+    return [kind for kind in VERDICT_TERMS if VERDICT_TERMS[kind] in there]
+
+
+def _scale(kinds: list[VerdictKind], looks: list[str]) -> alt.Scale:
+    return alt.Scale(domain=[VERDICT_TERMS[kind] for kind in kinds], range=looks)
+
+
+def _colour(pairs: Values) -> alt.Color:
+    kinds = _kinds(pairs)
+    return alt.Color("kind:N", scale=_scale(kinds, [COLOURS[kind] for kind in kinds]), legend=None)
+
+
+def _look(pairs: Values) -> dict[str, Any]:
+    """Colour and shape tell the kind, which stands as text beside it; only what claims something is filled."""
+    kinds = _kinds(pairs)
+    fills = [COLOURS[kind] if kind in DECIDED else "transparent" for kind in kinds]
+    return {
+        "color": _colour(pairs),
+        "shape": alt.Shape("kind:N", scale=_scale(kinds, [_SHAPES[kind] for kind in kinds]), legend=None),
+        "fill": alt.Fill("kind:N", scale=_scale(kinds, fills), legend=None),
+        "description": TIP,
+    }
+
+
+def _cuts(base: alt.Chart, pairs: Values, scale: alt.Scale, shift: float) -> list[alt.Chart]:
+    """An arrow at the end of the axis where an interval goes on."""
+    found = []
+    for end, shape in (("cut_low", "triangle-left"), ("cut_high", "triangle-right")):
+        if any(pair[end] is not None for pair in pairs):
+            cut = base.transform_filter(f"isValid(datum.{end})")
+            arrows = cut.mark_point(shape=shape, size=70, filled=True, yOffset=shift)
+            found.append(arrows.encode(x=alt.X(f"{end}:Q", scale=scale), color=_colour(pairs)))
+    return found
+
+
+def _headings(scale: alt.Scale, width: int) -> list[alt.Chart]:
+    """Above the axis: which way is faster, and over that what the zone is."""
+    left, right = (
+        named("hints")
+        .mark_text(fontSize=11.5, baseline="bottom", align=side, limit=width // 2)
+        .encode(y=fixed(alt.YValue, -6))
+        for side in ("left", "right")
+    )
+    zone = named("hints").mark_text(fontSize=11.5, baseline="bottom").encode(y=fixed(alt.YValue, -22))
+    return [
+        zone.encode(x=alt.X("zero:Q", scale=scale), text=alt.Text("zone:N")),
+        left.encode(x=fixed(alt.XValue, 0), text=alt.Text("left:N")),
+        right.encode(x=fixed(alt.XValue, width), text=alt.Text("right:N")),
+    ]
+
+
+def _caption(pairs: Values) -> str:
+    sentences = [
+        _(
+            "The mark is the typical difference, the line its interval: at least 95 of 100 such "
+            "intervals contain the true difference. Differences in the shaded zone do not matter. A "
+            "line wholly on one side of 0 is a real difference; a line wholly in the zone is none "
+            "that matters."
+        )
+    ]
+    if any(not pair["filled"] for pair in pairs):
+        sentences.append(_("A hollow mark claims nothing; outside of the axis it has no ratio."))
+    if any(": CPU a request of " in pair["pair"] for pair in pairs):
+        sentences.append(_("A row of CPU a request shows how many more requests the same CPU time does."))
+    if any(pair["cut_low"] is not None or pair["cut_high"] is not None for pair in pairs):
+        sentences.append(_("An arrow: the interval goes on beyond the axis."))
+    return " ".join(sentences)
+
+
+def _spoken(comparison: Comparison) -> str:
+    return f"{verdicts.title(comparison)}: {verdicts.verdict_text(comparison.primary)}."

@@ -1,0 +1,90 @@
+"""What a goal answers: data, and a section of the report that a terminal, the page and Markdown each lay out.
+
+A section holds messages and figures, and no text: their words and digits are the report's.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Literal
+
+from loadstone.judge.verdict import Piece
+from loadstone.text.message import Message
+
+Unit = Literal["count", "seconds", "ns", "per_s", "share", "bytes"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure."""
+
+    value: float | None
+    """None: it is not known."""
+    unit: Unit = "count"
+    """How it is written: `1,000`, `2.5 s`; ns: as a latency; share: in per cent."""
+    said: Message | None = None
+    """What is printed in place of the figure, by which the cell is still sorted."""
+    alarm: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """The head of a column, and what it means."""
+
+    head: Message
+    meaning: Message
+
+
+@dataclass(frozen=True)
+class Line:
+    """One condition of a table."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    """Of each column but the first, which has the label."""
+    short: Message
+    """The same in one line, where there is no room for a table."""
+    problems: tuple[Message, ...] = ()
+    """What could not be measured, and why."""
+
+
+@dataclass(frozen=True)
+class SectionTable:
+    """What was found under some conditions."""
+
+    title: str
+    """Empty where the section's heading says it."""
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report under a heading of its own."""
+
+    name: str
+    """Leads to it: no other section of the report has it."""
+    heading: Message
+    tables: tuple[SectionTable, ...]
+    reading: Message | None = None
+    """How the tables are to be read."""
+    alarms: tuple[Message, ...] = ()
+    """Promises that were broken: they open the report, and the run ends with the status of what is invalid."""
+    in_outcome: bool = True
+    """Whether the few lines that end a run have it, too."""
+    leads: bool = False
+    """Whether it is the answer: before the comparisons that it was drawn from, and unfolded."""
+
+
+class GoalAnswer(Piece):
+    """What a goal of the experiment found. Its `kind` is that of the goal."""
+
+    kind: str
+
+    @abstractmethod
+    def section(self, name: str) -> Section:
+        """What a report shows of it, under the name that the experiment gives the goal."""
+
+    def headline(self) -> Message | None:
+        """A sentence among those that open the report; None: it stands in its section alone."""
+        return None

@@ -1,0 +1,237 @@
+"""Figures as people read them. What is not known prints as a dash, never as zero."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from loadstone.judge.verdict import UNBOUNDED, Bound
+from loadstone.report.document import Cell, Unit
+from loadstone.safety.terminal import plain as printable
+from loadstone.text.figures import decimal, decimals_of_one, difference_text, digits, log_percent, up_to
+from loadstone.text.language import _, marked, of_author, translated
+from loadstone.text.message import Message
+from loadstone.text.sentences import text
+
+NONE = "—"
+NO_BOUND = marked("no upper bound")
+SMALL = "<1 %"
+
+
+SCALED_UNITS = ("ns", "s", "bytes", "B", "per_s", "/s", "%")
+"""Units that must stand beside each figure; all others count things."""
+
+
+def plain(raw: str) -> str:
+    """What is not ours (a name, a label, what an author wrote) as it may be printed, in the reader's language."""
+    return printable(of_author(raw))
+
+
+_PARTS = {"generator": marked("generator")}
+
+
+def part(name: str) -> str:
+    """A part of a run as it is called: a server by its name."""
+    return translated(_PARTS[name]) if name in _PARTS else plain(name)
+
+
+def sentence(message: Message | None) -> str:
+    """The sentence of a message, as it may be printed; empty for none."""
+    return printable(text(message))
+
+
+_PLAIN_SIGNS = "([{<>#*._`'\"/$€~—–−±≤≥…✓"
+"""What a cell may begin with beside a letter or a digit: no spreadsheet begins a formula with it."""
+OWN_SHOWN_FROM = 0.05
+"""From this share of a latency what may be the generator's own stands beside it."""
+
+
+def duration(nanoseconds: float | None) -> str:
+    """A latency given in ns: `840 ns`, `84 µs`, `1.20 ms`, `12.3 s`."""
+    if nanoseconds is None:
+        return NONE
+    if abs(nanoseconds) < 999.5:
+        return f"{nanoseconds:.0f} ns" if nanoseconds else "0 ns"
+    for size, unit, decimals in ((1e3, "µs", 0), (1e6, "ms", 2), (1e9, "s", 2)):
+        value = nanoseconds / size
+        if unit == "s" or abs(value) < 999.5:
+            return f"{_three_digits(value, decimals)} {unit}"
+    raise AssertionError("seconds hold every length")
+
+
+def around(figure_ns: float, ends: tuple[float, float | None] | None) -> str:
+    """What stands behind a latency that has an interval: ` [24, 27]` in the figure's unit, else ` [61 µs, 3.90 ms]`."""
+    if ends is None:
+        return ""
+    low_ns, high_ns = min(ends[0], figure_ns), None if ends[1] is None else max(ends[1], figure_ns)
+    unit = duration(figure_ns).rsplit(" ", 1)[1]
+    said = [duration(low_ns), "∞" if high_ns is None else duration(high_ns)]
+    if all(one == "∞" or one.endswith(f" {unit}") for one in said):
+        said = [one.removesuffix(f" {unit}") for one in said]
+    return f" [{', '.join(said)}]"
+
+
+def of_it_ours(figure_ns: float, own_ns: float | None) -> str:
+    """What stands behind a latency of which more than a twentieth may be the generator's own: ` (≤ 42 µs ours)`."""
+    if own_ns is None or own_ns <= OWN_SHOWN_FROM * figure_ns:
+        return ""
+    return _(" (≤ {own_ns} ours)", own_ns=duration(own_ns))
+
+
+def cell(figure: Cell) -> str:
+    """A figure of a section, or what is said in its place."""
+    return sentence(figure.said) if figure.said is not None else _WRITTEN[figure.unit](figure.value)
+
+
+def _three_digits(value: float, decimals: int) -> str:
+    """Three digits; where `decimals` is 0, values from 10 on are whole."""
+    magnitude = abs(value)
+    if magnitude < 9.995:
+        return f"{value:.{decimals or 1}f}"
+    if magnitude < 99.95:
+        return f"{value:.{min(decimals, 1)}f}"
+    return f"{value:,.0f}"
+
+
+def without_formula(text: str) -> str:
+    """The same text, which no spreadsheet takes for a formula."""
+    return text if not text or text[0].isalnum() or text[0] in _PLAIN_SIGNS else f"'{text}"
+
+
+def seconds(value: float | None) -> str:
+    """A stretch of time given in s: `0.05 s`, `15.0 s`, `2 min 5 s`, `1 h 12 min`."""
+    if value is None:
+        return NONE
+    if value < 119.5:
+        return f"{value:.2f} s" if value < 9.95 else f"{value:.1f} s" if value < 99.95 else f"{value:.0f} s"
+    whole = round(value)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def rough_time(value: float) -> str:
+    """A length given in s and known roughly, such as the time left: `12 s`, `4 min`, `1 h 5 min`."""
+    if value < 90:
+        return f"{max(0, round(value))} s"
+    minutes = round(value / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def rate(per_second: float | None) -> str:
+    """A rate per second, three digits at least: `18,432`, `84.3`, `0.42`."""
+    return NONE if per_second is None else _three_digits(per_second, 2) if per_second else "0"
+
+
+def count(value: float | None) -> str:
+    """A whole number with separators: `1,234,567`."""
+    return NONE if value is None else f"{value:,.0f}"
+
+
+def number(value: float | None) -> str:
+    """A plain figure without needless digits: `0.95`, `12.5`, `1,234`, `<0.001`."""
+    if value is None:
+        return NONE
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return digits(value) if abs(value) >= 0.001 else "<0.001"
+
+
+def size(byte_count: float | None) -> str:
+    """Bytes in the studies' decimal units: `132 B`, `1 kB`, `10.1 kB`."""
+    if byte_count is None:
+        return NONE
+    for unit_size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if abs(byte_count) >= unit_size:
+            return f"{digits(byte_count / unit_size)} {unit}"
+    return f"{byte_count:.0f} B"
+
+
+def percent(share: float | None) -> str:
+    """A share of one as a percentage: 0.934 is `93.4 %`, 1.5 is `150 %`."""
+    if share is None:
+        return NONE
+    value = 100 * share
+    return f"{value:.0f} %" if value == 0 or abs(value) >= 99.95 else f"{digits(value)} %"
+
+
+def millicores(cores: float | None) -> str:
+    """CPU as Kubernetes has it, given in cores: 0.38 is `380m`."""
+    return NONE if cores is None else f"{1000 * cores:,.0f}m"
+
+
+def ratio(
+    estimate: float | None, low: float | None = None, high: float | None = None, *, excludes_none: bool = False
+) -> str:
+    """Log ratios as a difference with its interval, `+12 % [9, 15]`: as verdicts say it (`difference_text`)."""
+    return NONE if estimate is None else difference_text(estimate, low, high, excludes_none=excludes_none)
+
+
+def bound(found: Bound | None) -> str:
+    """How much more a condition would do at most, for a cell: `+4 %`, `no upper bound`; empty where it is small."""
+    if found is None:
+        return ""
+    return translated(NO_BOUND) if found.printed >= UNBOUNDED else up_to(found.printed)
+
+
+def bound_phrase(found: Bound | None) -> str:
+    """The same within a sentence: `up to +4 %`, `no upper bound`; empty where it is small."""
+    said = bound(found)
+    return _("up to {said}", said=said) if said and said != translated(NO_BOUND) else said
+
+
+def bound_cell(found: Bound | None) -> str:
+    """As `bound`, where a bound that is too small to matter must not look like one that is not known: `<1 %`."""
+    return "" if found is None or _is_unknown(found) else bound(found) or SMALL
+
+
+def _is_unknown(found: Bound) -> bool:
+    return found.taken is None and (found.generator is None or found.round_trip)
+
+
+def plus_minus(log_ratio: float | None) -> str:
+    """A size of a difference, either way, from a log ratio: `±5 %`, `±1.6 %`."""
+    if log_ratio is None:
+        return NONE
+    value = log_percent(abs(log_ratio))
+    return f"±{decimal(value, decimals_of_one(value))} %"
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A check's figure in its own unit, as found in `CheckResult.unit`."""
+    if value is None:
+        return NONE
+    match unit:
+        case "ns":
+            return duration(value)
+        case "s":
+            return seconds(value)
+        case "bytes" | "B":
+            return size(value)
+        case "per_s" | "/s":
+            return f"{rate(value)} /s"
+        case "":
+            return number(value)
+    return str(of_author(f"{number(value)} {singular(unit) if value == 1 else unit}"))
+
+
+def singular(unit: str) -> str:
+    """What one of what a unit counts is called: `operations`, `replies`; of other units themselves."""
+    if len(unit) < 4 or not unit.endswith("s") or "/" in unit:
+        return unit
+    return f"{unit[:-3]}y" if unit.endswith("ies") else unit[:-1]
+
+
+def has_unit(text: str, unit: str) -> bool:
+    """Whether a text of `quantity` says this unit."""
+    number = re.search(r"[\d,.]+", text)
+    return unit in text or (number is not None and text == of_author(f"{number[0]} {unit}"))
+
+
+_WRITTEN: Mapping[Unit, Callable[[float | None], str]] = {
+    "count": count,
+    "seconds": seconds,
+    "ns": duration,
+    "per_s": rate,
+    "share": percent,
+    "bytes": size,
+}
+"""How a figure of a section is written."""

@@ -1,1 +1,0 @@
-"""All sentences: one catalogue for each language."""

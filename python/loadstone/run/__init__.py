@@ -1,0 +1,1 @@
+"""A run from its request to its report: preparation, consent, preflight and the eight stages."""

@@ -1,0 +1,290 @@
+"""Before anything is sent: which commands look wrong, and which are not confined to keys and tables of our own.
+
+The software of the server decides both (`servers.control.Confinement` and `Look`); here is what a run would send where.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from loadstone.experiment.plan.drive_plan import Plan
+from loadstone.experiment.plan.operations import Recording, commands_of
+from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
+from loadstone.experiment.plan.workload_from_text import recorded_in
+from loadstone.experiment.spec.subject_names import is_built_in
+from loadstone.programs.manifest import REFERENCE, read_manifest
+from loadstone.programs.subjects.schema import read_tables
+from loadstone.safety.bounds.deadlines import OPENING, conversation
+from loadstone.safety.bounds.replies import shortened
+from loadstone.safety.errors import ServerGone, UserError
+from loadstone.servers import registry
+from loadstone.servers.control import Confinement, Doubt, Look, Refusal, TableStore
+from loadstone.servers.server import Server
+from loadstone.text.language import said
+
+SHOWN = 60
+"""So many characters of a command or statement stand in a message."""
+REMARKS = 10
+"""So many commands that were let pass are named."""
+OPTION = "--allow-any-command"
+Check = Callable[[], None]
+"""Raises Refusal, or ServerGone where the server is consulted."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One command or statement for a server of the user's."""
+
+    place: str
+    """Who sends it: `operation 'set'`."""
+    text: str
+    check: Check
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A command or statement that is not ours to send, and why."""
+
+    place: str
+    text: str
+    server: str
+    reason: str
+    remedy: str
+
+    @property
+    def error(self) -> UserError:
+        """Why the run is refused."""
+        return UserError(
+            said(
+                "{place}: '{text}' is not sent to {server}, which is not loadstone's own: {reason}; {remedy}, or "
+                "let any command pass by {option}",
+                place=self.place,
+                text=self.text,
+                server=self.server,
+                reason=self.reason,
+                remedy=self.remedy,
+                option=OPTION,
+            )
+        )
+
+    @property
+    def remark(self) -> str:
+        """What is said where it is sent all the same."""
+        return said(
+            "{option}: {place} sends '{text}' to {server}, although {reason}",
+            option=OPTION,
+            place=self.place,
+            text=self.text,
+            server=self.server,
+            reason=self.reason,
+        )
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What may be sent to one server."""
+
+    server: str
+    """Which it is, for people."""
+    confinement: Confinement
+    statements: Callable[[str], list[str]] | None
+    """The statements of a script; None: it has no tables."""
+
+
+@dataclass(frozen=True)
+class _UsersServer:
+    """A server that is not ours, not connected yet, with a trial of each condition that has it."""
+
+    name: str
+    settings: Mapping[str, Any]
+    server: Server
+    trials: list[PlannedTrial]
+
+
+_Found = dict[tuple[str, str, str], Refused | None]
+
+
+def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[str, ...]:
+    """A remark on each command that is not confined, where they are allowed; see `refused_by_rules`.
+
+    Raises:
+        UserError: one is not confined and not allowed; or a server does not answer.
+    """
+    refused = refused_by_servers(run_plan) if ask else refused_by_rules(run_plan)
+    if refused and not allow:
+        raise refused[0].error
+    more = [said("{option}: and {n} others", option=OPTION, n=len(refused) - REMARKS)] if len(refused) > REMARKS else []
+    return (*(one.remark for one in refused[:REMARKS]), *more)
+
+
+def refused_by_rules(run_plan: RunPlan) -> list[Refused]:
+    """What of a run may not be sent to servers that are not ours, in the order of its conditions.
+
+    By our own rules alone: no control is made, so nothing is connected to. What only a server knows passes.
+
+    Raises:
+        UserError: a manifest's statements cannot be read.
+    """
+    answers: _Found = {}
+    for one in _users_servers(run_plan):
+        room = registry.room(registry.software_of(one.settings).name)
+        url = str(one.settings["url"])
+        rules = Rules(f"{one.name} ({_where(room.place(one.name, url).address)})", room.confinement, room.statements)
+        _collect(answers, one, rules)
+    return [refused for refused in answers.values() if refused is not None]
+
+
+def refused_by_servers(run_plan: RunPlan) -> list[Refused]:
+    """The same, and the servers are consulted about their commands.
+
+    Raises:
+        UserError: a server does not answer, or a manifest's statements cannot be read.
+    """
+    answers: _Found = {}
+    for one in _users_servers(run_plan):
+        with conversation(OPENING), one.server.control() as control:
+            statements = control.statements if isinstance(control, TableStore) else None
+            _collect(answers, one, Rules(f"{one.name} ({control.endpoint.label})", control.confinement(), statements))
+    return [refused for refused in answers.values() if refused is not None]
+
+
+def _where(address: str) -> str:
+    """Of a place's address what people call the server: its host and port, or the path of its socket."""
+    parts = urlsplit(address)
+    return parts.netloc or parts.path.rpartition("/")[0]
+
+
+def _collect(found: "_Found", theirs: "_UsersServer", rules: Rules) -> None:
+    for sent in (sent for trial in theirs.trials for sent in _sent(trial, theirs.name, rules)):
+        identity = (rules.server, sent.place, sent.text)
+        if identity not in found:
+            found[identity] = _refused(sent, rules.server)
+
+
+def _refused(sent: Sent, server: str) -> Refused | None:
+    try:
+        sent.check()
+    except Refusal as refusal:
+        return Refused(sent.place, shortened(sent.text, SHOWN), server, refusal.reason, refusal.remedy)
+    except ServerGone as gone:
+        raise UserError(str(gone)) from None
+    return None
+
+
+def _users_servers(run_plan: RunPlan) -> Iterator[_UsersServer]:
+    conditions = {str(trial.condition): trial for trial in run_plan.every_trial}
+    users: dict[str, _UsersServer] = {}
+    for trial in conditions.values():
+        for name, settings in trial.servers.items():
+            key = repr((name, settings))
+            if key not in users:
+                users[key] = _UsersServer(name, settings, registry.server(name, settings), [])
+            users[key].trials.append(trial)
+    return (one for one in users.values() if not one.server.ours)
+
+
+def _sent(trial: PlannedTrial, server: str, rules: Rules) -> Iterator[Sent]:
+    """Everything that a trial sends to a server: its load, data, counts, and the statements of its subjects."""
+    confinement = rules.confinement
+    if trial.loads(server):
+        yield from _of_plan(trial.plan, confinement)
+        yield from _of_plan(trial.load, confinement)
+    for data in trial.data:
+        if data.server == server:
+            for text in data.commands:
+                yield Sent(f"data '{data.name}'", text, partial(confinement.row_command, text))
+    yield from _of_variables(trial, server)
+    if rules.statements is not None:
+        yield from _of_manifests(trial, server, rules.statements, confinement)
+    for stored in trial.stored:
+        if stored.server == server:
+            # An application keeps what it stores where it likes; without one nothing but ours can be counted.
+            check = partial(confinement.count, stored.count, of_application=bool(trial.subjects))
+            yield Sent(said("the count of operation '{operation}'", operation=stored.operation), stored.count, check)
+
+
+def _of_plan(plan: Plan | None, confinement: Confinement) -> Iterator[Sent]:
+    """The commands of a load; HTTP requests go to an application."""
+    if plan is None:
+        return
+    if plan.recording is not None:
+        yield from _of_recording(plan, plan.recording, confinement)
+        return
+    for operation in plan.operations:
+        for command in commands_of(operation):
+            check = partial(confinement.command, command.args, plan.keys.prefix)
+            yield Sent(f"operation '{operation.name}'", " ".join(command.args), check)
+
+
+def _of_recording(plan: Plan, recording: Recording, confinement: Confinement) -> Iterator[Sent]:
+    """Some of each command of a recording, with keys as they are sent."""
+    for example in recorded_in(recording.path).examples:
+        literal = [(text.replace("{", "{{").replace("}", "}}"), is_key) for text, is_key in example]
+        args = [f"{plan.keys.prefix}{text}" if is_key else text for text, is_key in literal]
+        yield Sent("the recording", " ".join(args), partial(confinement.command, args, plan.keys.prefix))
+
+
+def _of_variables(trial: PlannedTrial, server: str) -> Iterator[Sent]:
+    """Variables by which a built-in application gets another place of a server than that of its URL."""
+    for name, subject in trial.subjects.items():
+        if subject.manifest is None or not is_built_in(Path(subject.manifest)):
+            continue
+        manifest, _ = read_manifest(Path(subject.manifest))
+        for variable, value in subject.environment.items():
+            declared = manifest.environment.get(variable, "")
+            if server in {named for named, _ in REFERENCE.findall(declared)}:
+                yield Sent(f"subject '{name}', environment.{variable}", value, _refuse_place)
+
+
+def _refuse_place() -> None:
+    """Raises Refusal."""
+    raise Refusal(
+        said("the application could use another server or database than its URL names"),
+        said("leave the variable out"),
+    )
+
+
+def _of_manifests(
+    trial: PlannedTrial, server: str, statements: Callable[[str], list[str]], confinement: Confinement
+) -> Iterator[Sent]:
+    """The statements that make the tables of a trial's subjects. Raises UserError if they cannot be read."""
+    for name, subject in trial.subjects.items():
+        if subject.manifest is None:
+            continue
+        manifest, folder = read_manifest(Path(subject.manifest))
+        if server in manifest.tables:
+            for text in statements(read_tables(name, folder / manifest.tables[server], server)):
+                yield Sent(f"subject '{name}', tables.{server}", text, partial(confinement.statement, text))
+
+
+def doubts(run_plan: RunPlan) -> tuple[str, ...]:
+    """A remark on each command that its server may not have. Raises UserError for one that no server takes."""
+    remarks: dict[str, None] = {}
+    for trial in run_plan.every_trial:
+        for place, text, doubt in _doubted(trial.plan, _look(trial)):
+            line = f"operation '{place}': '{shortened(text, 60)}' {doubt.text}"
+            if doubt.is_certain:
+                raise UserError(line)
+            remarks[line] = None
+    return tuple(remarks)
+
+
+def _look(trial: PlannedTrial) -> Look | None:
+    """That of the server which gets the load."""
+    for name, settings in trial.servers.items():
+        if trial.loads(name):
+            return registry.room(registry.software_of(settings).name).doubt_about
+    return None
+
+
+def _doubted(plan: Plan, look: Look | None) -> Iterator[tuple[str, str, Doubt]]:
+    """Of a recording only the names of its commands are in the plan."""
+    if look is None or plan.recording is not None:
+        return
+    for operation in plan.operations:
+        for command in operation.commands:
+            if (doubt := look(command.args)) is not None:
+                yield operation.name, " ".join(command.args), doubt

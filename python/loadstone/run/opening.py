@@ -1,0 +1,300 @@
+"""Opens what a run needs before its first trial, and closes it after the last one, whatever happens."""
+
+import shlex
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from loadstone.addons.fleet.cluster_seam import Cluster
+from loadstone.addons.fleet.driver import Clocks, OnStates
+from loadstone.addons.fleet.spec import FleetSpec
+from loadstone.addons.pages.watch_run import watched
+from loadstone.cli.options import RunOptions
+from loadstone.drivers.driver import Driver
+from loadstone.drivers.native import NativeDriver, engine_build
+from loadstone.drivers.outcome import AgentState
+from loadstone.experiment.plan.labels import label_of
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.judge.compare.sides import declared_as, names_shown
+from loadstone.machine.limits_in_force import recorded
+from loadstone.measure.ceiling import CeilingGauge
+from loadstone.measure.conductor import Conductor
+from loadstone.measure.crashes import Crashes
+from loadstone.measure.machine_lock import OtherRun, measuring
+from loadstone.measure.measurement import LiveAt, Measurement
+from loadstone.monitors.monitor import Monitor
+from loadstone.monitors.watch import Watch
+from loadstone.programs.clients.drivers import Drivers, OpenFleet, add_programs, fleet_of
+from loadstone.programs.deployments import Deployments
+from loadstone.report.live.events import RunEvents
+from loadstone.report.live.progress import RunProgress
+from loadstone.report.live.prometheus import LiveExporter
+from loadstone.run.environment import capture
+from loadstone.run.preflight import start_parts
+from loadstone.run.prepare import Prepared
+from loadstone.run_folder.files import EVENTS, LOGS, PLAN
+from loadstone.run_folder.folder import RunFolder, new_directory
+from loadstone.run_folder.ledger_file import RunLedger, is_needed
+from loadstone.run_folder.lines import LineFile
+from loadstone.run_folder.newest_runs import mark, unmark
+from loadstone.run_folder.plan_summary import summarise_plan
+from loadstone.run_folder.resume import require_same_run
+from loadstone.safety.bounds.folder_files import is_file
+from loadstone.safety.errors import LoadstoneError
+from loadstone.safety.secrets.command_line import hidden_arguments
+from loadstone.safety.terminal import discard, on_terminal
+from loadstone.servers import registry
+from loadstone.servers.deployed import Ready
+from loadstone.servers.remote_host import NamedHost, no_hosts
+from loadstone.servers.server import DeployContext, Server, Stays
+
+MonitorsOf = Callable[[Watch], Sequence[Monitor]]
+
+
+def open_fleet(spec: FleetSpec, stopped: Callable[[], bool]) -> tuple[Cluster, Clocks]:
+    """The cluster of a fleet, and the clocks of its members. Raises LoadstoneError where it cannot be opened."""
+    from loadstone.addons.fleet.clocks import ClocksOfMembers  # only now: it takes time to load
+    from loadstone.addons.fleet.dask_cluster import open_cluster
+
+    cluster = open_cluster(spec, stopped=stopped)
+    return cluster, ClocksOfMembers(cluster)
+
+
+@dataclass(frozen=True)
+class Seams:
+    """What stands behind each seam of a run. Tests put fakes there."""
+
+    driver: Callable[[], Driver] = NativeDriver
+    server: Callable[[str, Mapping[str, Any]], Server] = registry.server
+    monitors: MonitorsOf = registry.monitors
+    gauge: Callable[[Driver, DeployContext], CeilingGauge] = CeilingGauge
+    fleet: OpenFleet = open_fleet
+
+
+REAL = Seams()
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A run that may begin: its folder is open and its parts run."""
+
+    folder: RunFolder
+    conductor: Conductor
+    crashes: Crashes
+
+
+@contextmanager
+def opened(
+    options: RunOptions, run: Prepared, progress: RunProgress, announcement: Sequence[str] = (), seams: Seams = REAL
+) -> Iterator[Opened]:
+    """The folder of a run that is prepared, with all that runs for it; closed at the end, or when it is interrupted.
+
+    The lines of the `announcement` are noted before anything starts, but not before folder and port are found good.
+
+    Raises:
+        UserError: a part cannot be started, or the folder to go on with is another run's.
+        ServerGone: a server that is not ours does not answer.
+    """
+    drivers, stopping = Drivers(seams.driver()), threading.Event()
+    with ExitStack() as held:
+        live = held.enter_context(LiveExporter(options.prometheus)) if options.prometheus is not None else None
+        held.enter_context(_interruptible(drivers, stopping, progress.events))
+        path = held.enter_context(_folder_of_run(options, run.experiment))
+        others = held.enter_context(measuring(path, share=options.share_machine, remark=progress.note))
+        ledger = held.enter_context(_ledger_of_run(path, progress.note))
+        show = _both(progress.agents, live)
+        cluster = held.enter_context(
+            fleet_of(run.fleet, seams.fleet, drivers, options.lost_agent, progress.note, stopping.is_set, show)
+        )
+        hosts = held.enter_context(_hosts_of(cluster))
+        monitors = held.enter_context(_monitors_of(cluster, seams.monitors, progress.note))
+        cpus, step = run.placement.server_cpus, progress.step
+        context = DeployContext(
+            cpus,
+            run.placement.generator_cpus,
+            log_folder=path / LOGS,
+            run_folder=path,
+            progress=step,
+            stopped=stopping.is_set,
+            ledger=ledger,
+            host_of=hosts,
+        )
+        parts = held.enter_context(Deployments(seams.server, context))
+        for line in (*announcement, *(() if live is None else (f"live figures for Prometheus: {live.url}",))):
+            progress.note(line)
+        add_programs(drivers, run.run_plan, context)
+        first = start_parts(parts, run.run_plan, of_gate=run.experiment.gate is not None)
+        folder = held.enter_context(_open_folder(options, run, first, path, others, drivers))
+        with suppress(LoadstoneError):  # what is measured needs no one who follows it
+            progress.events.open(LineFile(folder.path / EVENTS), **_planned(run))
+        if options.watch:
+            watched(folder.path, progress.note_here)
+        shown = LiveAt(progress, live, partial(label_of, run.experiment))
+        measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, monitors)
+        gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))
+        yield Opened(folder, Conductor(measurement, gauge, folder), Crashes(measurement))
+
+
+def _both(terminal: OnStates, exporter: LiveExporter | None) -> OnStates:
+    """Tells both how the agents of a fleet are."""
+
+    def show(states: Sequence[AgentState]) -> None:
+        terminal(states)
+        if exporter is not None:
+            exporter.agents(states)
+
+    return show
+
+
+def _planned(run: Prepared) -> dict[str, Any]:
+    """What is planned, for those who follow the run: without it they see where it is, and not how far that is."""
+    plan, groups = run.run_plan, run.run_plan.groups
+    compared = [
+        {
+            "name": group.name,
+            "question": declared.question if (declared := declared_as(run.experiment, group.name)) else "",
+            "pairs": names_shown(run.experiment, group),
+            "unit": group.unit,
+            "looks": [group.replicates(look) for look in group.looks],
+            "metric": group.metric,
+            "margin": group.margin,
+        }
+        for group in groups
+        if group.pairs
+    ]
+    return {
+        "experiment": plan.experiment,
+        "question": run.experiment.question,
+        "quick": plan.quick,
+        "expected_s": round(plan.expected_s(), 1),
+        "budget_s": plan.budget_s,
+        "groups": compared,
+    }
+
+
+def _open_folder(
+    options: RunOptions, run: Prepared, ready: Ready, path: Path, others: Sequence[OtherRun], drivers: Drivers
+) -> RunFolder:
+    """The new folder with what is known before the first trial, or the one to go on with. Raises UserError."""
+    summary = summarise_plan(run.run_plan)
+    environment: dict[str, Any] = {
+        **capture(
+            placement=run.placement,
+            servers={name: deployed.server for name, deployed in ready.servers.items()},
+            endpoints={name: deployed.endpoint for name, deployed in ready.servers.items()},
+            engine_build=engine_build(),
+        ),
+        "subjects": {
+            name: {"ours": s.subject.ours, "limits": recorded(s.subject.limits), **s.subject.details}
+            for name, s in ready.subjects.items()
+        },
+        **({"drivers": found} if (found := drivers.details()) else {}),
+        **({} if run.fleet is None or drivers.fleet is None else {"fleet": drivers.fleet.recorded(run.fleet.word)}),
+        "command": shlex.join(hidden_arguments(["loadstone", *options.command])),
+        "other_runs": [other.recorded for other in others],
+    }
+    if options.resume is None:
+        resolved = run.experiment.model_dump(mode="json", by_alias=True)
+        return RunFolder.create(options.out, run.experiment.name, resolved, environment, summary, path)
+    folder = RunFolder.resume(options.resume)
+    try:
+        require_same_run(options.resume, summary, environment)
+        folder.write_plan(summary)
+        folder.add_other_runs(environment["other_runs"])
+    except LoadstoneError:
+        folder.close()
+        raise
+    return folder
+
+
+@contextmanager
+def _monitors_of(cluster: Cluster | None, here: MonitorsOf, note: Callable[[str], None]) -> Iterator[MonitorsOf]:
+    """The monitors of this machine, and those of a fleet's members beside servers on other machines."""
+    if cluster is None or all(member.role != "monitor" for member in cluster.members):
+        yield here
+        return
+    from loadstone.addons.fleet.monitors import FleetMonitors
+
+    with FleetMonitors(cluster, here, note) as fleet:
+        yield fleet.watching
+
+
+@contextmanager
+def _hosts_of(cluster: Cluster | None) -> Iterator[Callable[[str], NamedHost]]:
+    """The machines of a fleet on which servers and applications are started by name, while the run needs them."""
+    if cluster is None:
+        yield no_hosts
+        return
+    from loadstone.addons.fleet.hosts import FleetHosts
+
+    with FleetHosts(cluster) as hosts:
+        yield hosts.host
+
+
+@contextmanager
+def _folder_of_run(options: RunOptions, experiment: Experiment) -> Iterator[Path]:
+    """Where the run's folder is to be, for the logs of what is started first.
+
+    Removed if it is a new one and the run never began, and left nothing on a server that its ledger must name.
+    """
+    path = options.resume or new_directory(options.out, experiment.name)
+    newest_kept = options.newest_kept if options.resume is None else unmark(path)
+    try:
+        yield path
+    finally:
+        began = is_file(path / PLAN)
+        if began and newest_kept:
+            mark(path)
+        elif not began and options.resume is None and not is_needed(path):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _ledger_of_run(path: Path, note: Callable[[str], None]) -> Iterator[RunLedger]:
+    """What the run makes on servers that are not ours; at the end it is said where what earlier sessions left stays."""
+    ledger = RunLedger(path)
+    try:
+        yield ledger
+    finally:
+        for line in ledger.earlier_lines():
+            note(Stays(line))
+        ledger.close()
+
+
+@contextmanager
+def _interruptible(drivers: Drivers, stopping: threading.Event, events: RunEvents) -> Iterator[None]:
+    """Ctrl-C, SIGTERM and a closed terminal end the run in order; a second one ends it at once.
+
+    Then the servers' guards clean up, and `loadstone clean` on servers that are not ours. Where a closed terminal is
+    to be ignored (`nohup`), it is.
+    """
+
+    def stop(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 (the signal module's signature)
+        if signum == signal.SIGHUP:
+            for stream in terminals:
+                discard(stream)
+        if stopping.is_set():
+            if signum == signal.SIGHUP:  # a shell and its terminal send one each: that is no second request
+                return
+            raise KeyboardInterrupt
+        stopping.set()
+        drivers.stop()
+        events.stopping = True
+
+    terminals = on_terminal()
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

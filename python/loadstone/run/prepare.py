@@ -1,0 +1,230 @@
+"""What a command line stands for, and what can be checked before anything starts: experiment, plan, parts, servers."""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loadstone.addons.fleet.spec import FleetSpec, read_fleet
+from loadstone.cli.options import RunOptions
+from loadstone.experiment.plan.design.run_design import make_run_plan
+from loadstone.experiment.plan.run_plan import RunPlan
+from loadstone.experiment.spec.driver_names import resolved
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.experiment.spec.loading import find
+from loadstone.experiment.spec.overrides import host_settings, override, parse_only
+from loadstone.machine.hardware import installed_bytes
+from loadstone.machine.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
+from loadstone.run.command_line import files_of_folder, folder_is_trusted
+from loadstone.safety.errors import UserError
+from loadstone.safety.secrets.references import give_files, learn_environment
+from loadstone.text.language import said
+from loadstone.text.units import NEVER, check_at_rate, parse_duration_s, parse_scale
+
+if TYPE_CHECKING:
+    from loadstone.run_folder.plan_summary import PlanSummary
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that may be started."""
+
+    experiment: Experiment
+    run_plan: RunPlan
+    placement: Placement
+    remarks: tuple[str, ...] = ()
+    """What the user must know before it starts: which commands were let pass."""
+    fleet: FleetSpec | None = None
+    """What makes the load; None: this machine's engine, or clients' programs."""
+
+
+def prepare(options: RunOptions) -> Prepared:
+    """Plan the run, and check all that needs no start: what loads quickly first. Raises UserError."""
+    fleet = None if options.fleet is None else read_fleet(options.fleet)
+    experiment = requested_experiment(options)
+    cpu_count = usable_cpus()
+    run_plan = requested_plan(experiment, options, place(cpu_count).generator_cpus, cpu_count)
+    if options.resume is not None:
+        _require_same_plan(options.resume, run_plan)
+    _require_trust(experiment, run_plan, options)
+    remarks = _check_parts(run_plan, options, fleet)
+    placement = place(max(trial.plan.threads for trial in run_plan.every_trial))
+    apart = (
+        name
+        for trial in run_plan.every_trial
+        for name, settings in trial.servers.items()
+        if settings.get("cpus") == OWN_CPUS
+    )
+    return Prepared(experiment, run_plan, with_own_cpus(placement, apart), remarks, fleet)
+
+
+def requested_experiment(options: RunOptions) -> Experiment:
+    """The experiment with what the command line changes in it. Raises UserError."""
+    learn_environment()
+    give_files(options.secret_files)
+    found = options.built or find(options.experiment)
+    sets = (*options.set, *host_settings(found, options.hosts), *_driver(options), *_at_rate(options))
+    experiment = override(
+        found,
+        sets=(*sets, *_whole_trials(options, found)),
+        servers=options.servers,
+        subjects=options.subjects,
+        twin=options.twin,
+    )
+    _check_goals(experiment)
+    return experiment
+
+
+def _driver(options: RunOptions) -> tuple[str, ...]:
+    """The setting that `--driver` stands for; a path counts from the current folder. Raises UserError."""
+    if options.driver is None:
+        return ()
+    try:
+        return (f"workload.driver={resolved(options.driver, Path())}",)
+    except ValueError as problem:
+        raise UserError(said("--driver {driver}: {problem}", driver=options.driver, problem=problem)) from None
+
+
+def _at_rate(options: RunOptions) -> tuple[str, ...]:
+    """The settings that `--at-rate` stands for. Raises UserError."""
+    if options.at_rate is None:
+        return ()
+    text = check_at_rate(options.at_rate)
+    return tuple(f"{part}.at_rate={text}" for part in ("design", "quick.design"))
+
+
+def _whole_trials(options: RunOptions, experiment: Experiment) -> tuple[str, ...]:
+    """Behind applications a fleet measures whole trials: these would have to stand still in the others' slices."""
+    if options.fleet is None or not experiment.subjects:
+        return ()
+    searched = {"saturation": experiment.saturation, "load": experiment.load}
+    parts = ["design", *(name for name, part in searched.items() if part is not None)]
+    return tuple(f"{part}.rounds=never" for part in parts)
+
+
+def requested_plan(
+    experiment: Experiment,
+    options: RunOptions,
+    cpus: tuple[int, ...] = (),
+    cpu_count: int = 1,
+    memory_bytes: Callable[[], int | None] = installed_bytes,
+) -> RunPlan:
+    """The design of the run; `cpus` are those that the driver may have, of `cpu_count` in all.
+
+    `memory_bytes` tells how much memory the machine has; None: enough. Raises UserError.
+    """
+    kept = _kept_plan(options)
+    run_plan = make_run_plan(
+        experiment,
+        only=parse_only(experiment, options.only),
+        quick=options.quick,
+        as_published=options.as_published,
+        seed=_seed(options, kept),
+        blocks=options.blocks,
+        budget_s=None if options.budget is None else parse_duration_s(options.budget, "--budget"),
+        cpus=cpus,
+        cpu_count=cpu_count,
+        scale=None if options.scale is None else parse_scale(options.scale),
+        memory_bytes=memory_bytes(),
+        shortened_for_s=None if kept is None else kept.shortened_for_s,
+    )
+    _check_rows_at_rate(run_plan, options)
+    return run_plan if kept is None or options.budget is not None else replace(run_plan, budget_s=kept.budget_s)
+
+
+def _check_rows_at_rate(run_plan: RunPlan, options: RunOptions) -> None:
+    """Raises UserError where a rate is given that no row can have."""
+    if run_plan.at_rate is not None or options.at_rate in (None, NEVER) or options.resume is not None:
+        return
+    if options.as_published:
+        raise UserError(
+            said(
+                "--at-rate {at_rate}: --as-published measures at no fixed rate; leave one of them out",
+                at_rate=options.at_rate,
+            )
+        )
+    why = "every load has a rate or pauses of its own, or stands in no table"
+    raise UserError(
+        said(
+            "--at-rate {at_rate}: no row of {experiment} can have it: {why}; leave it out",
+            at_rate=options.at_rate,
+            experiment=run_plan.experiment,
+            why=why,
+        )
+    )
+
+
+def _kept_plan(options: RunOptions) -> "PlanSummary | None":
+    """The plan of the run that is resumed: its seed, its budget and what its slices were made short for are kept.
+
+    Raises UserError.
+    """
+    if options.resume is None:
+        return None
+    from loadstone.run_folder.reading import read_plan  # only now: it takes time to load
+
+    return read_plan(options.resume)
+
+
+def _seed(options: RunOptions, kept: "PlanSummary | None") -> int:
+    """The run's seed. A fresh one keeps the keys of two runs on one server apart."""
+    if options.seed is not None:
+        return options.seed
+    return secrets.randbelow(2**32) if kept is None else kept.seed
+
+
+def _check_goals(experiment: Experiment) -> None:
+    if experiment.goals:
+        from loadstone.measure.goals.registry import check_goals  # only now: it takes time to load
+
+        check_goals(experiment)
+
+
+def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOptions) -> None:
+    """Before anything is started or connected to: a stranger's experiment may do what it would. Raises UserError."""
+    if options.typed:
+        return
+    from loadstone.run.consent import require_trust  # only now: it takes time to load
+
+    trust = options.trust or folder_is_trusted()
+    from loadstone.run_folder.earlier_runs import files_sent
+
+    files, of_folder = options.secret_files, options.of_folder
+    sent = files_of_folder() if of_folder else files_sent(options.command)
+    require_trust(experiment, run_plan, trust=trust, of_folder=of_folder, secret_files=files, files_sent=sent)
+
+
+def _check_parts(run_plan: RunPlan, options: RunOptions, fleet: FleetSpec | None) -> tuple[str, ...]:
+    """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
+    from loadstone.addons.fleet.remote_hosts import require_hosts_can
+    from loadstone.drivers.native import require_drivable, require_release_engine
+    from loadstone.programs.clients.chosen import chosen_drivers, require_fleet_can
+    from loadstone.run.confinement import confined, doubts
+    from loadstone.run.preflight import (  # only now: it takes time to load
+        ask_users_parts,
+        check_local_ports,
+        check_parts,
+    )
+    from loadstone.run_folder.disk_space import check_space, estimate_bytes
+
+    require_release_engine()
+    for trial in run_plan.every_trial:
+        if trial.block == 1:
+            require_drivable(trial.plan)
+    check_parts(run_plan)
+    require_fleet_can(fleet, run_plan, chosen_drivers(run_plan))
+    require_hosts_can(fleet, run_plan)
+    check_local_ports(run_plan)
+    remarks = doubts(run_plan)
+    confined(run_plan, ask=False, allow=options.allow_any_command)
+    check_space(options.resume or options.out, estimate_bytes(run_plan))
+    ask_users_parts(run_plan)
+    return (*remarks, *confined(run_plan, ask=True, allow=options.allow_any_command))
+
+
+def _require_same_plan(folder: Path, run_plan: RunPlan) -> None:
+    from loadstone.run_folder.plan_summary import summarise_plan  # only now: it takes time to load
+    from loadstone.run_folder.resume import require_same_plan
+
+    require_same_plan(folder, summarise_plan(run_plan))

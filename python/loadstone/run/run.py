@@ -1,0 +1,229 @@
+"""The run of an experiment: its top function is the design, the eight stages in a line each."""
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from loadstone.cli.options import RunOptions
+from loadstone.judge.analysis.analyse import analyse
+from loadstone.judge.analysis.analysis import Analysis
+from loadstone.judge.analysis.looks import look_at
+from loadstone.judge.analysis.objectives import Objective, missed
+from loadstone.measure.goals.goal import Asked
+from loadstone.measure.loop import Loop
+from loadstone.report.formats import DEFAULT_FORMATS
+from loadstone.report.json_report import with_texts
+from loadstone.report.live.progress import RunProgress
+from loadstone.report.terminal.outcome import show
+from loadstone.report.write import begin_report, require_formats, undrawn, write_report
+from loadstone.run.describe import announce
+from loadstone.run.opening import REAL, Opened, Seams, opened
+from loadstone.run.prepare import Prepared
+from loadstone.run_folder.reading import read_histogram, read_round_histograms
+from loadstone.safety import defect
+from loadstone.safety.bounds.folder_files import NotOfFolder
+from loadstone.safety.errors import LoadstoneError
+from loadstone.safety.secrets.command_line import hidden_arguments
+from loadstone.safety.secrets.in_texts import HIDDEN
+from loadstone.text.language import _
+from loadstone.text.message import Message
+
+Show = Callable[[Analysis, Path | None, Path, Console], None]
+"""Shows the outcome: the analysis, the page that was written, the run's folder, and where results are printed."""
+MISSED_STATUS, UNWRITTEN_STATUS = 1, 2
+INVALID_STATUS = 3
+REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run that was shown."""
+
+    folder: Path
+    analysis: Analysis
+    missed: tuple[Message, ...]
+    """The objectives that were missed, in a line each."""
+    status: int
+    """The exit status that the data deserve; `UNWRITTEN_STATUS` where that is 0 and a report could not be written."""
+    unwritten: str = ""
+    """Why a report could not be written, and what helps; empty if all were."""
+
+
+def run(
+    options: RunOptions,
+    prepared: Prepared,
+    results: Console,
+    remarks: Console,
+    objectives: Sequence[Objective] = (),
+    seams: Seams = REAL,
+    formats: Sequence[str] = DEFAULT_FORMATS,
+    show_result: Show | None = None,
+) -> Outcome:
+    """Run a prepared experiment up to its report. Raises LoadstoneError; what was finished is kept.
+
+    The outcome is printed on `results`, and all else on `remarks`. `formats` are those of the report; `show_result`
+    shows the outcome in place of the usual ending.
+    """
+    experiment = prepared.experiment  # 1. spec: what the user wrote
+    run_plan = prepared.run_plan  # 2. plan: its conditions, blocks and trials
+    announcement = () if options.quiet else (*prepared.remarks, *announce(run_plan, experiment))
+    progress = RunProgress(remarks, verbose=options.verbose, quiet=options.quiet)
+    with progress.events as events:
+        with progress, opened(options, prepared, progress, announcement, seams) as parts:  # 3. deploy
+            defect.happens_in(parts.folder.path)
+            try:
+                _loop(parts, prepared, progress, options).run()  # 4. drive, 5. observe, 6. record: trial after trial
+                ended = None
+            except LoadstoneError as error:
+                ended = error
+            progress.last_step(_("writing the report"))
+            begin_report(formats)
+            analysis = analyse(parts.folder.path)  # 7. judge and analyse: from the folder alone
+            kept = _attempt(lambda: parts.folder.write_analysis(with_texts(analysis)))
+        shown = show_result or partial(_show, verbose=options.verbose)
+        unwritten = _report(analysis, parts.folder.path, kept, results, formats, shown)  # 8. report
+        if ended is not None:
+            raise _advised(ended, parts.folder.path, options, unwritten)
+        outcome = _outcome(parts.folder.path, analysis, objectives, unwritten)
+        events.status = outcome.status
+    return outcome
+
+
+def report_run(
+    folder: Path,
+    formats: tuple[str, ...],
+    results: Console,
+    remarks: Console,
+    objectives: Sequence[Objective] = (),
+    *,
+    verbose: bool = False,
+) -> Outcome:
+    """Analyse a run's folder, show it, and write its reports. Raises UserError.
+
+    Its `status` is that of the objectives alone: whether the run was valid is said by the run.
+    """
+    defect.happens_in(folder)
+    require_formats(formats)
+    begin_report(formats)
+    analysis = analyse(folder)
+    files: list[Path] = []
+    written = _attempt(lambda: files.extend(write_report(analysis, folder, ("json", *formats))))
+    report = folder / REPORT if "html" in formats and written is None else None
+    show(analysis, report, results, folder=folder, verbose=verbose)
+    unwritten = _unwritten(written, folder)
+    if written is None:
+        _say(remarks, f"Written to {folder}: {_named(files, folder)}")
+    lines = tuple(missed(objectives, analysis))
+    status = MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0
+    return Outcome(folder, analysis, lines, status, unwritten)
+
+
+def _named(files: Sequence[Path], folder: Path) -> str:
+    """The files by their names; of a folder in it, how many: `analysis.json, report.md, charts/ (12 files)`."""
+    relative = [path.relative_to(folder) for path in files]
+    alone = [path.name for path in relative if len(path.parts) == 1]
+    within = Counter(path.parts[0] for path in relative if len(path.parts) > 1)
+    folders = [f"{name}/ ({count} {'file' if count == 1 else 'files'})" for name, count in within.items()]
+    return ", ".join([*alone, *folders])
+
+
+def _attempt(write: Callable[[], object]) -> Exception | None:
+    """Write; what went wrong is kept until the result was shown: that stands for the terminal, and must not be lost."""
+    try:
+        write()
+    except Exception as error:
+        return error
+    return None
+
+
+def _unwritten(error: Exception | None, folder: Path) -> str:
+    """Why a report could not be written, or lacks pictures, and what helps. Raises what is a defect."""
+    again = shlex.join(["loadstone", "report", str(folder)])
+    if error is None:
+        why = undrawn()
+        return f"{why}; the rest of the report is written: give it more memory, and then {again}" if why else ""
+    if not isinstance(error, LoadstoneError | OSError):
+        raise error
+    why, _, remedy = str(error).partition("; ")
+    remedy = remedy if isinstance(error.__cause__, NotOfFolder) else "free some space there"
+    return f"the report is not written: {why}; what was measured is kept: {remedy}, and then {again}"
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, markup=False, soft_wrap=True)
+
+
+def _loop(parts: Opened, prepared: Prepared, progress: RunProgress, options: RunOptions) -> Loop:
+    """What measures all that the goals of the run ask for."""
+    path = parts.folder.path
+    look = partial(
+        look_at,
+        quick=options.quick,
+        histograms=partial(read_histogram, path),
+        round_histograms=partial(read_round_histograms, path),
+    )
+    histogram = partial(read_histogram, path, kind="response")
+    asked = Asked(prepared.experiment, prepared.run_plan, look, histogram)
+    return Loop(asked, parts.conductor, parts.crashes, parts.folder, progress, began_s=options.began_s)
+
+
+def _report(
+    analysis: Analysis, folder: Path, kept: Exception | None, results: Console, formats: Sequence[str], shown: Show
+) -> str:
+    """Write the report, and show the result whatever became of that; why it is not written, or empty.
+
+    `kept`: why the analysis could not be written, if it could not.
+    """
+    written = kept or _attempt(lambda: write_report(analysis, folder, formats))
+    shown(analysis, folder / REPORT if "html" in formats and written is None else None, folder, results)
+    return _unwritten(written, folder)
+
+
+def _show(analysis: Analysis, report: Path | None, folder: Path, results: Console, *, verbose: bool) -> None:
+    show(analysis, report, results, folder=folder, verbose=verbose)
+
+
+def _advised(error: LoadstoneError, folder: Path, options: RunOptions, unwritten: str) -> LoadstoneError:
+    """The same error, with the command that goes on where it ended, and what could not be written."""
+    if options.built is not None and options.built.gate is not None:  # what it started is gone
+        return type(error)(f"{error} ({unwritten})") if unwritten else error
+    command = ["loadstone", "run", "--resume", str(folder)]
+    for server in options.servers:
+        if HIDDEN in hidden_arguments(["--server", server])[1]:  # the folder keeps no password
+            command += ["--server", f"{server.partition('=')[0]}=URL"]
+    if options.allow_any_command:  # it is never taken from a folder
+        command.append("--allow-any-command")
+    if options.fleet is not None:  # nor are these
+        command += ["--fleet", options.fleet]
+        command += [] if options.lost_agent == "go-on" else ["--lost-agent", options.lost_agent]
+    also = f" ({unwritten})" if unwritten else ""
+    return type(error)(f"{error}; continue with: {shlex.join(command)}{also}")
+
+
+def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective], unwritten: str = "") -> Outcome:
+    """Status 1 if an objective was missed, else 3 if something could not be measured or broke its promise, else 0.
+
+    Where that is 0 and a report could not be written, it is 2.
+
+    A row whose bound is far away has its figure, with the bound: that is no failure.
+    """
+    lines = tuple(missed(objectives, analysis))
+    if analysis.gate is not None:
+        status = analysis.gate.status or (MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0)
+        return Outcome(folder, analysis, lines, status, unwritten)
+    rows = [row for table in analysis.tables for row in table.rows]
+    compared = [comparison for family in analysis.families for comparison in family.comparisons]
+    searched = bool(analysis.saturations)  # some rows: the budget did not reach them
+    nothing = not searched and bool(rows) and all(row.verdict == "missing" for row in rows)
+    refused = [row for row in rows if row.verdict == "invalid"]
+    broken = any(section.alarms for section in analysis.sections)
+    pointless = any(point.kind == "none" for point in analysis.saturations)
+    nothing = nothing or analysis.unanswered is not None
+    invalid = bool(refused) or pointless or broken or any(pair.primary.kind == "invalid" for pair in compared)
+    status = MISSED_STATUS if lines else INVALID_STATUS if invalid or nothing else UNWRITTEN_STATUS if unwritten else 0
+    return Outcome(folder, analysis, lines, status, unwritten)

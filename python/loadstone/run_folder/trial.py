@@ -1,0 +1,145 @@
+"""A finished trial, as one line of `trials.jsonl` holds it (contract: design, 'Contracts')."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+
+from loadstone.addons.saturation.spec import SaturationStep
+from loadstone.drivers.outcome import Counts
+from loadstone.experiment.spec.levels import Condition
+from loadstone.run_folder.facts import TrialFacts
+from loadstone.text.message import Recorded
+
+CheckVerdict = Literal["valid", "suspect", "invalid", "unknown"]
+TrialVerdict = Literal["valid", "suspect", "invalid"]
+
+
+class Line(BaseModel):
+    """Base of what the files of a run's folder hold: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CheckResult(Line):
+    """One validity rule applied to one trial. `measured` and `limit` are in `unit`."""
+
+    name: str
+    verdict: CheckVerdict
+    measured: float | None
+    limit: float | None
+    unit: str
+    reason: Recorded | None = None
+    """What there is to say to a person; None when valid."""
+
+    @field_validator("reason", mode="before")
+    @classmethod
+    def _none_if_empty(cls, reason: object) -> object:
+        """Lines of before have an empty text there."""
+        return None if reason == "" else reason
+
+
+class Quantiles(Line):
+    """Latency in ns. None: not measurable (too few samples, or the rank falls among the failures)."""
+
+    min: int | None
+    mean: float | None
+    p50: int | None
+    p90: int | None
+    p95: int | None
+    p99: int | None
+    p999: int | None
+    max: int | None
+
+
+class Units(Line):
+    """What operations are made of: ten keys of one MGET."""
+
+    unit: str
+    """One of them, as people call it: `key`."""
+    per_operation: float
+    """On average over the correct replies of the trial."""
+    each: dict[str, int]
+    """Operation -> how many it is."""
+
+
+class TrialRecord(Line):
+    """One condition's figures of one block."""
+
+    format: Literal[1] = 1
+    trial: str
+    """Name within the run, e.g. `b01-007`; also the stem of its `.hlog`."""
+    condition: Condition
+    group: str = "table"
+    """The conditions it is measured and judged together with: `table`, or a comparison's name."""
+    stage: int = 0
+    """Of the group: how often its slices had been made longer."""
+    saturation: SaturationStep | None = None
+    """Which step of the search for its saturation point it is; None of all others."""
+    block: int
+    """From 1; block 0 warms the machine up and is never used."""
+    order: int
+    """Its place in its block."""
+    drive: str = ""
+    """The execution of the engine that it came from, by its name; empty: there was none."""
+    slices: tuple[tuple[float, float], ...] = ()
+    """Begin and end of each stretch of the measure phase, in seconds since `started_unix_ns`."""
+    verdict: TrialVerdict
+    """valid, suspect or invalid: the worst of its checks."""
+    counts: Counts
+    """Operations intended in the measure phase, followed to their end: `sent` = `ok` + errors + `timeouts` +
+    `in_flight` (no reply when the drain ended); `offered` = `sent` + `dropped` (too many waited) + `unsent`."""
+    duration_s: float
+    """Length of the measure phase."""
+    throughput_per_s: float
+    """All replies that came within the measure phase."""
+    goodput_per_s: float
+    """The correct ones of them."""
+    peak_per_s: float
+    """Replies in its best whole second."""
+    units_per_s: float | None = None
+    """Goodput by what operations are made of: a MGET of ten keys is ten. None: of an older version."""
+    units: Units | None = None
+    response_ns: Quantiles
+    """Completed less intended; see 'Quantiles'."""
+    service_ns: Quantiles
+    """Completed less sent."""
+    pool_wait_ns: Quantiles
+    """Time queued for a connection."""
+    schedule_lag_ns: Quantiles
+    """How late the driver itself was."""
+    least_ns: Quantiles | None = None
+    """Response times without all that the engine itself may have added: the true quantile lies between this one and
+    that of `response_ns`. None of the closed model and of client libraries."""
+    notice_lag_ns: Quantiles | None = None
+    """How long replies lay before the engine noticed them, at most; None as `least_ns`."""
+    cpu_s: dict[str, float]
+    """CPU seconds within the measure phase: servers and subjects by name (`app-1`), `generator`, `loadstone`."""
+    checks: list[CheckResult]
+    """Their `reason` is data: `kind` says which sentence, `figures` what stands in it."""
+    phases: dict[str, tuple[float, float]]
+    """Start and end of each phase in seconds since `started_unix_ns`."""
+    started_unix_ns: int
+    """When the load started."""
+    facts: TrialFacts = TrialFacts()
+    """All that the checks are made from, see below."""
+
+    @property
+    def replies(self) -> float:
+        """Correct replies that came within the measure phase."""
+        return self.goodput_per_s * self.duration_s
+
+    @field_validator("facts", mode="before")
+    @classmethod
+    def _read_once(cls, facts: object) -> TrialFacts:
+        """Here, and nowhere else, a trial's facts are validated."""
+        return facts if isinstance(facts, TrialFacts) else TrialFacts.read(facts)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_a_drive_of_its_own(cls, line: Any) -> Any:
+        """Lines from before drives had names: each trial was a drive, measured in one stretch."""
+        if not isinstance(line, dict) or "drive" in line or not isinstance(line.get("phases"), dict):
+            return line
+        measure = line["phases"].get("measure")
+        driven = {"drive": line.get("trial"), "slices": () if measure is None else (measure,)}
+        return {**line, **(driven if line["phases"] else {})}

@@ -1,0 +1,99 @@
+"""YAML that others wrote, read into plain data of bounded size: aliases are counted before they are written out."""
+
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
+from ruamel.yaml.nodes import Node, ScalarNode
+
+from loadstone.text.language import said
+
+VALUES_MAX = 200_000
+DEPTH_MAX = 32
+
+
+class TooDeep(ValueError):
+    """A text that nests too deeply; `line` counts from 1."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__("it is nested too deeply")
+        self.line = line
+
+
+def load_yaml(text: str) -> Any:
+    """The value of one YAML document.
+
+    Raises:
+        ValueError: it is no YAML, nests too deeply, or its aliases stand for too much; one line that says what.
+    """
+    parser = None
+    try:
+        require_shallow(text)
+        constructor, parser = YAML(typ="safe", pure=True).get_constructor_parser(text)
+        node = constructor.composer.get_single_node()
+        if node is None:
+            return None
+        _require_bounded(node)
+        return constructor.construct_document(node)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        raise ValueError(
+            said("it is not YAML: {line}{split}", line=line, split=" ".join(str(error.problem or error).split()))
+        ) from None
+    except YAMLError as error:
+        raise ValueError(said("it is not YAML: {split}", split=" ".join(str(error).split()))) from None
+    except RecursionError:
+        raise ValueError(said("it is nested too deeply")) from None
+    finally:
+        if parser is not None:
+            parser.dispose()
+
+
+def require_shallow(text: str) -> None:
+    """Look for too many levels before anything is built: thousands of open brackets would take minutes.
+
+    Raises:
+        TooDeep: at the first place that lies too deep.
+        YAMLError: it is no YAML.
+    """
+    depth = 0
+    for event in YAML(typ="safe", pure=True).parse(text):
+        if isinstance(event, CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, CollectionEndEvent):
+            depth -= 1
+        if depth > DEPTH_MAX:
+            raise TooDeep(event.start_mark.line + 1)
+
+
+def _require_bounded(root: Node) -> None:
+    """Count the values with every alias written out. Raises ValueError where there are too many, or they never end."""
+    counts: dict[int, int] = {}
+    above: set[int] = set()
+
+    def count(node: Node) -> int:
+        key = id(node)
+        if key in above:
+            raise ValueError(said("an alias contains itself"))
+        if len(above) >= DEPTH_MAX:
+            raise ValueError(said("it is nested too deeply"))
+        if isinstance(node, ScalarNode):
+            return 1
+        if key not in counts:
+            above.add(key)
+            parts = [part for item in node.value for part in (item if isinstance(item, tuple) else (item,))]
+            counts[key] = 1 + sum(map(count, parts))
+            above.discard(key)
+        return counts[key]
+
+    values = count(root)
+    if values > VALUES_MAX:
+        raise ValueError(
+            said(
+                "its aliases expand to {values:,} values; at most {values_max:,}: write them out",
+                values=values,
+                values_max=VALUES_MAX,
+            )
+        )

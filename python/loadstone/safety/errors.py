@@ -1,0 +1,97 @@
+"""Typed errors. Each says in one line what is wrong and what helps; only `cli` exits.
+
+| status | |
+|---|---|
+| 2 | `UserError`: bad input |
+| 3 | `ServerGone`, `ServerRefused`, `BadReply`, `OutOfRoom`: a server is gone, refuses, talks nonsense, or is full |
+| 3 | `DriveFailed`, `FleetGone` |
+| 70 | what is none of these: a defect of loadstone (`safety/defect.py`) |
+| 130 | `Interrupted` |
+"""
+
+from loadstone.safety.secrets.known import hide
+from loadstone.text.language import Said, said
+
+
+class LoadstoneError(Exception):
+    """Base of all that loadstone raises on purpose. The message is one line for a person, without secrets."""
+
+    exit_status = 3
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text.changed(hide) if isinstance(text, Said) else hide(text)
+
+
+class UserError(LoadstoneError):
+    """Bad input: names the field, the value and the remedy."""
+
+    exit_status = 2
+
+
+class SubjectFailed(UserError):
+    """An application that loadstone starts does not come up."""
+
+    def __init__(self, subject: str, problem: str) -> None:
+        """`subject`: its name; `problem`: what is wrong with it, without the name."""
+        super().__init__(said("subject {name}: {problem}", name=subject, problem=problem))
+        self.subject = subject
+        self.problem = problem
+
+
+class NoPlace(UserError):
+    """A run's folder cannot be made, or has too little room, where it is to be."""
+
+
+class AccessRefused(UserError):
+    """A server refuses a log-in or a right."""
+
+
+class ServerGone(LoadstoneError):
+    """A server that is not ours stopped answering: what was finished is kept."""
+
+    exit_status = 3
+
+    def __init__(self, message: str, said: str = "") -> None:
+        """`said`: the reason alone, as the server or the system has it; empty: the message is all there is."""
+        super().__init__(message)
+        self.said = said
+
+
+class ServerRefused(ServerGone):
+    """A server answered with an error: it is there, and does not do what was requested."""
+
+    def __init__(self, message: str, code: str = "", said: str = "", *, for_now: bool = False) -> None:
+        """`code`: what the server calls the error (`WRONGTYPE`, `42P04`, `1062`); empty: nothing. `for_now`: it will
+        do it soon, as it says."""
+        super().__init__(message, said)
+        self.code = code
+        self.for_now = for_now
+
+
+class OutOfRoom(LoadstoneError):
+    """A server that is not ours has no room left: the run ends, before more of what others hold there is lost."""
+
+    exit_status = 3
+
+
+class BadReply(ServerGone):
+    """A server answered what is no answer to the command: names server, command, what came and what was expected."""
+
+
+class DriveFailed(LoadstoneError):
+    """A trial could not be driven to its end; the trial is invalid, the run goes on."""
+
+    exit_status = 3
+
+
+class FleetGone(LoadstoneError):
+    """No agent is left, or one was lost and the user asked to end then; what was finished is kept."""
+
+    exit_status = 3
+
+
+class Interrupted(LoadstoneError):
+    """The user requested to stop; what was finished is kept."""
+
+    exit_status = 130

@@ -1,1 +1,0 @@
-"""The web pages: experiments, runs while they go on, and runs that ended. Nothing exists only here."""

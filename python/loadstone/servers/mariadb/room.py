@@ -1,0 +1,32 @@
+"""What the room of MariaDB offers; see `servers.software_room`."""
+
+from loadstone.experiment.software import MARIADB
+from loadstone.run_folder.ledger import Place
+from loadstone.servers.containers.contained import InContainer
+from loadstone.servers.mariadb.contained import ContainedMariaDb, check
+from loadstone.servers.mariadb.control import MariaDbControl
+from loadstone.servers.mariadb.known_settings import KNOWN
+from loadstone.servers.mariadb.local import MariaDbSettings, installed
+from loadstone.servers.mariadb.url import MariaDbUrlSettings, jdbc_options, parse_mariadb_url
+from loadstone.servers.software_room import Room
+from loadstone.servers.sql.confinement import ConfinedSql, reaches_out
+from loadstone.servers.sql.session import statements_in
+from loadstone.servers.sql.traces import place_of_database
+
+
+def place(server: str, url: str) -> Place:
+    """Where a URL leads. Raises UserError if it is not the URL of a MariaDB."""
+    return place_of_database(MARIADB, server, *parse_mariadb_url(url))
+
+
+ROOM = Room(
+    kinds={"mariadb": MariaDbSettings, "mariadb-url": MariaDbUrlSettings},
+    place=place,
+    reaches_out=reaches_out(MariaDbControl.grammar),
+    known_settings=KNOWN,
+    confinement=ConfinedSql(MariaDbControl.grammar),
+    statements=statements_in,
+    facts=(installed,),
+    jdbc_options=jdbc_options,
+    in_container=InContainer(check, lambda _: ContainedMariaDb()),
+)

@@ -1,0 +1,229 @@
+"""Kinds `embedded`, `valkey` and `process`: a server that we start.
+
+It listens on a free loopback port, with a random password, under a guard. Embedded ones, Redis 8.2 (the default) and
+Valkey 9, come out of installed packages.
+"""
+
+import dataclasses
+import shutil
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field
+
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.machine.installed_programs import install_line
+from loadstone.machine.processes.guarded_process import GuardedProcess
+from loadstone.machine.processes.resource_limits import Limits, limits_in_force
+from loadstone.safety.errors import UserError
+from loadstone.safety.secrets.known import new_password
+from loadstone.servers.local_server import OwnServer, PortTaken, await_answer
+from loadstone.servers.redis import packages
+from loadstone.servers.redis.control import RedisControl
+from loadstone.servers.redis.requirements import inspect_server
+from loadstone.servers.redis.settings import (
+    READ_BACK,
+    SPELLING,
+    EmbeddedServerSettings,
+    Settings,
+    config_text,
+    why_it_ended,
+)
+from loadstone.servers.server import ConfigValue, DeployContext, Module, Remark, ServerFacts, ServerSettings
+from loadstone.servers.settings_in_force import differences
+from loadstone.text.language import _, said
+
+READY_S = 60.0
+"""How long a server may take to load its data."""
+CONFIG = "redis.conf"
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """The files that a server is made of."""
+
+    binary: Path
+    modules: tuple[Path, ...] = ()
+
+
+class LocalRedis(OwnServer):
+    """One redis-server process of ours; see `provider.Server`. `find` names its files when it starts."""
+
+    def __init__(
+        self,
+        name: str,
+        find: Callable[[], Parts],
+        settings: Mapping[str, ConfigValue],
+        modules: Sequence[Module],
+        limits: Limits | None = None,
+    ) -> None:
+        super().__init__(name)
+        self.facts = ServerFacts(software="redis", version="", mode="", role="")
+        self.settings_read_back: Mapping[str, str] = {}
+        self._find = find
+        self._settings = settings
+        self._modules = modules
+        self._limits = limits or Limits()
+        self._parts = Parts(Path())
+        self._in_cluster = False
+
+    def in_cluster(self) -> Self:
+        """The same as a node of a cluster that is still to be formed: what it can do is queried later."""
+        self._in_cluster = True
+        return self
+
+    def control(self, timeout_s: float = 5.0) -> RedisControl:
+        """See `provider.Server.control`."""
+        return RedisControl(self._endpoint, timeout_s)
+
+    def start(self, context: DeployContext) -> Endpoint:
+        """See `provider.Server.start`."""
+        self.stop()
+        self._context = context
+        self._parts = self._find()
+        context.progress(_("starting {name} ({program})", name=self.name, program=self._parts.binary.name))
+        host = self._make_host(context)
+        self._endpoint = Endpoint(host=host, port=self._free_port(host), password=new_password())
+        try:
+            self._process = self._guarded(context, self._limits)
+            command = [str(self._parts.binary), str(self._process.workspace.path / CONFIG)]
+            self._process.become(self._on_its_host(command))
+            return self._run(self._process)
+        except OSError as error:
+            self.stop()
+            binary = self._parts.binary
+            raise UserError(
+                said(
+                    "server {name}: cannot be started ({error}); check {binary} and the free room",
+                    name=self.name,
+                    error=error,
+                    binary=binary,
+                )
+            ) from None
+        except BaseException:
+            self.stop()
+            raise
+
+    def _write_files(self, folder: Path) -> None:
+        """The configuration file, for our eyes only: what the experiment sets, then ours."""
+        ours: dict[str, ConfigValue] = {
+            "bind": self._endpoint.host,
+            "port": self._endpoint.port,
+            "cluster-enabled": "yes" if self._in_cluster else "no",
+            "requirepass": self._endpoint.password or "",
+            "dir": f'"{folder}"',
+            "logfile": '""',
+            "daemonize": "no",
+        }
+        config = folder / CONFIG
+        config.touch(mode=0o600)
+        config.write_text(config_text(self._settings, ours, self._parts.modules))
+
+    def _read_back(self) -> None:
+        """Of a node of a cluster that is still to be formed, its settings only."""
+        facts = self.facts if self._in_cluster else inspect_server(self._endpoint, self._modules)
+        limits = limits_in_force(self._limits, self.limited)
+        self.facts = dataclasses.replace(facts, limits=limits, details={**facts.details, **self._host_details()})
+        with self.control() as control:
+            self.settings_read_back = control.config_get(sorted({*READ_BACK, *self._settings}))
+        for line in differences(self._settings, self.settings_read_back, SPELLING):
+            self._context.progress(Remark(_("{name}: {line}", name=self.name, line=line)))
+
+    def _await_ready(self, process: GuardedProcess) -> None:
+        control = RedisControl(self._endpoint, timeout_s=1.0)
+        await_answer(self.name, control, process, self._context, READY_S, self._why_it_ended)
+
+    def _why_it_ended(self, lines: Sequence[str]) -> Exception:
+        """What the log says about an end during the start, as an error for a person."""
+        if any("Address already in use" in line for line in lines):
+            return PortTaken()
+        return UserError(said("server {name}: {lines}", name=self.name, lines=why_it_ended(lines)))
+
+
+class _FromPackage(ServerSettings):
+    """`settings` are the server's own (`appendonly: yes`), written to its configuration and read back."""
+
+    may_have_own_host = True
+    may_be_elsewhere = True
+    settings: EmbeddedServerSettings = Field(default_factory=dict)
+    limits: Limits = Limits()
+
+    def server(self, name: str) -> LocalRedis:
+        """The server, not started."""
+        return LocalRedis(name, self._find, self.settings, self.modules, self.limits)
+
+    @abstractmethod
+    def _find(self) -> Parts:
+        """The files that it is made of. Raises UserError."""
+
+    def _modules(self) -> tuple[Path, ...]:
+        return (packages.need_json_module(),) if "json" in self.modules else ()
+
+
+class EmbeddedSettings(_FromPackage):
+    """A Redis."""
+
+    kind: Literal["embedded"] = "embedded"
+
+    def _find(self) -> Parts:
+        return Parts(packages.need_server(), self._modules())
+
+
+class ValkeySettings(_FromPackage):
+    """A Valkey: the same protocol, settings and modules."""
+
+    kind: Literal["valkey"] = "valkey"
+
+    def _find(self) -> Parts:
+        return Parts(packages.need_valkey(), self._modules())
+
+
+class ProcessSettings(ServerSettings):
+    """`binary` is a path or a name on PATH; `json_module` a rejson.so, or the embedded one where there is one."""
+
+    kind: Literal["process"] = "process"
+    may_have_own_host = True
+    may_be_elsewhere = True
+    binary: str | None = None
+    json_module: str | None = None
+    settings: Settings = Field(default_factory=dict)
+    limits: Limits = Limits()
+
+    def server(self, name: str) -> LocalRedis:
+        """The server, not started."""
+        return LocalRedis(name, lambda: self._find(name), self.settings, self.modules, self.limits)
+
+    def _find(self, name: str) -> Parts:
+        binary = shutil.which(self.binary) if self.binary else packages.find_local_server()
+        if binary is None:
+            problem = said("no redis-server on PATH")
+            if self.binary:
+                problem = said("binary '{binary}' is not an executable file", binary=self.binary)
+            raise UserError(
+                said(
+                    "server {name}: {problem}; install one ({how}), name it with "
+                    "'binary', or use the embedded server (kind: embedded)",
+                    name=name,
+                    problem=problem,
+                    how=install_line("redis-server", "valkey", "redis"),
+                )
+            )
+        return Parts(Path(binary).absolute(), self._modules(name))
+
+    def _modules(self, name: str) -> tuple[Path, ...]:
+        """The JSON module to load. None if none is found: the server may have JSON built in, which the probe tells."""
+        if self.json_module is not None:
+            path = Path(self.json_module)
+            if not path.is_file():
+                raise UserError(
+                    said(
+                        "server {name}: json_module '{path}' is not a file; give the path of a rejson.so",
+                        name=name,
+                        path=path,
+                    )
+                )
+            return (path.resolve(),)
+        module = packages.find_json_module() if "json" in self.modules else None
+        return (module,) if module is not None else ()

@@ -1,0 +1,258 @@
+"""The server seam: what every kind of server offers, and the data that it hands on.
+
+A kind is one file: its settings (a pydantic model with `kind: Literal[...]` and a method
+`server(name)`), and what starts and stops it. `servers.registry.SERVERS` names the kinds.
+"""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar, Literal, Protocol, Self, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.required import HOST_NAME, OWN_HOST, THIS_MACHINE
+from loadstone.machine.limits_in_force import LimitInForce, LimitName
+from loadstone.machine.processes.lease import Lease
+from loadstone.run_folder.ledger import NO_LEDGER, Ledger
+from loadstone.safety.bounds.folder_files import NotOfFolder, make_folder, open_file
+from loadstone.safety.bounds.replies import shortened
+from loadstone.safety.errors import Interrupted, UserError
+from loadstone.servers.control import Control
+from loadstone.servers.delay_line import Link
+from loadstone.servers.remote_host import NamedHost, no_hosts
+from loadstone.text.language import said
+
+LOOPBACK = "127.0.0.1"
+ConfigValue = str | int | float | bool
+Module = Literal["json"]
+
+
+def silent(_: str) -> None:
+    """A progress callback that says nothing."""
+
+
+def never() -> bool:
+    """No one requests a stop."""
+    return False
+
+
+class Step(str):
+    """A line of progress. Of lines with the same `about` the later ones say the same with newer figures."""
+
+    about: str
+
+    def __new__(cls, text: str, about: str = "") -> Self:
+        """`about`: what the line is about; without it the line itself."""
+        line = super().__new__(cls, text)
+        line.about = about or text
+        return line
+
+
+class Remark(Step):
+    """A line of progress that the user must know: it stays, where others show only what is done just now."""
+
+
+class Stays(Remark):
+    """A line on what of loadstone's stays somewhere, for the user to remove: it is printed under --quiet, too."""
+
+
+def about(text: str) -> str:
+    """What a line of progress is about."""
+    return text.about if isinstance(text, Step) else text
+
+
+@dataclass(frozen=True)
+class DeployContext:
+    """What a run gives to its servers."""
+
+    cpus: tuple[int, ...] = ()
+    """CPUs that the servers run on; empty: not pinned."""
+    generator_cpus: tuple[int, ...] = ()
+    """CPUs of the generator, which the lines to servers share, and servers with CPUs of their own where there are no
+    others; empty: not pinned."""
+    work_root: Path | None = None
+    """Where temporary folders are made; None: the system's own place."""
+    log_folder: Path | None = None
+    """Where `<name>.log` of each server is kept; None: the log goes with the temporary folder."""
+    run_folder: Path | None = None
+    """What `log_folder` lies in: a run's folder, from which on no link is followed; None: `log_folder` itself."""
+    progress: Callable[[str], None] = silent
+    """Called with what is being done, one short line each."""
+    stopped: Callable[[], bool] = never
+    """Whether the user requested a stop."""
+    ledger: Ledger = NO_LEDGER
+    """Where it is noted what is made on servers that are not ours, before it is made."""
+    own_host: bool = False
+    """Whether the server is to have a host of its own (`machine.processes.network_namespace`)."""
+    listen: str = LOOPBACK
+    """Where servers and applications of ours listen: on loopback, or at the address of this machine by which the others
+    of a fleet reach it."""
+    lease: Lease | None = None
+    """Without its renewal what was started ends; None: it ends with this process."""
+    host_of: Callable[[str], NamedHost] = no_hosts
+    """A machine of the run's fleet, by the name that the experiment has. Raises UserError."""
+    only_asking: bool = False
+    """Whether a server that is not ours is only queried whether it can serve: nothing is made on it."""
+
+    def log_of(self, what: str, name: str, otherwise: Path) -> tuple[Path, Path]:
+        """The log `name` of a part, there and open to be appended to, and the folder from which on no link leads to it.
+
+        `what` names the part in an error; `otherwise` is the folder where the context has none.
+
+        Raises:
+            UserError: the log, or a folder on the way to it, is a link or no file.
+            OSError: it cannot be made.
+        """
+        folder = (self.log_folder or otherwise).absolute()
+        within = folder if self.log_folder is None or self.run_folder is None else self.run_folder.absolute()
+        within.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            make_folder(folder, within)
+            os.close(open_file(folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, within))
+        except NotOfFolder as error:
+            raise UserError(said("{what}: its log cannot be written: {error}", what=what, error=error)) from None
+        return folder / name, within
+
+    def with_own_log(self, number: int) -> Self:
+        """The same, for the `number`-th part of one name: its log lies in a folder of its own from the second on."""
+        if self.log_folder is None or number == 1:
+            return self
+        return replace(self, log_folder=self.log_folder / str(number))
+
+    def raise_if_stopped(self) -> None:
+        """Called by all that waits for long.
+
+        Raises:
+            Interrupted: the user requested a stop.
+        """
+        if self.stopped():
+            raise Interrupted(said("interrupted; what was finished is kept"))
+
+
+FACT_MAX = 120
+"""So many characters of each thing that a server says about itself are kept."""
+
+
+@dataclass(frozen=True)
+class ServerFacts:
+    """What a server says about itself."""
+
+    software: str
+    """`redis`, `valkey`, `dragonfly` or what else it calls itself."""
+    version: str
+    mode: str
+    role: str
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """Name -> version."""
+    process_id: int | None = None
+    """As the server itself knows it; in a container another than the host's."""
+    details: Mapping[str, str] = field(default_factory=dict)
+    """Allocator, I/O threads, maximal memory and the like, for the environment's record."""
+    limits: Mapping[LimitName, LimitInForce] = field(default_factory=dict)
+    """The CPU and memory limits that it has, or was to have."""
+
+    def __post_init__(self) -> None:
+        """Keep of each text what a record and a terminal may have: a server may say anything about itself."""
+        for name in ("software", "version", "mode", "role"):
+            object.__setattr__(self, name, shortened(getattr(self, name), FACT_MAX))
+        for name in ("modules", "details"):
+            texts = {shortened(key, FACT_MAX): shortened(text, FACT_MAX) for key, text in getattr(self, name).items()}
+            object.__setattr__(self, name, texts)
+
+
+class Server(Protocol):
+    """One server, running or not. `start` may be called again after `stop`.
+
+    `pids`: part -> process id; empty where the host cannot be observed. Parts are named after the server.
+    """
+
+    name: str
+    ours: bool
+    """Whether loadstone started it, and so may restart it."""
+
+    @property
+    def pids(self) -> Mapping[str, int]: ...
+    @property
+    def facts(self) -> ServerFacts: ...
+    @property
+    def settings_read_back(self) -> Mapping[str, str]: ...
+
+    def control(self, timeout_s: float = 5.0) -> Control:
+        """A connection for loadstone's own questions to the server where it is, made when it is first needed."""
+
+    def start(self, context: DeployContext) -> Endpoint:
+        """Start it, or find it, and wait until it serves.
+
+        Raises:
+            UserError: it cannot serve this experiment; one line with the server's message and the remedy.
+            Interrupted: the user requested a stop; nothing of it runs.
+        """
+
+    def restart(self) -> Endpoint:
+        """Bring it back after it died, or afresh, with the data that it kept.
+
+        Raises:
+            ServerGone: it is not ours and does not answer.
+            UserError: it is ours and does not start.
+        """
+
+    def alive(self) -> bool:
+        """Whether it can be talked to: for one of ours, whether its process runs."""
+
+    def stop(self) -> None:
+        """End it if it is ours, with all that was made for it. May be called more than once."""
+
+
+@runtime_checkable
+class ManyEndpoints(Protocol):
+    """What a server offers beside, if the load goes to several endpoints: a cluster."""
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]: ...
+
+
+class ServerSettings(BaseModel, ABC):
+    """Base of the settings of every kind: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str
+    modules: tuple[Module, ...] = ()
+    """Modules that the experiment needs."""
+    cpus: Literal["with the application", "own"] = "with the application"
+    """Of one of ours: on the CPUs of the application and the other servers, or on CPUs of its own. On two CPUs it then
+    shares that of the generator (`machine.placement.own_cpus`)."""
+    link: Link = None
+    """The line between the server and what loads it, if it has one."""
+    host: str = THIS_MACHINE
+    """Of one of ours: `this machine`, on loopback; `own`: a network namespace with an address of its own; or the name
+    of a monitor of the fleet (`--fleet`), on whose machine it is started."""
+
+    may_have_own_host: ClassVar[bool] = False
+    may_be_elsewhere: ClassVar[bool] = False
+    """Whether it may be started on a machine of the fleet: it is an `OwnServer`."""
+
+    @field_validator("host")
+    @classmethod
+    def _host_can_be_made(cls, value: str) -> str:
+        kind = cls.model_fields["kind"].default
+        if value == OWN_HOST and not cls.may_have_own_host:
+            raise ValueError(said("a server of kind '{kind}' has no host of its own; leave out host", kind=kind))
+        if value not in (THIS_MACHINE, OWN_HOST):
+            if not HOST_NAME.fullmatch(value):
+                raise ValueError(
+                    said("'{value}' is not the name of a host; write that of a monitor of the fleet", value=value[:80])
+                )
+            if not cls.may_be_elsewhere:
+                raise ValueError(
+                    said("a server of kind '{kind}' cannot be started on another machine; leave out host", kind=kind)
+                )
+        return value
+
+    @abstractmethod
+    def server(self, name: str) -> Server:
+        """The server of this name with these settings, not started."""

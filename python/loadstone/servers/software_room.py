@@ -1,0 +1,55 @@
+"""What the room of a server software offers beside its declaration. Each room has one, `ROOM` in its `room.py`.
+
+The files of a room have the same names in all of them:
+
+    room.py       what the room offers, by this class
+    local.py      the settings and the server of a kind that is started here
+    url.py        the settings and the server of `url_kind`: the user's own
+    known_settings.py  what an experiment may set on it (`servers.known_settings`), where its settings are many
+    session.py    a connection to one server of it
+    control.py    what loadstone asks and orders by it (`servers.control.Control`)
+    monitor.py    what reports them, `WATCHING` for the registry
+
+Beside these a room has what only its software needs. What the software is, as data, stands in `experiment/software.py`,
+and its metrics in `monitors/metrics/`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.experiment.plan.endpoints import Tls
+from loadstone.experiment.plan.operations import RecordedLoad
+from loadstone.machine.installed_programs import Fact
+from loadstone.run_folder.ledger import Place
+from loadstone.servers.containers.contained import InContainer
+from loadstone.servers.control import Confinement, Look
+from loadstone.servers.known_settings import KnownSettings
+from loadstone.servers.server import ServerSettings
+
+
+@dataclass(frozen=True)
+class Room:
+    """One room; loaded when it is first needed."""
+
+    kinds: Mapping[str, type[ServerSettings]]
+    """The settings of each of `Software.kinds`."""
+    place: Callable[[str, str], Place]
+    """Where a URL leads, for the ledger: by the server's name and the URL. Raises UserError if it is none."""
+    confinement: Confinement
+    """What may be sent to a server of the user's by our own rules alone: none is connected to."""
+    facts: Sequence[Callable[[], Fact]]
+    """What `loadstone doctor` says of what is installed."""
+    reaches_out: Callable[[Sequence[str]], bool]
+    """Whether a command, or the one text of a statement, may reach beyond a server of ours: files, programs, others."""
+    known_settings: KnownSettings
+    """What an experiment may set on a server that is started here."""
+    statements: Callable[[str], list[str]] | None = None
+    """The statements of a script; None: it has no tables."""
+    doubt_about: Look | None = None
+    """What is wrong with a command before a server is there to say so; None: nothing is known of its commands."""
+    in_container: InContainer | None = None
+    recording: Callable[[Path, Path], RecordedLoad] | None = None
+    """Reads a recording of its clients' commands, and writes them for drivers into a folder. Raises UserError."""
+    jdbc_options: Callable[[str, str, Tls | None], str] | None = None
+    """What the options of a JDBC URL are, by host, port and TLS: for `${NAME.jdbc_options}` of a subject."""

@@ -1,1 +1,0 @@
-"""The host, its processes, and the driver's own."""

@@ -1,1 +1,0 @@
-"""PostgreSQL: everything that is special to it."""

@@ -1,1 +1,0 @@
-"""What the user wrote: the first stage."""

@@ -1,0 +1,1 @@
+"""What people read: languages, sentences, figures as text, and units."""

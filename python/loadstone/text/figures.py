@@ -1,0 +1,174 @@
+"""Numbers and times with three digits, the same everywhere."""
+
+import math
+from collections.abc import Sequence
+
+from loadstone.text.language import _
+
+
+def rounded(value: float) -> str:
+    """A number with three digits: `18,400`, `84.3`."""
+    if value == 0:
+        return "0"
+    return f"{float(f'{value:.3g}'):,.10f}".rstrip("0").rstrip(".")
+
+
+def digits(value: float, count: int = 3) -> str:
+    """A number with so many digits at least, and never as a power of ten: `0.42`, `99.6`, `100`, `1,234`."""
+    text = f"{value:.{count}g}"
+    if "e" not in text:
+        return text
+    return f"{value:,.0f}" if abs(value) >= 1 else f"{float(text):.12f}".rstrip("0").rstrip(".")
+
+
+def duration(nanoseconds: float) -> str:
+    """A time with three digits: `840 ns`, `84.1 us`, `1.20 ms`."""
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if nanoseconds >= 0.9995 * size:
+            return f"{_three(nanoseconds / size)} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def check_figure(value: float) -> str:
+    """A check's figure or limit: three digits, and a whole number in full: `97.2`, `12,345`."""
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def _three(value: float) -> str:
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"
+
+
+def slice_text(seconds: float) -> str:
+    """`400 ms`, `1.6 s`."""
+    return f"{seconds:g} s" if seconds >= 1 else f"{1000 * seconds:g} ms"
+
+
+DECIMALS_MAX = 3
+TIMES_FROM_PERCENT = 200.0
+"""From so much more on a ratio is said as a factor."""
+SMALL_BOUND = 0.01
+"""A bound below it is left out: the figure is as good as it can be."""
+
+
+def log_percent(log_ratio: float) -> float:
+    """A log ratio in per cent more (or less): ln 1.12 is 12."""
+    return 100 * math.expm1(log_ratio)
+
+
+def decimals_of(values: Sequence[float]) -> int:
+    """Two figures of the interval's width (or of a single value), and more where one would print as zero."""
+    finite = [value for value in values if math.isfinite(value)]
+    width = max(finite) - min(finite) if len(finite) > 1 else abs(sum(finite))
+    decimals = 0 if width >= 3 else 1 if width >= 0.3 else 2
+    while decimals < DECIMALS_MAX and any(value and not round(value, decimals) for value in finite):
+        decimals += 1
+    return decimals
+
+
+def decimals_of_one(value: float) -> int:
+    """Of a single figure such as a margin: none from 10 on and for whole numbers, else one."""
+    return 0 if abs(value) >= 10 or math.isclose(value, round(value), abs_tol=0.005) else 1
+
+
+def decimal(value: float, decimals: int) -> str:
+    """A number without a minus before zero; `inf` without end."""
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"
+
+
+def up_to(share: float) -> str:
+    """A bound as it stands behind a figure, rounded up: 0.042 is `+5 %`; empty where it is too small to matter."""
+    return "" if share < SMALL_BOUND else f"+{up_to_percent(share):,} %"
+
+
+def up_to_percent(share: float) -> int:
+    """A bound in per cent, rounded up."""
+    return math.ceil(100 * share - 1e-6)
+
+
+def is_times(log_ratio: float) -> bool:
+    """Whether a ratio is so large that it is said as a factor: a person does not see that +1366 % is 15 times."""
+    return TIMES_FROM_PERCENT <= round(log_percent(log_ratio), 6) < math.inf
+
+
+def times_text(
+    estimate: float,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    as_fast: bool = False,
+    excludes_none: bool = False,
+) -> str:
+    """`14.7 times [13.1, 16.3]` from log ratios; `as_fast`: 14.7 times as fast; `excludes_none`: see `_ends_text`."""
+    ends = [_factor(end) for end in (low, high) if end is not None]
+    value = _factor(estimate)
+    decimals = max(decimals_of(ends) if ends else 0, 0 if value >= 100 else 1)
+    times = decimal(value, decimals)
+    figure = _("{factor} times as fast", factor=times) if as_fast else _("{factor} times", factor=times)
+    return f"{figure} {_ends_text(ends, decimals, none=1.0, excludes_none=excludes_none)}" if ends else figure
+
+
+def factor_text(log_ratio: float) -> str:
+    """How many times, without the word: `14.7`."""
+    value = _factor(log_ratio)
+    return decimal(value, 0 if value >= 100 else 1)
+
+
+def _ends_text(ends: Sequence[float], decimals: int, *, none: float = 0.0, excludes_none: bool = False) -> str:
+    """`[9, 15]`; an end that is exactly no difference is `>0` or `<0` where the interval is known to hold none.
+
+    A difference that is decided step by step may have been cut there: its interval begins beside it, not on it.
+
+    Args:
+        ends: lower and upper end, as printed.
+        decimals: how many.
+        none: the figure of no difference: 0 per cent, 1 time.
+        excludes_none: whether the difference was shown to be real.
+    """
+    signs = [">" if excludes_none and ends[0] == none else "", "<" if excludes_none and ends[-1] == none else ""]
+    shown = [f"{sign}{f'{none:g}' if sign else decimal(end, decimals)}" for sign, end in zip(signs, ends, strict=True)]
+    return f"[{', '.join(shown)}]"
+
+
+def _factor(log_ratio: float) -> float:
+    return math.inf if log_ratio == math.inf else math.exp(log_ratio)
+
+
+def percent_text(log_ratio: float) -> str:
+    """A single figure such as a margin or a noise floor, from a log ratio: `5 %`, `1.6 %`."""
+    value = log_percent(log_ratio)
+    return f"{decimal(value, decimals_of_one(value))} %"
+
+
+def ratio_text(
+    estimate: float, low: float | None, high: float | None, *, sign: bool = False, excludes_none: bool = False
+) -> str:
+    """`12 % [9, 15]` from log ratios: as many decimals as the interval can bear, with `sign` a plus before it.
+
+    A bound that is not zero never prints as zero, and one that is zero as `excludes_none` says (`_ends_text`).
+    """
+    value = log_percent(estimate)
+    ends = [log_percent(end) for end in (low, high) if end is not None]
+    decimals = decimals_of(ends or [value])
+    number = decimal(value, decimals)
+    figure = f"+{number} %" if sign and round(value, decimals) > 0 else f"{number} %"
+    return f"{figure} {_ends_text(ends, decimals, excludes_none=excludes_none)}" if ends else figure
+
+
+def less_text(estimate: float, low: float | None = None, high: float | None = None) -> str:
+    """`24 % [23, 25]` less, from negative log ratios: what is taken off the larger figure."""
+    value = -log_percent(estimate)
+    ends = [-log_percent(end) for end in (high, low) if end is not None]
+    decimals = decimals_of(ends or [value])
+    figure = f"{decimal(value, decimals)} %"
+    return f"{figure} {_ends_text(ends, decimals, excludes_none=True)}" if ends else figure
+
+
+def difference_text(
+    estimate: float, low: float | None = None, high: float | None = None, *, excludes_none: bool = False
+) -> str:
+    """B against A, from log ratios: `+12 % [9, 15]`, and from +200 % on as a factor: `14.7 times [13.1, 16.3]`."""
+    if is_times(estimate):
+        return times_text(estimate, low, high, excludes_none=excludes_none)
+    return ratio_text(estimate, low, high, sign=True, excludes_none=excludes_none)

@@ -1,0 +1,173 @@
+"""From a message to its sentence."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from string import Formatter
+from typing import Any
+
+from loadstone.addons.capacity.texts import CAPACITY, FULL_SERVERS
+from loadstone.addons.gate.texts import GATE
+from loadstone.addons.history.texts import RUN_DIFFERENCES
+from loadstone.addons.saturation.texts import SATURATION, SATURATION_REPORT
+from loadstone.addons.studies.texts import ANSWERS, LESSONS
+from loadstone.text.english.announcement import ANNOUNCEMENT
+from loadstone.text.english.bottleneck import BOTTLENECK
+from loadstone.text.english.checks import CHECK_QUESTIONS, CHECKS
+from loadstone.text.english.comparisons import COMPARISONS, PAIR_CHECKS
+from loadstone.text.english.crashes import CRASHES
+from loadstone.text.english.effects import EFFECTS
+from loadstone.text.english.figures import FIGURES, QUANTILES, ROWS
+from loadstone.text.english.glossary import GLOSSARY
+from loadstone.text.english.objectives import OBJECTIVES
+from loadstone.text.english.run import HEADLINE, NEXT_STEP, NOTES, TRUST
+from loadstone.text.english.verdicts import VERDICTS
+from loadstone.text.figures import digits, duration, rounded
+from loadstone.text.language import ENGLISH as IN_ENGLISH
+from loadstone.text.language import finished, in_language, language, of_author, translated
+from loadstone.text.message import AS_WRITTEN, Message
+
+Sentence = str | Callable[..., str]
+"""A template, or a function of the figures where a template is not enough (plural, cases)."""
+ENGLISH: Mapping[str, Sentence] = {
+    AS_WRITTEN: "{text}",
+    **ANNOUNCEMENT,
+    **ANSWERS,
+    **BOTTLENECK,
+    **CAPACITY,
+    **FULL_SERVERS,
+    **CHECKS,
+    **CHECK_QUESTIONS,
+    **COMPARISONS,
+    **CRASHES,
+    **EFFECTS,
+    **FIGURES,
+    **GATE,
+    **GLOSSARY,
+    **HEADLINE,
+    **LESSONS,
+    **NEXT_STEP,
+    **NOTES,
+    **OBJECTIVES,
+    **PAIR_CHECKS,
+    **QUANTILES,
+    **ROWS,
+    **RUN_DIFFERENCES,
+    **SATURATION,
+    **SATURATION_REPORT,
+    **TRUST,
+    **VERDICTS,
+}
+_DIGITS = re.compile(r"\.[1-9]g")
+_OF_CHECKS = frozenset({"check", "checks"})
+"""Figures that are names of checks."""
+Speak = Callable[[Message], str]
+
+
+class _SentenceFormatter(Formatter):
+    """`str.format` with `FORMATS`, and messages within messages spoken by `speak`."""
+
+    def __init__(self, speak: Speak) -> None:
+        self._speak = speak
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """One figure."""
+        value = self._speak(value) if isinstance(value, Message) else in_language(value)
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            value = [self._speak(one) if isinstance(one, Message) else one for one in value]
+        if format_spec in FORMATS:
+            return FORMATS[format_spec](value)
+        if _DIGITS.fullmatch(format_spec) and isinstance(value, int | float):
+            return digits(value, int(format_spec[1]))
+        return str(super().format_field(value, format_spec))
+
+
+def text(message: Message | None) -> str:
+    """The sentence of a message in the language of now; empty for none.
+
+    A message of a kind that the catalogue does not have, or without its figures, is printed as the data it is: a run's
+    folder may be of a later version, or damaged. That the code makes no such message is held by tests.
+    """
+    if message is None:
+        return ""
+    try:
+        return _sentence(message)
+    except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError):
+        figures = ", ".join(f"{name}={value}" for name, value in message.figures.items())
+        return f"[{message.kind}: {figures}]" if figures else f"[{message.kind}]"
+
+
+def figures_of(message: Message) -> dict[str, Any]:
+    """A message's figures, messages among them as such."""
+    return _plain(message.figures)
+
+
+def _sentence(message: Message) -> str:
+    sentence = ENGLISH.get(message.kind) or _of_goals()[message.kind]
+    if callable(sentence):
+        return finished(sentence(**_spoken(message.figures)))
+    return finished(_SentenceFormatter(text).vformat(translated(sentence), (), _plain(message.figures)))
+
+
+@cache
+def _of_goals() -> Mapping[str, Sentence]:
+    """Those of goals that experiments declare: they stand with their goals, which take time to load."""
+    from loadstone.measure.goals.registry import KINDS
+
+    return {name: said for kind in KINDS.values() for name, said in kind.sentences.items()}
+
+
+def _plain(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: check_names(_message(value)) if name in _OF_CHECKS else _message(value) for name, value in figures.items()
+    }
+
+
+def _spoken(figures: Mapping[str, Any]) -> dict[str, Any]:
+    def speak(value: Any) -> Any:
+        value = _message(value)
+        if isinstance(value, Message):
+            return text(value)
+        return [speak(one) for one in value] if isinstance(value, list | tuple) else value
+
+    return {name: check_names(speak(value)) if name in _OF_CHECKS else speak(value) for name, value in figures.items()}
+
+
+def check_names(named: Any) -> Any:
+    """A check's name within a sentence, or several: in English as `docs/checks.md` has it, else what it is called."""
+    if language() == IN_ENGLISH:
+        return named
+    if isinstance(named, list):
+        return [check_names(one) for one in named]
+    return translated(named.replace("_", " ")) if isinstance(named, str) else named
+
+
+def _message(value: Any) -> Any:
+    """A message that came back from a file as a mapping is one again; a level in the reader's language."""
+    if isinstance(value, Mapping) and value.keys() == {"kind", "figures"}:
+        return Message.model_validate(value)
+    if isinstance(value, list | tuple):
+        return [_message(one) for one in value]
+    return of_author(value)
+
+
+def latency(nanoseconds: float) -> str:
+    """A time in us or ms with at most three digits, zero included: `0 us`, `2 ms`."""
+    return f"{nanoseconds / 1e3:,.3g} us" if nanoseconds < 999_500 else f"{digits(nanoseconds / 1e6)} ms"
+
+
+FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "percent": lambda share: f"{rounded(100 * share)} %",
+    "duration": duration,
+    "duration_s": lambda seconds: duration(1e9 * seconds),
+    "rounded": rounded,
+    "count": lambda number: f"{number:,}",
+    "list": ", ".join,
+    "phrases": "; ".join,
+    "sentences": " ".join,
+    "clause": lambda sentence: sentence.rstrip("."),
+    "latency": latency,
+    "word": translated,
+}
+"""By the name behind the colon. `share`: 0.05 is 5 %. `duration`: of nanoseconds. `clause`: without its full stop.
+`word`: of the catalogue (a translation may say so where the English has the word itself)."""

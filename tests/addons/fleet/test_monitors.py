@@ -1,0 +1,235 @@
+"""Monitors beside servers: a process in a network of its own, seen by a monitor whose clock is another one's."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import pytest
+from tests.namespaces import ADDRESS, PORT, listener
+
+from loadstone.addons.fleet import clocks, monitor_service
+from loadstone.addons.fleet.cluster_seam import AgentLost, Heard, Member
+from loadstone.addons.fleet.monitors import FleetMonitors
+from loadstone.machine import clock
+from loadstone.monitors.monitor import Sample
+from loadstone.monitors.watch import Elsewhere, Watch
+from loadstone.servers import registry
+
+T = TypeVar("T")
+AHEAD_NS = 3_600_000_000_000
+BESIDE = Member("db-1", "tls://10.231.7.2:8787", "monitor", "db-1.example")
+APP = {"app": Elsewhere(ADDRESS, PORT)}
+
+
+class OneMonitor:
+    """A cluster whose members are this process, with a clock that is an hour ahead; once gone it does not answer."""
+
+    def __init__(self, *members: Member) -> None:
+        self.members = members
+        self.gone = False
+        self.called: list[str] = []
+
+    def call(self, member: Member, function: Callable[..., T], *args: object, timeout_s: float) -> T:
+        assert timeout_s > 0
+        self.called.append(function.__name__)
+        if self.gone:
+            raise AgentLost(member.name, "it left the fleet")
+        answer: object = function(*args)
+        if function is clocks.read_clock:
+            answer = time.monotonic_ns() + AHEAD_NS
+        if function is monitor_service.sample and answer is not None:
+            answer = [[at_ns + AHEAD_NS, *rest] for at_ns, *rest in answer]  # type: ignore[attr-defined]
+        return answer  # type: ignore[return-value]
+
+    def send(self, member: Member, function: Callable[..., object], *args: object) -> None: ...
+
+    def listen(self, topic: str, heard: Heard) -> None: ...
+
+    def lost(self) -> Mapping[str, str]:
+        return {}
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(monitor_service, "_WATCHES", {})
+
+
+def figures(samples: list[Sample], part: str) -> dict[str, float]:
+    return {sample.metric: sample.value for sample in samples if sample.part == part}
+
+
+def test_a_process_elsewhere_has_its_cpu_on_this_machines_time_line(namespace: str) -> None:
+    fleet = FleetMonitors(OneMonitor(BESIDE), lambda _: [])
+    with listener(namespace, then="while True: pass"):
+        (beside,) = fleet.watching(Watch(elsewhere=APP))
+        list(beside.sample(0.0))
+        time.sleep(0.4)
+        began_s = clock.unix_s()
+        samples = list(beside.sample(0.0))
+        ended_s = clock.unix_s()
+    app = figures(samples, "app")
+    assert app["alive"] == 1
+    assert app["cpu_s"] > 0
+    assert 0 < app["cpu_share"] < 1.5
+    assert app["machine_cpus"] >= 1
+    assert app["machine_number"] == 1
+    assert {sample.part for sample in samples} == {"app", "db-1.host"}
+    assert all(began_s - 0.1 <= sample.unix_s <= ended_s + 0.1 for sample in samples)
+    assert {sample.metric for sample in samples} <= registry.METRICS.keys()
+
+
+def test_the_machine_is_seen_where_no_part_is_on_it() -> None:
+    fleet = FleetMonitors(OneMonitor(BESIDE), lambda _: [])
+    (beside,) = fleet.watching(Watch(elsewhere=APP))
+    list(beside.sample(0.0))
+    time.sleep(0.2)
+    samples = list(beside.sample(0.0))
+    assert {sample.part for sample in samples} == {"db-1.host"}
+    machine = figures(samples, "db-1.host")
+    assert machine["us"] + machine["sy"] + machine["id"] + machine["wa"] + machine["st"] == pytest.approx(100, abs=0.1)
+
+
+def test_of_two_monitors_that_see_a_part_one_has_it(namespace: str) -> None:
+    other = Member("db-2", "tls://10.231.7.3:8787", "monitor", "db-2.example")
+    fleet = FleetMonitors(OneMonitor(BESIDE, other), lambda _: [])
+    with listener(namespace):
+        (beside,) = fleet.watching(Watch(elsewhere=APP))
+        samples = list(beside.sample(0.0))
+    assert [sample.value for sample in samples if (sample.part, sample.metric) == ("app", "alive")] == [1]
+    assert figures(samples, "db-2.host")["machine_number"] == 2
+
+
+class WithSlowOne(OneMonitor):
+    """`db-2` takes its time for an answer."""
+
+    def call(self, member: Member, function: Callable[..., T], *args: object, timeout_s: float) -> T:
+        if member.name == "db-2" and function is monitor_service.sample:
+            time.sleep(0.9)
+        return super().call(member, function, *args, timeout_s=timeout_s)
+
+
+def test_a_slow_monitor_does_not_delay_the_others() -> None:
+    slow = Member("db-2", "tls://10.231.7.3:8787", "monitor", "db-2.example")
+    fleet = FleetMonitors(WithSlowOne(BESIDE, slow), lambda _: [])
+    (beside,) = fleet.watching(Watch(elsewhere=APP))
+    began = time.monotonic()
+    first = list(beside.sample(0.0))
+    took_s = time.monotonic() - began
+    asked_s = clock.unix_s()
+    time.sleep(0.5)
+    second = list(beside.sample(0.0))
+    assert {sample.part for sample in first} == {"db-1.host"}
+    assert took_s < 0.9
+    assert {sample.part for sample in second} == {"db-1.host", "db-2.host"}
+    late = [sample.unix_s for sample in second if sample.part == "db-2.host"]
+    assert all(asked_s - 0.2 < at_s < asked_s + 0.5 for at_s in late)  # when it was seen, not when it was told
+
+
+def test_one_that_did_not_answer_as_a_condition_began_has_its_parts_later(
+    namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loadstone.addons.fleet.monitors.AGAIN_S", 0.1)
+    cluster = OneMonitor(BESIDE)
+    fleet = FleetMonitors(cluster, lambda _: [])
+    with listener(namespace):
+        cluster.gone = True
+        (beside,) = fleet.watching(Watch(elsewhere=APP))
+        cluster.gone = False
+        time.sleep(0.15)
+        samples: list[Sample] = []
+        for _ in range(20):
+            samples += beside.sample(0.0)
+            time.sleep(0.02)
+    assert figures(samples, "app")["alive"] == 1
+
+
+def test_a_fleet_without_monitors_adds_nothing() -> None:
+    agent = Member("agent-1", "tls://10.231.7.2:8787", "agent", "load-1")
+    cluster = OneMonitor(agent)
+    here = registry.monitors(Watch())
+    assert FleetMonitors(cluster, lambda _: here).watching(Watch(elsewhere=APP)) == here
+    assert cluster.called == []
+
+
+def test_one_that_is_lost_is_noted_once_and_asked_again_later(namespace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes: list[str] = []
+    cluster = OneMonitor(BESIDE)
+    fleet = FleetMonitors(cluster, lambda _: [], notes.append)
+    with listener(namespace):
+        (beside,) = fleet.watching(Watch(elsewhere=APP))
+        assert list(beside.sample(0.0))
+        cluster.gone = True
+        asked = len(cluster.called)
+        for _ in range(3):
+            assert list(beside.sample(0.0)) == []
+        assert len(cluster.called) == asked + 1  # it is left alone for a while
+        assert notes == ["monitor db-1: it left the fleet; its figures may be missing"]
+        cluster.gone = False
+        monkeypatch.setattr(fleet._beside[0], "_not_before_s", 0.0)
+        assert figures(list(beside.sample(0.0)), "app")["alive"] == 1
+
+
+def test_one_that_was_started_again_is_told_anew_what_to_watch(namespace: str) -> None:
+    cluster = OneMonitor(BESIDE)
+    with listener(namespace):
+        (beside,) = FleetMonitors(cluster, lambda _: []).watching(Watch(elsewhere=APP))
+        monitor_service._WATCHES.clear()
+        assert list(beside.sample(0.0)) == []
+        assert figures(list(beside.sample(0.0)), "app")["alive"] == 1
+
+
+def test_a_part_that_died_is_said_to_be_dead(namespace: str) -> None:
+    (beside,) = FleetMonitors(OneMonitor(BESIDE), lambda _: []).watching(Watch(elsewhere={}))
+    with listener(namespace):
+        (beside,) = FleetMonitors(OneMonitor(BESIDE), lambda _: []).watching(Watch(elsewhere=APP))
+    assert figures(list(beside.sample(0.0)), "app")["alive"] == 0
+
+
+def test_a_monitor_keeps_the_newest_watches_alone() -> None:
+    for number in range(monitor_service.KEPT_MAX + 3):
+        monitor_service.begin(f"watch-{number}", [])
+    assert monitor_service.sample("watch-2") is None
+    assert monitor_service.sample("watch-3") is not None
+    assert len(monitor_service._WATCHES) == monitor_service.KEPT_MAX
+
+
+class Lying(OneMonitor):
+    """A monitor that answers something else to one of the questions."""
+
+    def __init__(self, function: Callable[..., object], answer: object) -> None:
+        super().__init__(BESIDE)
+        self._function, self._answer = function, answer
+
+    def call(self, member: Member, function: Callable[..., T], *args: object, timeout_s: float) -> T:
+        truth = super().call(member, function, *args, timeout_s=timeout_s)
+        return self._answer if function is self._function else truth  # type: ignore[return-value]
+
+
+@pytest.mark.fault("a monitor of a fleet says what is no figure", "it is left out, and named", area="fleet")
+@pytest.mark.parametrize(
+    ("function", "answer"),
+    [
+        (monitor_service.begin, [1]),
+        (monitor_service.begin, {"pids": 5}),
+        (monitor_service.begin, {}),
+        (monitor_service.sample, "text"),
+        (monitor_service.sample, [(1, "host")]),
+        (monitor_service.sample, [("x", "host", "cpu_share", 1.0)]),
+        (monitor_service.sample, [(10**40, "host", "cpu_share", 1.0)]),
+        (monitor_service.sample, [(1, "host", "cpu_share", "much")]),
+        (monitor_service.sample, [(1, "host", "\x1b[2J", 1.0)]),
+        (monitor_service.sample, [(1, "host", ["cpu_share"], 1.0)]),
+        (clocks.read_clock, "noon"),
+        (clocks.read_clock, 10**40),
+    ],
+)
+def test_a_monitor_that_says_what_is_no_figure_is_left_out(function: Callable[..., object], answer: object) -> None:
+    notes: list[str] = []
+    fleet = FleetMonitors(Lying(function, answer), lambda _: [], notes.append)
+    (beside,) = fleet.watching(Watch(elsewhere=APP))
+    assert list(beside.sample(0.0)) == []
+    assert notes == [
+        "monitor db-1: it wrote what is no message; install one version on all; its figures may be missing"
+    ]

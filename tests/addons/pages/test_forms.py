@@ -1,0 +1,190 @@
+"""A form and the command line are one: the same checks, the same messages, the same command."""
+
+import html
+import re
+from urllib.parse import unquote, urlencode
+
+import pytest
+from tests.calling import called
+
+from loadstone.addons.pages.command_lines import of_experiment, of_quick, references_in, without_secrets
+from loadstone.addons.pages.forms import Form
+from loadstone.safety.errors import UserError
+from loadstone.safety.secrets.references import resolve
+
+from .conftest import Pages
+
+CHECKED = re.compile(r'name="(level\.[^"]*)" value="([^"]*)" checked')
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+FACTORS = {"size": ["1 kB", "10 kB"], "client": ["a,b", "c"]}
+USUAL = {"size": ["1 kB", "10 kB"], "client": ["c"]}
+PARTS = ("server.redis", "subject.spring")
+SENT = (("level.size", "1 kB"), ("level.size", "10 kB"), ("level.client", "c"))
+
+
+def of(*fields: tuple[str, str]) -> tuple[str, ...]:
+    return of_experiment("x", Form(fields), FACTORS, USUAL, {"workload.model.users": "8"}, PARTS).words
+
+
+def test_what_is_left_as_it_is_stands_in_no_option() -> None:
+    assert of(*SENT, ("budget", ""), ("set.workload.model.users", "8")) == ("run", "x")
+
+
+def test_each_field_becomes_its_option() -> None:
+    words = of(
+        ("level.size", "10 kB"), ("level.client", "a,b"), ("level.client", "c"), ("quick", "on"), ("budget", "2m"),
+        ("seed", "-1"), ("set.workload.model.users", "9"), ("further", "a.b=1\r\n\r\nc=d e\r\n"),
+        ("server.redis", "redis://h:1"), ("subject.spring", "http://h"),
+    )  # fmt: skip
+    assert words == (
+        *("run", "x", "--only", "size=10 kB", "--only", "client=a,b", "--only", "client=c"),
+        *("--server", "redis=redis://h:1", "--subject", "spring=http://h", "--set", "workload.model.users=9"),
+        *("--set", "a.b=1", "--set", "c=d e", "--quick", "--budget", "2m", "--seed=-1"),
+    )
+
+
+@pytest.mark.parametrize(
+    "url", ["redis://:pass@h:1/0", "redis://me:p%40ss%2Fw@h:1,rediss://:other@i:2", "redis://me:un/esc@ped@h:1",
+            "http://me:pässword@h/p?q=1", "redis+sentinel://:pass@a:1,b:2/main", "https://h/?password=sesame123&x=1",
+            "mysql://u:geheim12@h/db?ssl=no"],
+)  # fmt: skip
+def test_a_password_of_a_url_goes_by_a_variable_and_arrives_as_it_was(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    safe, variables = without_secrets(url)
+    assert variables
+    assert not any(secret in safe or unquote(secret) in safe for secret in variables.values())
+    assert set(references_in([safe])) == set(variables)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert unquote(resolve(safe)) == unquote(url)
+    assert without_secrets(safe) == (safe, {})
+
+
+def test_a_password_that_stays_in_a_word_is_refused() -> None:
+    with pytest.raises(UserError, match="list of processes"):
+        of(*SENT, ("further", "servers.redis.password=sesame123"))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [("further", "servers.redis.password=***")],
+        [("further", "servers.redis.url=redis://u:***@h")],
+        [("server.redis", "redis://***@h:1")],
+        [("server.redis", "http://h/?token=***")],
+    ],
+)
+def test_stars_in_the_place_of_a_password_are_no_password(fields: list[tuple[str, str]]) -> None:
+    """A form that is shown again after a mistake has them; a run would log in with them."""
+    with pytest.raises(UserError, match="stands in the place of a password"):
+        of(*SENT, *fields)
+
+
+@pytest.mark.parametrize(
+    "field", ["trust", "set.other", "server.other", "server.--trust", "level.other", "out", "allow-any-command"]
+)
+def test_a_field_that_the_page_does_not_offer_is_refused(field: str) -> None:
+    with pytest.raises(UserError, match="no such field"):
+        of(*SENT, (field, "on"))
+    with pytest.raises(UserError, match="no such field"):
+        of_quick(Form((("kind", "redis"), (field, "on"))))
+
+
+@pytest.mark.parametrize("url", ["--trust", "-h", "redis://a\nb"])
+def test_an_address_is_never_an_option(url: str) -> None:
+    with pytest.raises(UserError):
+        of_quick(Form((("kind", "redis"), ("url", url))))
+
+
+@pytest.mark.parametrize(
+    ("address", "sent", "words"),
+    [
+        ("/experiments/json-documents/check", {"budget": "soon"}, ["run", "json-documents", "--budget", "soon"]),
+        ("/quick/check", {"kind": "redis", "url": "127.0.0.1:6379"}, ["redis", "127.0.0.1:6379"]),
+        ("/quick/check", {"kind": "redis", "connections": "many"}, ["redis", "--connections", "many"]),
+    ],
+)  # fmt: skip
+def test_a_wrong_form_says_what_the_command_says(
+    pages: Pages, address: str, sent: dict[str, str], words: list[str]
+) -> None:
+    if "experiments" in address:
+        form = pages.client.get(address.removesuffix("/check")).text
+        sent = [*sent.items(), *levels_of(form)]  # type: ignore[assignment]
+        told = pages.client.post(address, content=encoded(sent), headers=FORM).text  # type: ignore[arg-type]
+    else:
+        told = pages.client.post(address, data=sent).text
+    printed = called(*words)
+    assert printed.returncode == 2
+    message = printed.stderr.strip().removeprefix("loadstone: ")
+    assert html.escape(message, quote=True).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in told
+
+
+def test_the_form_shows_what_it_will_take_and_the_command(pages: Pages) -> None:
+    form = pages.client.get("/experiments/json-documents").text
+    told = pages.client.post(
+        "/experiments/json-documents/check", content=encoded([("sent", "1"), ("quick", "on"), *levels_of(form)]),
+        headers=FORM,
+    ).text  # fmt: skip
+    assert "54 of" in told or "conditions" in told
+    assert "run json-documents --quick" in told
+    assert "--only" not in told
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join([f'*{chr(97 + n)}'] * 9)}]\n" for n in range(12)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("format: 1\nname: x\nquestion: why\nworklaod: {}\n", "mine.yaml:4: worklaod: unknown key"),
+        (BOMB, "anchor"),
+        ("[" * 50_000, "nest"),
+        ("\0", "mine.yaml"),
+        ("<script>alert(1)</script>: 1", "&lt;script&gt;"),
+    ],
+)
+def test_a_text_is_checked_while_it_is_typed(pages: Pages, text: str, said: str) -> None:
+    answer = pages.client.post("/edit/check", data={"name": "mine.yaml", "text": text})
+    assert answer.status_code == 200
+    assert said in answer.text
+    assert "<script>alert" not in answer.text
+
+
+@pytest.mark.parametrize("name", ["../x.yaml", "x.txt", "/etc/x.yaml", ".x.yaml", "a/b.yaml", "", "x.yaml\0", "é.yaml"])
+def test_a_file_is_written_in_the_folder_alone(pages: Pages, name: str) -> None:
+    before = sorted(pages.experiments.parent.rglob("*.yaml"))
+    answer = pages.client.post("/edit/save", data={"name": name, "text": "x: 1"})
+    assert answer.status_code == 400
+    assert sorted(pages.experiments.parent.rglob("*.yaml")) == before
+
+
+def test_a_file_is_replaced_only_where_it_is_said_and_a_link_never_followed(pages: Pages) -> None:
+    victim = pages.experiments.parent / "victim"
+    victim.write_text("mine")
+    (pages.experiments / "link.yaml").symlink_to(victim)
+    assert pages.client.post("/edit/save", data={"name": "link.yaml", "text": "x"}).status_code == 400
+    assert pages.client.get("/edit/link.yaml").status_code == 400
+    assert pages.client.post("/edit/save", data={"name": "link.yaml", "text": "y", "over": "on"}).status_code == 303
+    assert victim.read_text() == "mine"
+    assert (pages.experiments / "link.yaml").read_text() == "y"
+
+
+def test_what_is_no_form_is_refused(pages: Pages) -> None:
+    for kind, body in (
+        (FORM["content-type"], b"\xff=1"),
+        ("application/json", b"{}"),
+        (FORM["content-type"], b"a&" * 5000),
+    ):
+        assert pages.client.post("/quick/check", content=body, headers={"content-type": kind}).status_code == 400
+
+
+def levels_of(form: str) -> list[tuple[str, str]]:
+    """The levels that are checked in a form."""
+    return [(html.unescape(name), html.unescape(value)) for name, value in CHECKED.findall(form)]
+
+
+def encoded(fields: list[tuple[str, str]]) -> bytes:
+    return urlencode(fields).encode()

@@ -1,0 +1,78 @@
+"""Whatever stands in an experiment, the answer is a plan or one line for the user, never a traceback."""
+
+import copy
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from loadstone.experiment.plan.design.run_design import make_run_plan
+from loadstone.experiment.plan.preview import outline
+from loadstone.experiment.spec.loading import load_experiment, read_source, resolve
+from loadstone.experiment.spec.overrides import override
+from loadstone.experiment.spec.problems import Source
+from loadstone.report.terminal.announcement import description
+from loadstone.safety.errors import UserError
+
+STRANGE: list[Any] = [None, True, -1, 10**30, "", "x", "10 kB", "${idle.least}", "${nothing}", [], ["x", 1], {"a": 1}]
+
+
+def paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path:
+        yield path
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        yield from paths(value, (*path, key))
+
+
+def with_value(data: Any, path: tuple[Any, ...], value: Any) -> Any:
+    changed = copy.deepcopy(data)
+    at = changed
+    for part in path[:-1]:
+        at = at[part]
+    at[path[-1]] = value
+    return changed
+
+
+def refusal(attempt: Callable[[], object]) -> str | None:
+    """What the user is reported; None if nothing is wrong."""
+    try:
+        attempt()
+    except UserError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("strange", STRANGE, ids=repr)
+@pytest.mark.parametrize("text", ["compared", "app"])
+def test_a_strange_value_anywhere(request: pytest.FixtureRequest, text: str, strange: Any) -> None:
+    source = read_source(request.getfixturevalue(text), "small.yaml")
+
+    def attempt(path: tuple[Any, ...]) -> None:
+        experiment = resolve(Source("small.yaml", with_value(source.data, path, strange), source.lines))
+        published = experiment.as_published is not None
+        for quick, as_published in ((False, False), (True, False), (False, True))[: 3 if published else 2]:
+            description(
+                outline(make_run_plan(experiment, quick=quick, as_published=as_published, blocks=2), experiment),
+                experiment,
+            )
+
+    messages = [message for path in paths(source.data) if (message := refusal(partial(attempt, path)))]
+    assert len(messages) > 10
+    assert [message for message in messages if "\n" in message] == []
+    assert [message for message in messages if not message.startswith(("small.yaml:", "--"))] == []
+
+
+@pytest.mark.parametrize("strange", ["null", "x", "[1", "{a: 1}", "${x}"])
+@pytest.mark.parametrize("text", ["compared", "app"])
+def test_a_strange_setting_anywhere(request: pytest.FixtureRequest, text: str, strange: str) -> None:
+    experiment = load_experiment(request.getfixturevalue(text), label="small.yaml")
+
+    def attempt(path: tuple[Any, ...]) -> None:
+        make_run_plan(override(experiment, sets=[f"{'.'.join(map(str, path))}={strange}"]))
+
+    places = [*paths(experiment.source.data), ("new",), ("workload", "new", "deep")]
+    messages = [message for path in places if (message := refusal(partial(attempt, path)))]
+    assert len(messages) > 10
+    assert [message for message in messages if "\n" in message] == []

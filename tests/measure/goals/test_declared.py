@@ -1,0 +1,164 @@
+"""A goal that an experiment declares: its settings, what it measures, its answer and its section of every report."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from tests.tiny_experiment import TINY
+
+from loadstone.cli.options import RunOptions
+from loadstone.experiment.plan.design.run_design import make_run_plan
+from loadstone.experiment.plan.run_plan import GoalPlan
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.experiment.spec.loading import load_experiment
+from loadstone.judge.analysis.analyse import analyse
+from loadstone.judge.analysis.analysis import Analysis
+from loadstone.measure.goals import registry
+from loadstone.measure.goals.goal import Asked, Budget, Done, History, Judged, Measure, TimeLeft, Turn
+from loadstone.run.describe import describe_experiment
+from loadstone.run.prepare import prepare
+from loadstone.safety.errors import UserError
+
+from .first_slow import FirstSlow, FirstSlowAnswer, FirstSlowRow
+from .scripted_loop import ScriptedJudge, no_histogram
+
+ROOT = Path(__file__).parents[3]
+GOALS = """\
+goals:
+  - {name: cold, kind: first_slow, vary: {users: [1, 2]}, time: 20 s, slow: 1 ns, times: 2}
+"""
+REGISTERED = """
+import sys
+from loadstone.measure.goals import registry
+from tests.measure.goals.first_slow import FirstSlow
+registry.KINDS[FirstSlow.kind] = FirstSlow
+sys.argv[0] = "loadstone"
+from loadstone.cli.main import main
+main()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setitem(registry.KINDS, FirstSlow.kind, FirstSlow)
+    return
+
+
+def experiment(text: str) -> Experiment:
+    return load_experiment(text, label="x.yaml")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("first_slow", "first_slwo", "goals.0.kind: 'first_slwo' is not known; did you mean 'first_slow'?"),
+        ("slow: 1 ns", "slow: fast", "goals.0.slow: "),
+        ("times: 2", "times: 0", "goals.0.times: "),
+        ("times: 2", "tries: 2", "goals.0.tries: "),
+    ],
+)
+def test_a_mistake_names_the_field(before: str, after: str, said: str) -> None:
+    registry.check_goals(experiment(TINY + GOALS))
+    with pytest.raises(UserError, match="goals") as error:
+        registry.check_goals(experiment(TINY + GOALS.replace(before, after)))
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_kind_that_nobody_knows_is_refused_before_it_is_shown_or_run(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(TINY + GOALS.replace("first_slow", "third_slow"))
+    options = RunOptions(experiment=str(tmp_path / "x.yaml"))
+    for asked in (describe_experiment, prepare):
+        with pytest.raises(UserError, match=r"goals\.0\.kind: 'third_slow' is not known"):
+            asked(options)
+
+
+def test_its_conditions_are_planned_and_its_time_is_kept() -> None:
+    (goal,) = make_run_plan(experiment(TINY + GOALS)).goals
+    assert [trial.name for trial in goal.trials] == ["cold-001", "cold-002"]
+    assert [trial.condition for trial in goal.trials] == [{"users": 1}, {"users": 2}]
+    plan, without = (make_run_plan(experiment(text), budget_s=600) for text in (TINY + GOALS, TINY))
+    assert plan.ending_s() == without.ending_s() + 20
+    assert plan.trials == without.trials, "it changes nothing of the tables"
+    assert make_run_plan(experiment(TINY + GOALS.replace("times: 2", "quick: false")), quick=True).goals == ()
+
+
+@pytest.fixture
+def goal(synthetic: ModuleType) -> FirstSlow:
+    """Of one condition, in a plan."""
+    template = synthetic.planned_trial("cold-001", {"n": 1}, synthetic.make_plan())
+    planned = GoalPlan("cold", FirstSlow.kind, {"times": 2}, 20.0, (replace(template, group="cold"),))
+    plan = replace(synthetic.make_run_plan(), goals=(planned,))
+    asked = Asked(synthetic.make_experiment(), plan, ScriptedJudge(), no_histogram)
+    (goal,) = [one for one in registry.goals_of(asked) if isinstance(one, FirstSlow)]
+    return goal
+
+
+def test_it_goes_on_until_it_has_all_and_then_it_is_looked_at(goal: FirstSlow, synthetic: ModuleType) -> None:
+    history, time, names = History(), TimeLeft(Budget(0.0), lambda: 0.0, Turn.AFTER), []
+    while isinstance(step := goal.next(history, time), Measure):
+        (shown,) = step.blocks
+        (planned,) = shown.block.trials
+        names.append(planned.name)
+        drive = synthetic.make_drive(planned.plan)
+        history.trials.append(synthetic.make_trial(drive, planned).model_copy(update={"group": "cold"}))
+        assert planned.plan.phases.warm_up_s == 0
+    assert names == ["cold-001-1", "cold-001-2"]
+    assert isinstance(step, Judged)
+    assert (step.look.group, step.look.reason, step.look.stop) == ("cold", "last look", True)
+    history.looks.append(step.look)
+    assert isinstance(goal.next(history, time), Done)
+    assert goal.expected(history, time) == (0.0, 0.0)
+
+
+def test_what_the_budget_ended_goes_on_with_more_time(goal: FirstSlow) -> None:
+    history = History()
+    short, long = (TimeLeft(Budget(budget_s), lambda: 0.0, Turn.AFTER) for budget_s in (0.001, 600.0))
+    step = goal.next(history, short)
+    assert isinstance(step, Judged)
+    assert step.look.reason == "out of budget"
+    history.looks.append(step.look)
+    assert isinstance(goal.next(history, short), Done)
+    assert isinstance(goal.next(history, long), Measure)
+
+
+def test_an_answer_comes_back_from_a_file_as_what_it_was(synthetic: ModuleType, tmp_path: Path) -> None:
+    small = analyse(synthetic.write_run(tmp_path))
+    assert "goals" not in json.loads(small.model_dump_json()), "there is none"
+    row = FirstSlowRow(label="x", times=2, slow=1, first_s=0.1)
+    one = small.model_copy(update={"goals": {"cold": FirstSlowAnswer(slow_s=0.01, rows=[row])}})
+    assert Analysis.model_validate_json(one.model_dump_json()) == one
+
+
+def test_a_run_answers_it_in_every_report_and_goes_on(tmp_path: Path) -> None:
+    """The whole way, on a Redis of its own."""
+    (tmp_path / "cold.yaml").write_text(TINY.replace("measure_s: 1 s", "measure_s: 300 ms, drain_s: 200 ms") + GOALS)
+
+    def loadstone(*arguments: object) -> str:
+        command = [sys.executable, "-c", REGISTERED, *map(str, arguments)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode in (0, 3), done.stderr
+        return done.stdout + done.stderr
+
+    said = loadstone("run", tmp_path / "cold.yaml", "--quick", "--out", tmp_path / "runs", "--verbose")
+    (run,) = (tmp_path / "runs").glob("*/")
+    analysis = json.loads((run / "analysis.json").read_text())
+    lines = (run / "trials.jsonl").read_text().splitlines()
+    trials = [trial for trial in map(json.loads, lines) if trial["group"] == "cold"]
+    assert [trial["trial"] for trial in trials] == ["cold-001-1", "cold-002-1", "cold-001-2", "cold-002-2"]
+    measured = sum(trial["verdict"] != "invalid" for trial in trials)  # others may have had the machine
+    rows = analysis["goals"]["cold"]["rows"]
+    assert sum(row["times"] for row in rows) == sum(row["slow"] for row in rows) == measured
+    assert analysis["complete"]
+    heading, sentence = "The first reply slower than 1 ns", "after the load began"
+    for text in (said, (run / "report.md").read_text(), (run / "report.html").read_text()):
+        assert heading in text
+        assert sentence in " ".join(text.split()) or not measured
+    assert all(len(row["trials"]) == 1 for table in analysis["tables"] for row in table["rows"]), "it is in no table"
+    loadstone("run", "--resume", run)
+    assert (run / "trials.jsonl").read_text().splitlines() == lines, "it has its answer"

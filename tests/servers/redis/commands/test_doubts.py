@@ -1,0 +1,64 @@
+"""A command that looks wrong is named before anything is started or connected to."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.real_servers import UserRedis
+from tests.tiny_experiment import sending
+
+from loadstone.cli.options import RunOptions
+from loadstone.experiment.spec.built_in import names
+from loadstone.run.describe import describe_experiment
+from loadstone.safety.errors import UserError
+from loadstone.servers.redis.commands.confinement import ARITIES, doubt_about
+
+
+def shown(folder: Path, command: str) -> str:
+    file = folder / "tiny.yaml"
+    file.write_text(sending(command))
+    return describe_experiment(RunOptions(experiment=str(file)))[0]
+
+
+def test_a_command_that_is_not_known_is_a_remark_with_the_nearest(tmp_path: Path) -> None:
+    line = next(line for line in shown(tmp_path, "MGTE {key} x").splitlines() if "MGTE" in line and "operation" in line)
+    assert line.startswith(
+        "operation 'set': 'MGTE {key} x' is not a command that loadstone knows; did you mean 'MGET'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("SET {key}", "has 1 argument, and SET takes at least 2"),
+        ("GET {key} x", "has 2 arguments, and GET takes 1"),
+        ("PING a b c", ""),
+        ("SET {key} x", ""),
+        ("MGET {key} {key}", ""),
+        ("hget {key} f", ""),
+    ],
+)
+def test_arguments_are_counted_before_the_load(tmp_path: Path, command: str, says: str) -> None:
+    if not says:
+        assert "operation 'set': " not in shown(tmp_path, command)
+        return
+    with pytest.raises(UserError) as caught:
+        shown(tmp_path, command)
+    assert str(caught.value) == f"operation 'set': '{command}' {says}; correct the command"
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_experiment_of_ours_looks_wrong(name: str) -> None:
+    assert "loadstone knows" not in describe_experiment(RunOptions(experiment=name))[0]
+
+
+def test_the_numbers_are_those_of_a_server(user_redis: Callable[..., UserRedis]) -> None:
+    with user_redis().client() as client:
+        theirs = {name.upper(): found["arity"] for name, found in client.command().items()}
+    both = theirs.keys() & ARITIES.keys()
+    assert {name: theirs[name] for name in both} == {name: ARITIES[name] for name in both}
+    assert len(both) > 150
+
+
+def test_a_command_that_is_drawn_is_left_alone() -> None:
+    assert doubt_about(["{value}", "x"]) is None

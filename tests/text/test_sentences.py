@@ -1,0 +1,93 @@
+"""Every message that the code makes has a sentence with the same figures, in every language."""
+
+import ast
+import inspect
+from functools import cache
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from loadstone.judge.checks.checks import CHECKS
+from loadstone.measure.goals.registry import DECLARED
+from loadstone.text.message import Message, as_written, message
+from loadstone.text.sentences import ENGLISH, text
+
+PACKAGE = Path(__file__).parents[2] / "python" / "loadstone"
+OF_GOALS = {kind: said for goal in DECLARED for kind, said in goal.sentences.items()}
+SENTENCES = {**ENGLISH, **OF_GOALS}
+"""Those of goals that an experiment declares stand with their goals."""
+
+
+@cache
+def made() -> list[tuple[str, str, frozenset[str] | None]]:
+    """Where a message is made, its kind, and its figures (None: they are not written out)."""
+    found: list[tuple[str, str, frozenset[str] | None]] = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "message"):
+                continue
+            where = f"{path.relative_to(PACKAGE)}:{node.lineno}"
+            kind = node.args[0]
+            if where.startswith("judge/checks/check.py:"):  # the question of a check is named after it
+                found += [(where, f"check.{one.name}", frozenset()) for one in CHECKS]
+                continue
+            assert isinstance(kind, ast.Constant), f"{where}: the kind of a message is written out"
+            names = [keyword.arg for keyword in node.keywords]
+            known = frozenset(name for name in names if name)
+            found.append((where, str(kind.value), None if None in names else known))
+    return found
+
+
+def figures_of(sentence: object) -> tuple[frozenset[str], frozenset[str]]:
+    """The figures that a sentence needs, and all that it takes."""
+    if isinstance(sentence, str):
+        names = frozenset(name.split(".")[0].split("[")[0] for _, name, _, _ in Formatter().parse(sentence) if name)
+        return names, names
+    assert callable(sentence)
+    parameters = inspect.signature(sentence).parameters
+    needed = frozenset(name for name, one in parameters.items() if one.default is inspect.Parameter.empty)
+    return needed, frozenset(parameters)
+
+
+@pytest.mark.parametrize(("where", "kind", "figures"), made(), ids=[f"{where}-{kind}" for where, kind, _ in made()])
+def test_every_message_has_its_sentence(where: str, kind: str, figures: frozenset[str] | None) -> None:
+    assert kind in SENTENCES, where
+    needed, taken = figures_of(SENTENCES[kind])
+    if figures is not None:
+        assert needed <= figures, where
+        assert isinstance(SENTENCES[kind], str) or figures <= taken, where
+
+
+def test_no_sentence_is_left_over() -> None:
+    assert set(SENTENCES) - {kind for _, kind, _ in made()} == {"as_written"}
+    assert not ENGLISH.keys() & OF_GOALS.keys()
+
+
+def test_a_text_of_others_is_said_as_it_is() -> None:
+    assert text(as_written("ERR {not} a format")) == "ERR {not} a format"
+
+
+def test_a_message_that_came_back_from_a_file() -> None:
+    inner = message("as_written", text="here")
+    there = message("as_written", text=inner.model_dump())
+    assert text(there) == "here"
+
+
+@pytest.mark.parametrize(
+    ("kind", "figures", "said"),
+    [
+        ("of_a_later_version", {}, "[of_a_later_version]"),
+        ("of_a_later_version", {"share": 0.5}, "[of_a_later_version: share=0.5]"),
+        ("check.swap.not_reported", {"share": 1}, "This system does not report whether memory was swapped."),
+        ("check.temporary_files.written", {"server": "db"}, "[check.temporary_files.written: server=db]"),
+        (
+            "check.temporary_files.written",
+            {"server": "{0.__class__}", "megabytes_per_s": "much"},
+            "[check.temporary_files.written: server={0.__class__}, megabytes_per_s=much]",
+        ),
+        ("check.taken.bound", {"taken": []}, "[check.taken.bound: taken=[]]"),
+    ],
+)
+def test_a_message_of_a_damaged_folder_is_printed_as_it_is(kind: str, figures: dict[str, object], said: str) -> None:
+    assert text(Message(kind=kind, figures=figures)) == said
