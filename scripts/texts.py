@@ -1,8 +1,8 @@
 """Collects the sentences of the package for translation.
 
-They are the literals in `_(...)`, `said(...)`, `several(...)` and `marked(...)`, in Python and in templates; the
-templates of the report's catalogue; and the help of the command line. The .po files have no dates and no line numbers,
-so that they change where a sentence does.
+They are the literals in `_(...)`, `said(...)`, `several(...)` and `marked(...)`, in Python and in templates; those of
+errors (`UserError(...)`, `Problem(...)`); the templates of the report's catalogue; and the help of the command line.
+The .po files have no dates and no line numbers, so that they change where a sentence does.
 """
 
 import ast
@@ -65,20 +65,38 @@ def texts() -> list[Text]:
 
 
 @cache
+def trees() -> dict[Path, ast.Module]:
+    """The package's own code, by file."""
+    return {
+        path: ast.parse(path.read_text())
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.name != "language.py" and path.relative_to(PACKAGE).parts[0] not in ("subjects", "clients")
+    }
+
+
+@cache
+def errors() -> frozenset[str]:
+    """The classes of errors: what is derived from `SaidError` takes a template, as `said` does."""
+    classes = [node for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    bases = {(one.name, *(getattr(base, "id", "") for base in one.bases)) for one in classes}
+    found = {"SaidError"}
+    while more := {name for name, *of in bases if found & {*of}} - found:
+        found |= more
+    return frozenset(found)
+
+
+@cache
 def calls() -> list[tuple[Path, ast.Call, str]]:
-    """Where the code marks a text: the call and the name of what it calls."""
+    """Where the code marks a text: the call and the name of what it calls. Of an error that is `said`."""
     found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name == "language.py" or path.relative_to(PACKAGE).parts[0] in ("subjects", "clients"):
-            continue
-        source = path.read_text()
-        if "loadstone.text.language" not in source and "tip(" not in source:
-            continue
-        for node in ast.walk(ast.parse(source)):
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
                 if name in (*ONE, "several", "tip", "authored"):
                     found.append((path, node, name))
+                elif name in errors():
+                    found.append((path, node, "said"))
     return found
 
 

@@ -43,7 +43,7 @@ class Store:
     def answer(self, label: str, command: Sequence[Any]) -> Any:
         """The reply to one command as redis-py parses it. Raises ServerGone."""
         if not self.up:
-            raise ServerGone(
+            raise ServerGone.of(
                 f"server {label}: Connection refused; it no longer answers; its own log may give the reason"
             )
         name, *arguments = [one if isinstance(one, str | bytes) else str(one) for one in command]
@@ -56,7 +56,7 @@ class Store:
             error = redis.ResponseError(f"unknown command '{name}'")
         except TypeError:
             error = redis.ResponseError(f"wrong number of arguments, or wrong kind of value, for '{name}'")
-        raise ServerRefused(f"server {label}: {error}") from error
+        raise ServerRefused.of(f"server {label}: {error}") from error
 
     def _info(self, *sections: str) -> dict[str, Any]:
         commands = {f"cmdstat_{name}": {"calls": number, "usec": number} for name, number in self.calls.items()}
@@ -167,9 +167,9 @@ class FakeServer:
 
     def restart(self) -> Endpoint:
         if not self.ours and not self.store.up:
-            raise ServerGone(f"server {self.name}: it does not answer any more")
+            raise ServerGone.of(f"server {self.name}: it does not answer any more")
         if not self.starts_again:
-            raise UserError(f"server {self.name}: it does not start: no room for its log")
+            raise UserError.of(f"server {self.name}: it does not start: no room for its log")
         return self._begin("restart")
 
     def _begin(self, how: str) -> Endpoint:

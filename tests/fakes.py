@@ -110,7 +110,7 @@ class FakeDriver:
         self._happens("begin")
         reached = [one for one in self.servers if any(one._endpoint.port == to.port for to in share.endpoints)]
         if PROTOCOLS[share.protocol].has_keys and not any(one.store.up for one in reached):
-            raise DriveFailed(f"driver: {share.endpoints[0].label}: Connection refused")
+            raise DriveFailed.of(f"driver: {share.endpoints[0].label}: Connection refused")
         run = _Run(share, reached)
         for phase, length_s in _lengths(share):
             if self.stopped or run.ended:

@@ -155,4 +155,4 @@ def _await_listener(process: "subprocess.Popen[bytes]", program: str, port: int)
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.02)
-    raise UserError(f"{program}: it does not start; run it by hand to read why")
+    raise UserError.of(f"{program}: it does not start; run it by hand to read why")

@@ -387,7 +387,7 @@ def test_keys_that_a_run_beside_it_uses_stay(theirs: UserRedis, run_folder: Path
 def test_nothing_is_made_that_cannot_be_noted(theirs: UserRedis, run_folder: Path, context: DeployContext) -> None:
     class Full(RunLedger):
         def makes(self, place: Place, things: object) -> None:  # noqa: ARG002 (the seam's signature)
-            raise UserError(f"{place.server}: no space left to write")
+            raise UserError.of(f"{place.server}: no space left to write")
 
     trial = PlannedTrial(
         name="t",

@@ -70,7 +70,7 @@ def test_a_sentence_is_said_in_the_language_of_the_block() -> None:
 @pytest.mark.usefixtures("korean")
 def test_what_is_said_is_english_data_and_korean_for_a_person() -> None:
     inner = said("{server} is slow", server="Redis")
-    error = UserError(said("took {rate:,.0f}/s: {why}", rate=12345.6, why=UserError(inner)))
+    error = UserError("took {rate:,.0f}/s: {why}", rate=12345.6, why=UserError.of(inner))
     assert error.args[0] == str(error) == f"{error}" == "took 12,346/s: Redis is slow"
     assert json.dumps(error.args[0]) == '"took 12,346/s: Redis is slow"'
     assert TypeAdapter(str).validate_python(error.args[0]) == error.args[0]

@@ -17,7 +17,7 @@ from loadstone.report.formats import DEFAULT_FORMATS
 from loadstone.run_folder.earlier_runs import LATEST, RUNS, folder_to_resume
 from loadstone.safety import terminal
 from loadstone.safety.errors import NoPlace, UserError
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +45,7 @@ def carry_out(ad_hoc: "AdHoc", run: RunOptions, output: Output) -> None:
     from loadstone.cli.ad_hoc_experiment import experiment_of
 
     if ad_hoc.load.needs_capacity and run.resume is not None:
-        raise UserError(said("--resume: rates that are shares of a capacity were measured then; begin again"))
+        raise UserError("--resume: rates that are shares of a capacity were measured then; begin again")
     options = _options(ad_hoc, run, output)
     options.check()
     capacities = _capacities(ad_hoc, options, output) if ad_hoc.load.needs_capacity else None
@@ -171,10 +171,8 @@ def _capacities(ad_hoc: "AdHoc", options: RunOptions, output: Output) -> "Capaci
         rates = [trial.goodput_per_s for trial in trials if trial.goodput_per_s]
         if not rates:
             raise UserError(
-                said(
-                    "--rates: what {row_label} does at full speed is not known; write rates, as 1000..9000",
-                    row_label=row.label,
-                )
+                "--rates: what {row_label} does at full speed is not known; write rates, as 1000..9000",
+                row_label=row.label,
             )
         capacities[str(row.condition[FACTOR]), str(row.condition.get(TARGET_FACTOR, ""))] = median(rates)
         if not options.quiet:

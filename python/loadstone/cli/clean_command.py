@@ -157,21 +157,17 @@ class _CleanPlace:
         option = f"--server {printable(self.place.server)}"
         if same_name:
             raise UserError(
-                said(
-                    "{option}=... is {address}, another server or database",
-                    option=option,
-                    address=printable(same_name[0].place.address),
-                )
+                "{option}=... is {address}, another server or database",
+                option=option,
+                address=printable(same_name[0].place.address),
             )
         if self.ledger.earlier is None or self.ledger.earlier.machine != this_machine():
-            raise UserError(said("its run was on another machine; clean there, or add {option}=URL", option=option))
+            raise UserError("its run was on another machine; clean there, or add {option}=URL", option=option)
         if self.place.login:
-            raise UserError(said("its login and TLS options are not kept; add {option}=URL", option=option))
+            raise UserError("its login and TLS options are not kept; add {option}=URL", option=option)
         url = _url_of(self.place)
         if url is None:
-            raise UserError(
-                said("this is no address that loadstone writes; add {option}=URL if it is yours", option=option)
-            )
+            raise UserError("this is no address that loadstone writes; add {option}=URL if it is yours", option=option)
         return url
 
     def _unused(self, places: Sequence[Place]) -> list[Made]:
@@ -239,13 +235,11 @@ class _Copied:
                     found.append((place, url))
         if not found:
             raise UserError(
-                said(
-                    "{why}; its data were copied to {copies}, where no primary answers that has them: add --server "
-                    "{name}=URL of the one that took over",
-                    why=problem or said("it is a replica by now"),
-                    copies=printable(", ".join(dict.fromkeys(addresses)) or "?"),
-                    name=printable(self.place.server),
-                )
+                "{why}; its data were copied to {copies}, where no primary answers that has them: add --server "
+                "{name}=URL of the one that took over",
+                why=problem or said("it is a replica by now"),
+                copies=printable(", ".join(dict.fromkeys(addresses)) or "?"),
+                name=printable(self.place.server),
             )
         return found
 
@@ -298,12 +292,12 @@ def _control(place: Place, url: str) -> Control:
 def _given(text: str) -> Given:
     name, equals, url = text.partition("=")
     if not equals or not name or not url:
-        raise UserError(said("--server {equals}: write NAME=URL", equals=f"{name}=..." if equals else "..."))
+        raise UserError("--server {equals}: write NAME=URL", equals=f"{name}=..." if equals else "...")
     try:
         url = resolve(url)
         return Given(_place(name, url), url)
     except UserError as error:
-        raise UserError(said("--server {name}=...: {error}", name=name, error=error)) from None
+        raise UserError("--server {name}=...: {error}", name=name, error=error) from None
 
 
 def _place(name: str, url: str) -> Place:
@@ -335,7 +329,7 @@ def _folder(word: str) -> Path:
         folder = RUNS / word
     if not folder.is_dir():
         raise UserError(
-            said("{word}: there is no such folder; name a run's, or none for all of ./{runs}", word=word, runs=RUNS)
+            "{word}: there is no such folder; name a run's, or none for all of ./{runs}", word=word, runs=RUNS
         )
     return folder
 

@@ -137,7 +137,7 @@ def _read(option: Option, mistaken: str | None, text: str) -> Any:
         if mistaken is None:
             raise
         raise UserError(
-            said("{option} '{text}': {mistaken}", option=option.name, text=text[:40], mistaken=mistaken)
+            "{option} '{text}': {mistaken}", option=option.name, text=text[:40], mistaken=mistaken
         ) from None
 
 
@@ -162,13 +162,13 @@ class Command(TyperCommand):
         refused = self._peers.refused
         for word in args:  # hey's long options with one dash, which would be read as a short one and its value
             if len(word) > 2 and word[0] == "-" != word[1] and word in refused:
-                raise UserError(said("{option}: {why}", option=word, why=refused[word]))
+                raise UserError("{option}: {why}", option=word, why=refused[word])
         try:
             return super().parse_args(ctx, args)
         except TyperException as error:
             name = getattr(error, "option_name", "")
             if name in refused:
-                raise UserError(said("{option}: {why}", option=name, why=refused[name])) from None
+                raise UserError("{option}: {why}", option=name, why=refused[name]) from None
             raise
         except UserError as error:
             self._name_as_typed(ctx, error)

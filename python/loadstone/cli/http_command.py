@@ -77,7 +77,7 @@ def http_command(
     rates = {"--rate": load.total_rate_per_s, "-R": wrk2_rate, "-q": load.connection_rate_per_s}
     given = [option for option, rate in rates.items() if rate is not None]
     if len(given) > 1:
-        raise UserError(said("{given}: write one of them", given=", ".join(given)))
+        raise UserError("{given}: write one of them", given=", ".join(given))
     load = replace(
         load,
         total_rate_per_s=load.total_rate_per_s or wrk2_rate,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from loadstone.cli.options import REQUESTS, Option, whole
 from loadstone.safety.errors import UserError
-from loadstone.text.language import marked, said
+from loadstone.text.language import marked
 
 _STATUS = re.compile(r"[2-5](?:[0-9]{2}|xx)")
 
@@ -78,7 +78,7 @@ class HttpWork:
     def body(self) -> str | None:
         """Text, or `@FILE`. Raises UserError where both are given."""
         if self.text is not None and self.body_file is not None:
-            raise UserError(said("--body, -D: leave one of them out"))
+            raise UserError("--body, -D: leave one of them out")
         return self.text if self.body_file is None else f"@{self.body_file}"
 
 
@@ -88,11 +88,7 @@ def statuses(option: str, text: str) -> int | str | list[int | str]:
     wrong = next((part for part in written if not _STATUS.fullmatch(part)), None)
     if wrong is not None or (len(written) > 1 and any(part.endswith("xx") for part in written)):
         raise UserError(
-            said(
-                "{option} {text}: no status of HTTP; write for example 200, 2xx, or 200,404",
-                option=option,
-                text=text,
-            )
+            "{option} {text}: no status of HTTP; write for example 200, 2xx, or 200,404", option=option, text=text
         )
     status: list[int | str] = [int(part) if part.isdecimal() else part for part in written]
     return status[0] if len(status) == 1 else status

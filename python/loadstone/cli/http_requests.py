@@ -10,7 +10,6 @@ from loadstone.cli.operations import Fields, LoadRow, mix, name_of
 from loadstone.cli.targets import http_target
 from loadstone.experiment.plan.workload_from_text import literal_braces
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 BODY_MAX_BYTES = 1_000_000
 PATHS_SHOWN = 2
@@ -52,7 +51,7 @@ def requested(work: HttpWork) -> HttpRequests:
         return HttpRequests(_row(_of_file(work, work.request_file, headers, expect)), True, work.numbers)
     wrong = next((path for path in work.paths if not path.startswith("/")), None)
     if wrong is not None:
-        raise UserError(said("--path '{wrong}': must begin with '/'; write for example /{wrong}", wrong=wrong))
+        raise UserError("--path '{wrong}': must begin with '/'; write for example /{wrong}", wrong=wrong)
     common: Fields = {"method": work.method.upper(), "headers": headers, "expect": expect}
     if work.body is not None:
         common["body"] = literal_braces(_body(work.body))
@@ -67,7 +66,7 @@ def _of_file(work: HttpWork, path: Path, headers: Fields, expect: Fields) -> tup
 
     given = {"--path": work.paths, "--method": work.method != "GET", "--body": work.body is not None}
     for option in (option for option, value in given.items() if value):
-        raise UserError(said("{option}: {file} says it for each request; leave it out", option=option, file=OPTION))
+        raise UserError("{option}: {file} says it for each request; leave it out", option=option, file=OPTION)
     weighted: list[tuple[int, Fields]] = []
     for one in read_requests(path):
         own = {name.lower() for name in one.headers}
@@ -105,7 +104,7 @@ def _texts(written: Sequence[tuple[str, str]]) -> list[str]:
 def _header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
-        raise UserError(said("--header {name}: write 'NAME: VALUE'; secrets as ${{env:NAME}}", name=shlex.quote(name)))
+        raise UserError("--header {name}: write 'NAME: VALUE'; secrets as ${{env:NAME}}", name=shlex.quote(name))
     return name.strip(), value.strip()
 
 
@@ -117,15 +116,11 @@ def _body(text: str) -> str:
         with Path(text[1:]).open("rb") as file:
             body = file.read(BODY_MAX_BYTES + 1)
         if len(body) > BODY_MAX_BYTES:
-            raise UserError(said("--body {text}: more than 1 MB; use a smaller file", text=text))
+            raise UserError("--body {text}: more than 1 MB; use a smaller file", text=text)
         return body.decode()
     except OSError as error:
         raise UserError(
-            said(
-                "--body {text}: cannot be read ({strerror}); write the text, or @FILE",
-                text=text,
-                strerror=error.strerror,
-            )
+            "--body {text}: cannot be read ({strerror}); write the text, or @FILE", text=text, strerror=error.strerror
         ) from None
     except UnicodeDecodeError:
-        raise UserError(said("--body {text}: not text in UTF-8; use a text file", text=text)) from None
+        raise UserError("--body {text}: not text in UTF-8; use a text file", text=text) from None

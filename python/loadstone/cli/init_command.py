@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 TEMPLATE = Path(__file__).with_name("first_experiment.yaml")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -13,9 +12,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 def write_experiment(file: Path) -> None:
     """Write the experiment, called as its file is where that is a name. Raises UserError; no file is overwritten."""
     if file.suffix not in (".yaml", ".yml"):
-        raise UserError(
-            said("init {file}: not the name of an experiment's file; write for example {file}.yaml", file=file)
-        )
+        raise UserError("init {file}: not the name of an experiment's file; write for example {file}.yaml", file=file)
     text = TEMPLATE.read_text()
     if _NAME.fullmatch(file.stem):
         text = text.replace("name: experiment\n", f"name: {file.stem}\n").replace("experiment.yaml", file.name)
@@ -23,8 +20,8 @@ def write_experiment(file: Path) -> None:
         with file.open("x") as opened:
             opened.write(text)
     except FileExistsError:
-        raise UserError(said("init {file}: there is such a file already; give another name", file=file)) from None
+        raise UserError("init {file}: there is such a file already; give another name", file=file) from None
     except OSError as error:
         raise UserError(
-            said("init {file}: cannot be written ({strerror}); give another name", file=file, strerror=error.strerror)
+            "init {file}: cannot be written ({strerror}); give another name", file=file, strerror=error.strerror
         ) from None

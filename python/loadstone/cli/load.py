@@ -19,7 +19,7 @@ from loadstone.cli.options import (
     whole,
 )
 from loadstone.safety.errors import UserError
-from loadstone.text.language import authored, marked, said
+from loadstone.text.language import authored, marked
 
 CONNECTIONS = 50
 REPEATS = 6
@@ -63,7 +63,7 @@ def rate_per_s(option: str, text: str) -> float:
     rate = float(match[1]) * _TIMES[match[2]] if match else 0.0
     if not 0 < rate <= MOST_PER_S:
         raise UserError(
-            said("{option} {text}: no rate; write requests a second, for example 5000 or 20k", option=option, text=text)
+            "{option} {text}: no rate; write requests a second, for example 5000 or 20k", option=option, text=text
         )
     return rate
 
@@ -73,21 +73,19 @@ def rate_levels(option: str, text: str) -> tuple[RateLevel, ...]:
     levels = tuple(dict.fromkeys(level for part in text.split(",") for level in _part(option, text, part.strip())))
     if len({level.label for level in levels}) != len(levels):
         raise UserError(
-            said("{option} {text}: two rates are nearly the same; leave one of them out", option=option, text=text)
+            "{option} {text}: two rates are nearly the same; leave one of them out", option=option, text=text
         )
     if len(levels) > LEVELS_MAX:
         raise UserError(
-            said(
-                "{option} {text}: {levels_count} rates; write at most {levels_max}",
-                option=option,
-                text=text,
-                levels_count=len(levels),
-                levels_max=LEVELS_MAX,
-            )
+            "{option} {text}: {levels_count} rates; write at most {levels_max}",
+            option=option,
+            text=text,
+            levels_count=len(levels),
+            levels_max=LEVELS_MAX,
         )
     if len({level.share is None for level in levels}) > 1:
         raise UserError(
-            said("{option} {text}: rates and shares of the capacity together; write one kind", option=option, text=text)
+            "{option} {text}: rates and shares of the capacity together; write one kind", option=option, text=text
         )
     return levels
 
@@ -99,22 +97,16 @@ def _part(option: str, text: str, part: str) -> Sequence[RateLevel]:
     first, last = _level(option, text, low), _level(option, text, high)
     if (first.share is None) != (last.share is None):
         raise UserError(
-            said(
-                "{option} {text}: a rate and a share; write for example 10%..90%, or 1000..9000",
-                option=option,
-                text=text,
-            )
+            "{option} {text}: a rate and a share; write for example 10%..90%, or 1000..9000", option=option, text=text
         )
     a, b = (first.share, last.share) if first.share is not None else (first.per_s, last.per_s)
     assert a is not None
     assert b is not None
     if a >= b:
         raise UserError(
-            said(
-                "{option} {text}: begins with what it ends with, or more; write for example 10%..90%",
-                option=option,
-                text=text,
-            )
+            "{option} {text}: begins with what it ends with, or more; write for example 10%..90%",
+            option=option,
+            text=text,
         )
     values = [round(a + (b - a) * place / (STEPS - 1), 6) for place in range(STEPS)]
     return [RateLevel(share=value) if first.share is not None else RateLevel(per_s=value) for value in values]
@@ -127,13 +119,11 @@ def _level(option: str, text: str, word: str) -> RateLevel:
     share = float(match[1]) / 100
     if not 0 < share <= SHARE_MAX:
         raise UserError(
-            said(
-                "{option} {text}: {word} is no share of the capacity; write 1% to {share_max:.0%}",
-                option=option,
-                text=text,
-                word=word,
-                share_max=SHARE_MAX,
-            )
+            "{option} {text}: {word} is no share of the capacity; write 1% to {share_max:.0%}",
+            option=option,
+            text=text,
+            word=word,
+            share_max=SHARE_MAX,
         )
     return RateLevel(share=round(share, 6))
 
@@ -317,33 +307,31 @@ class Load:
         """Raises UserError where options contradict each other."""
         if self.warm_up_s and self.requests is not None:
             raise UserError(
-                said("-n, --warm-up: exactly so many requests are sent, and all are measured; leave one of them out")
+                "-n, --warm-up: exactly so many requests are sent, and all are measured; leave one of them out"
             )
         self._check_model()
         ended_by = "-n" if self.requests is not None else "" if self.measure_s is None else "--duration"
         if ended_by and self.against is not None:
             raise UserError(
-                said("{ended_by}: a comparison ends when it is decided; write --repeat or --budget", ended_by=ended_by)
+                "{ended_by}: a comparison ends when it is decided; write --repeat or --budget", ended_by=ended_by
             )
         if self.slice is not None and self.against is None:
-            raise UserError(said("--slice: turns of a comparison are so long; add --against, or leave it out"))
+            raise UserError("--slice: turns of a comparison are so long; add --against, or leave it out")
         if self.requests is not None and self.measure_s is not None:
-            raise UserError(said("-n, --duration: leave one of them out"))
+            raise UserError("-n, --duration: leave one of them out")
         if self.requests is not None and self.rates:
-            raise UserError(said("-n: rates are measured for a time, not for a number of requests; leave it out"))
+            raise UserError("-n: rates are measured for a time, not for a number of requests; leave it out")
 
     def _check_model(self) -> None:
         paced = "--rates" if self.rates else "--rate" if self.rate_per_s is not None else ""
         if self.total_rate_per_s is not None and self.connection_rate_per_s is not None:
-            raise UserError(said("--rate, --rate-limiting: leave one of them out"))
+            raise UserError("--rate, --rate-limiting: leave one of them out")
         if self.rates and self.rate_per_s is not None:
-            raise UserError(said("--rate, --rates: leave one of them out"))
+            raise UserError("--rate, --rates: leave one of them out")
         if paced and self.think_ms is not None:
-            raise UserError(
-                said("--think: users pause in the closed model alone; leave it or {paced} out", paced=paced)
-            )
+            raise UserError("--think: users pause in the closed model alone; leave it or {paced} out", paced=paced)
         if paced and self.at_rate is not None:
-            raise UserError(said("--at-rate: the load has a rate already; leave it or {paced} out", paced=paced))
+            raise UserError("--at-rate: the load has a rate already; leave it or {paced} out", paced=paced)
         for option, given in (("--arrivals", self.arrivals == "poisson"), ("--precise", self.precise)):
             if given and not paced:
-                raise UserError(said("{option}: needs requests that come at a rate; add --rate", option=option))
+                raise UserError("{option}: needs requests that come at a rate; add --rate", option=option)

@@ -162,7 +162,7 @@ def show(
 ) -> None:
     """Show what an experiment would do, and how long it takes."""
     if experiment is None:
-        raise UserError(said("{missing}: name an experiment (`loadstone list`)", missing=MISSING))
+        raise UserError("{missing}: name an experiment (`loadstone list`)", missing=MISSING)
     _require_no_url(experiment)
     from loadstone.run.describe import describe_experiment
 
@@ -272,9 +272,9 @@ def compare(
 
         runs = runs_to_compare(runs, branch, across=options.across)
     elif branch != MAIN:
-        raise UserError(said("--branch {branch}: is for --baseline; add it, or leave it out", branch=branch))
+        raise UserError("--branch {branch}: is for --baseline; add it, or leave it out", branch=branch)
     if not runs:
-        raise UserError(said("compare: name a run, two runs, or --baseline; `loadstone runs` lists them"))
+        raise UserError("compare: name a run, two runs, or --baseline; `loadstone runs` lists them")
     folders = tuple(run_folder(word) for word in runs)
     for folder in folders:
         require_run(folder)
@@ -456,9 +456,7 @@ def _choose_language() -> None:
         if not attached:
             value = words[at] if at < len(words) else ""
         if value not in language.LANGUAGES:
-            raise UserError(
-                said("--lang {value}: write {languages}", value=value, languages=" or ".join(language.LANGUAGES))
-            )
+            raise UserError("--lang {value}: write {languages}", value=value, languages=" or ".join(language.LANGUAGES))
         del sys.argv[at : at + (1 if attached else 2)]
         language.speak(value, by_option=True)
 
@@ -474,7 +472,7 @@ def _help() -> NoReturn:
 def _go_on(folder: Path | None, *, trust: bool) -> None:
     """`run` without an experiment: what a folder was started with, and after it what is said now. Raises UserError."""
     if folder is None:
-        raise UserError(said("{missing}: name an experiment (`loadstone list`), or give --resume RUN", missing=MISSING))
+        raise UserError("{missing}: name an experiment (`loadstone list`), or give --resume RUN", missing=MISSING)
     from loadstone.run.command_line import words_are_of_folder
     from loadstone.run_folder.earlier_runs import command_of, files_sent, written_by
 
@@ -502,12 +500,10 @@ def _require_no_url(experiment: str) -> None:
         command = "http" if scheme in ("http", "https") else "redis"
         url = shlex.quote(experiment) if "@" not in rest else "URL"
         raise UserError(
-            said(
-                "{scheme}://...: a server, and not an experiment; to load it: loadstone {command} {url}",
-                scheme=scheme,
-                command=command,
-                url=url,
-            )
+            "{scheme}://...: a server, and not an experiment; to load it: loadstone {command} {url}",
+            scheme=scheme,
+            command=command,
+            url=url,
         )
 
 
@@ -533,7 +529,7 @@ def _require_text(words: Sequence[str]) -> None:
         except UnicodeEncodeError:
             what = before if before.startswith("-") and before != "--" else f"'{terminal.printable(word)}'"
             raise UserError(
-                said("{what}: is not text in UTF-8; write it in UTF-8, or call the file otherwise", what=what)
+                "{what}: is not text in UTF-8; write it in UTF-8, or call the file otherwise", what=what
             ) from None
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from loadstone.experiment.plan.drive_plan import PAYLOAD_MAX_BYTES
 from loadstone.experiment.spec.problems import listed, nearest
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 from loadstone.text.units import BYTES, parse
 
 Fields = dict[str, Any]
@@ -77,19 +76,15 @@ def redis_row(command: str, load: str | None) -> LoadRow:
         return known
     if known is not None:
         raise UserError(
-            said(
-                "--load: '{text}' stores what it needs by itself; leave it out, or write the command in full", text=text
-            )
+            "--load: '{text}' stores what it needs by itself; leave it out, or write the command in full", text=text
         )
     if " " not in text:
         raise UserError(
-            said(
-                "--command '{text}': no such command; {hint}known are: {known}; or write a whole command in "
-                "quotes, for example 'GETRANGE {{key}} 0 9'",
-                text=text,
-                hint=nearest(text.lower(), KNOWN),
-                known=listed(KNOWN),
-            )
+            "--command '{text}': no such command; {hint}known are: {known}; or write a whole command in "
+            "quotes, for example 'GETRANGE {{key}} 0 9'",
+            text=text,
+            hint=nearest(text.lower(), KNOWN),
+            known=listed(KNOWN),
         )
     name = name_of(text.split()[0])
     before = None if load is None else operation("load", load, "any")
@@ -108,14 +103,12 @@ def size_bytes(option: str, text: str) -> int:
     try:
         size = int(parse(text if not text.isdecimal() else f"{text} B", BYTES))
     except ValueError as error:
-        raise UserError(said("{option} {text}: {error}", option=option, text=text, error=error)) from None
+        raise UserError("{option} {text}: {error}", option=option, text=text, error=error) from None
     if size > PAYLOAD_MAX_BYTES:
         raise UserError(
-            said(
-                "{option} {text}: a value has at most {payload_max_bytes} MiB; write a smaller size",
-                option=option,
-                text=text,
-                payload_max_bytes=PAYLOAD_MAX_BYTES >> 20,
-            )
+            "{option} {text}: a value has at most {payload_max_bytes} MiB; write a smaller size",
+            option=option,
+            text=text,
+            payload_max_bytes=PAYLOAD_MAX_BYTES >> 20,
         )
     return size

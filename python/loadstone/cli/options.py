@@ -67,13 +67,11 @@ def whole(wrong: str, lowest: int, highest: int | None = None) -> Read:
                 else said("from {lowest} on", lowest=lowest)
             )
             raise UserError(
-                said(
-                    "{option} {text}: {wrong}; write a number {allowed}",
-                    option=option,
-                    text=text,
-                    wrong=said(wrong),
-                    allowed=allowed,
-                )
+                "{option} {text}: {wrong}; write a number {allowed}",
+                option=option,
+                text=text,
+                wrong=said(wrong),
+                allowed=allowed,
             )
         return number
 
@@ -90,13 +88,11 @@ def positive(wrong: str, most: float) -> Read:
             number = 0.0
         if not 0 < number <= most:
             raise UserError(
-                said(
-                    "{option} {text}: {wrong}; write a number above 0, at most {most:g}",
-                    option=option,
-                    text=text,
-                    wrong=said(wrong),
-                    most=most,
-                )
+                "{option} {text}: {wrong}; write a number above 0, at most {most:g}",
+                option=option,
+                text=text,
+                wrong=said(wrong),
+                most=most,
             )
         return number
 
@@ -117,13 +113,11 @@ def one_of(words: Sequence[str]) -> Read:
     def read(option: str, text: str) -> str:
         if text not in words:
             raise UserError(
-                said(
-                    "{option} {text}: write {others} or {last}",
-                    option=option,
-                    text=text,
-                    others=", ".join(words[:-1]),
-                    last=words[-1],
-                )
+                "{option} {text}: write {others} or {last}",
+                option=option,
+                text=text,
+                others=", ".join(words[:-1]),
+                last=words[-1],
             )
         return text
 
@@ -139,12 +133,10 @@ def require_folder(option: str, path: Path) -> None:
     """Returns if there is the folder in which a path lies. Raises UserError."""
     if not path.absolute().parent.is_dir():
         raise UserError(
-            said(
-                "{option} {path}: there is no folder {parent}; make it, or name another",
-                option=option,
-                path=path,
-                parent=path.parent,
-            )
+            "{option} {path}: there is no folder {parent}; make it, or name another",
+            option=option,
+            path=path,
+            parent=path.parent,
         )
 
 
@@ -153,13 +145,11 @@ def require_place(option: str, path: Path) -> None:
     UserError."""
     require_folder(option, path)
     if path.is_dir():
-        raise UserError(said("{option} {path}: is a folder; name a file", option=option, path=path))
+        raise UserError("{option} {path}: is a folder; name a file", option=option, path=path)
     if path.exists() and not path.is_file():
-        raise UserError(
-            said("{option} {path}: is a device or a pipe, and no file; name a file", option=option, path=path)
-        )
+        raise UserError("{option} {path}: is a device or a pipe, and no file; name a file", option=option, path=path)
     if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
-        raise UserError(said("{option} {path}: you may not write there; name another file", option=option, path=path))
+        raise UserError("{option} {path}: you may not write there; name another file", option=option, path=path)
 
 
 def given(*filled: Any) -> list[str]:
@@ -420,13 +410,10 @@ class RunOptions:
     def check(self) -> None:
         """Raises UserError where options contradict each other."""
         if self.quiet and self.verbose:
-            raise UserError(said("--quiet, --verbose: leave one of them out"))
+            raise UserError("--quiet, --verbose: leave one of them out")
         if self.fleet is None and self.lost_agent != "go-on":
             raise UserError(
-                said(
-                    "--lost-agent {lost_agent}: there is no fleet; add --fleet, or leave it out",
-                    lost_agent=self.lost_agent,
-                )
+                "--lost-agent {lost_agent}: there is no fleet; add --fleet, or leave it out", lost_agent=self.lost_agent
             )
 
 
@@ -502,10 +489,10 @@ class Output(Results):
     def check(self) -> None:
         """Before anything is started. Raises UserError."""
         if self.json and self.csv:
-            raise UserError(said("--json, --csv: leave one of them out"))
+            raise UserError("--json, --csv: leave one of them out")
         for option, given in (("--out", self.out is not None), ("--open", self.open)):
             if given and self.no_keep:
-                raise UserError(said("--no-keep, {option}: leave one of them out", option=option))
+                raise UserError("--no-keep, {option}: leave one of them out", option=option)
         if self.hdr_prefix is not None:
             require_folder("--hdr-file-prefix", Path(self.hdr_prefix))
         if self.json_file is not None:

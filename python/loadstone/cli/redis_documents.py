@@ -49,33 +49,24 @@ def own_documents(path: Path) -> OwnDocuments:
             else:
                 what = said("cannot be read ({why})", why=os.strerror(errno.ENOENT))
             raise UserError(
-                said(
-                    "{option} {path}: {what}; name a file with a JSON document a line",
-                    option=OPTION,
-                    path=path,
-                    what=what,
-                )
+                "{option} {path}: {what}; name a file with a JSON document a line", option=OPTION, path=path, what=what
             )
         if path.stat().st_size > FILE_MAX_BYTES:
             most = f"{FILE_MAX_BYTES / 1e6:,.0f} MB"
             raise UserError(
-                said(
-                    "{option} {path}: larger than {most}; take a sample: shuf -n 10000 {path}",
-                    option=OPTION,
-                    path=path,
-                    most=most,
-                )
+                "{option} {path}: larger than {most}; take a sample: shuf -n 10000 {path}",
+                option=OPTION,
+                path=path,
+                most=most,
             )
         with path.open("rb") as file:
             return _read(path, file)
     except OSError as error:
         raise UserError(
-            said(
-                "{option} {path}: cannot be read ({why}); name a file with a JSON document a line",
-                option=OPTION,
-                path=path,
-                why=error.strerror,
-            )
+            "{option} {path}: cannot be read ({why}); name a file with a JSON document a line",
+            option=OPTION,
+            path=path,
+            why=error.strerror,
         ) from None
 
 
@@ -87,13 +78,11 @@ def _read(path: Path, file: BinaryIO) -> OwnDocuments:
             value = load_json(line)
         except ValueError as error:
             raise UserError(
-                said(
-                    "{option} {path}, line {number}: is no JSON ({error}); correct or remove it",
-                    option=OPTION,
-                    path=path,
-                    number=number,
-                    error=why(error),
-                )
+                "{option} {path}, line {number}: is no JSON ({error}); correct or remove it",
+                option=OPTION,
+                path=path,
+                number=number,
+                error=why(error),
             ) from None
         if b"\\u" in line:
             _require_whole_letters(path, number, line)
@@ -103,22 +92,18 @@ def _read(path: Path, file: BinaryIO) -> OwnDocuments:
         if named and not is_named:
             form = '{"key": "...", "value": ...}'
             raise UserError(
-                said(
-                    "{option} {path}, line {number}: is not of the form {form} that the first line has",
-                    option=OPTION,
-                    path=path,
-                    number=number,
-                    form=form,
-                )
+                "{option} {path}, line {number}: is not of the form {form} that the first line has",
+                option=OPTION,
+                path=path,
+                number=number,
+                form=form,
             )
         if named and isinstance(value["value"], str) and text_at is None:
             text_at = number
         total += len(line)
         count += 1
     if not count:
-        raise UserError(
-            said("{option} {path}: holds no document; write a JSON document a line", option=OPTION, path=path)
-        )
+        raise UserError("{option} {path}: holds no document; write a JSON document a line", option=OPTION, path=path)
     return OwnDocuments(path, count, max(2, round(total / count)), named, text_at)
 
 
@@ -129,13 +114,11 @@ def _require_whole_letters(path: Path, number: int, line: bytes) -> None:
     except UnicodeEncodeError as error:
         half = f"\\u{ord(error.object[error.start]):04x}"
         raise UserError(
-            said(
-                "{option} {path}, line {number}: {half} is half a character; write the whole one",
-                option=OPTION,
-                path=path,
-                number=number,
-                half=half,
-            )
+            "{option} {path}, line {number}: {half} is half a character; write the whole one",
+            option=OPTION,
+            path=path,
+            number=number,
+            half=half,
         ) from None
     except RecursionError:
         return  # the reader's own limit has been kept
@@ -149,13 +132,11 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         if len(line) > DOCUMENT_MAX_BYTES:
             most = f"{DOCUMENT_MAX_BYTES / 1e6:,.0f} MB"
             raise UserError(
-                said(
-                    "{option} {path}, line {number}: a document of more than {most}; remove it",
-                    option=OPTION,
-                    path=path,
-                    number=number,
-                    most=most,
-                )
+                "{option} {path}, line {number}: a document of more than {most}; remove it",
+                option=OPTION,
+                path=path,
+                number=number,
+                most=most,
             )
         if text := line.strip():
             yield number, text
@@ -171,17 +152,15 @@ def _with_documents(row: LoadRow, documents: OwnDocuments, *, verify: bool) -> L
     used = [command for fields in operations for command in fields["commands"]]
     if verify and not any("{data.document}" in command["args"] or command["expect"] == "row" for command in used):
         raise UserError(
-            said("--verify: '{row}' has no value that could be verified; write -t get,set or --ratio", row=row.name)
+            "--verify: '{row}' has no value that could be verified; write -t get,set or --ratio", row=row.name
         )
     if "json" in row.modules and documents.text_at is not None:
         raise UserError(
-            said(
-                "{option}: '{row}' stores JSON, and the value in line {line} of {path} is a text; write -t get,set",
-                option=OPTION,
-                row=row.name,
-                line=documents.text_at,
-                path=documents.path,
-            )
+            "{option}: '{row}' stores JSON, and the value in line {line} of {path} is a text; write -t get,set",
+            option=OPTION,
+            row=row.name,
+            line=documents.text_at,
+            path=documents.path,
         )
     load = None if row.load is None else _own(row.load, documents, verify=verify)
     return replace(row, operations=operations, load=load)

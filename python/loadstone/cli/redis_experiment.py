@@ -145,7 +145,7 @@ def redis_ad_hoc(asked: RedisAsked) -> AdHoc:
     special = replay or receiving
     rows = redis_rows(work, documents, key_count) if special is None else (special.row,)
     if asked.address.cluster and any(row.name == "mset" for row in rows):
-        raise UserError(said("-t mset: its keys are on several nodes of a cluster; leave it or --cluster out"))
+        raise UserError("-t mset: its keys are on several nodes of a cluster; leave it or --cluster out")
     targets = _targets(asked, rows)
     workload: Fields = {
         "protocol": "resp3" if asked.address.resp3 else "resp2",
@@ -155,7 +155,7 @@ def redis_ad_hoc(asked: RedisAsked) -> AdHoc:
     }
     if work.data != "random":
         if documents is not None:
-            raise UserError(said("--data {data}: documents have their own contents; leave it out", data=work.data))
+            raise UserError("--data {data}: documents have their own contents; leave it out", data=work.data)
         workload["documents"]["content"] = work.data
     if work.no_load:
         workload["misses"] = "any"
@@ -189,7 +189,7 @@ def _keys(keys: KeySpace, count: int) -> Fields:
         space["zipf_exponent"] = keys.zipf
     if keys.sd is not None:
         if keys.distribution != "gaussian":
-            raise UserError(said("--key-stddev: is for the pattern G:G alone; add --key-pattern G:G"))
+            raise UserError("--key-stddev: is for the pattern G:G alone; add --key-pattern G:G")
         space["gaussian_sd"] = keys.sd / count
     return space
 
@@ -202,7 +202,7 @@ def _targets(asked: RedisAsked, rows: tuple[LoadRow, ...]) -> tuple[Target, ...]
     if against is None:
         return (first,)
     if asked.address.cluster and asked.url is None:
-        raise UserError(said("--cluster: with --against both are clusters of yours; add the URL of the first one, too"))
+        raise UserError("--cluster: with --against both are clusters of yours; add the URL of the first one, too")
     label = _label(against)
     settings = redis_server(against, address=asked.address, option="--against")
     return first, Target(unlike(label, first.label), OTHER, {**settings, **needs})
@@ -213,11 +213,11 @@ def _settings(asked: RedisAsked) -> Fields:
     if asked.url is not None:
         return redis_server(asked.url, asked.login, address)
     for option in given(asked.login):
-        raise UserError(said("{option}: is for a server of yours; add its URL, or leave it out", option=option))
+        raise UserError("{option}: is for a server of yours; add its URL, or leave it out", option=option)
     if address.read_from == PRIMARY:
         return {"kind": "cluster" if address.cluster else EMBEDDED}
     if address.cluster:
-        raise UserError(said("--read-from: a cluster that is started here has no replicas; add the URL of yours"))
+        raise UserError("--read-from: a cluster that is started here has no replicas; add the URL of yours")
     return {"kind": "replicated", READ_FROM: address.read_from}
 
 
@@ -252,11 +252,11 @@ def receiving_of(receivers: Receivers, size: str, given: Sequence[str]) -> Recei
     """The receivers that the options name; None if none. `given`: all options. Raises UserError."""
     subscribers, consumers = receivers.subscribers, receivers.consumers
     if subscribers is not None and consumers is not None:
-        raise UserError(said("--subscribers, --consumers: leave one of them out"))
+        raise UserError("--subscribers, --consumers: leave one of them out")
     if receivers.channels is not None and subscribers is None:
-        raise UserError(said("--channels: needs who receives; add --subscribers NUMBER"))
+        raise UserError("--channels: needs who receives; add --subscribers NUMBER")
     if receivers.streams is not None and consumers is None:
-        raise UserError(said("--streams: needs who receives; add --consumers NUMBER"))
+        raise UserError("--streams: needs who receives; add --consumers NUMBER")
     if subscribers is not None:
         receiving = _receiving("subscribe", subscribers, receivers.channels or 1, size)
     elif consumers is not None:
@@ -265,11 +265,9 @@ def receiving_of(receivers: Receivers, size: str, given: Sequence[str]) -> Recei
         return None
     for other in (option for option in given if option in _NOT_WITH_RECEIVERS):
         raise UserError(
-            said(
-                "{options}, {other}: cannot be measured together; leave one of them out",
-                options=_OPTIONS[receiving.kind][0],
-                other=other,
-            )
+            "{options}, {other}: cannot be measured together; leave one of them out",
+            options=_OPTIONS[receiving.kind][0],
+            other=other,
         )
     return receiving
 
@@ -281,25 +279,21 @@ def _receiving(kind: Kind, connections: int, channels: int, size: str) -> Receiv
             "write a multiple of {channels}, or fewer {option}", channels=channels, option=of.removeprefix("--")
         )
         raise UserError(
-            said(
-                "{option} {connections}: {of} {channels} could not have as many each; {remedy}",
-                option=option,
-                connections=connections,
-                of=of,
-                channels=channels,
-                remedy=remedy,
-            )
+            "{option} {connections}: {of} {channels} could not have as many each; {remedy}",
+            option=option,
+            connections=connections,
+            of=of,
+            channels=channels,
+            remedy=remedy,
         )
     message_bytes = MESSAGE_LEAST_BYTES if size == SIZE else size_bytes("-d", size)
     if message_bytes < MESSAGE_LEAST_BYTES:
         why = said("a message holds its time and its number")
         raise UserError(
-            said(
-                "-d {size}: with {option} {why}; write at least {message_least_bytes}",
-                size=size,
-                option=option,
-                why=why,
-                message_least_bytes=MESSAGE_LEAST_BYTES,
-            )
+            "-d {size}: with {option} {why}; write at least {message_least_bytes}",
+            size=size,
+            option=option,
+            why=why,
+            message_least_bytes=MESSAGE_LEAST_BYTES,
         )
     return Receiving(kind, connections, channels, message_bytes)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from loadstone.cli.options import LOAD, PARTS, REQUESTS, Option, positive, whole
 from loadstone.safety.errors import UserError
-from loadstone.text.language import marked, said
+from loadstone.text.language import marked
 
 PRIMARY = "primary"
 """Who is read from by default."""
@@ -115,20 +115,18 @@ class Address:
         named = {"-u": self.uri, "-h": self.host, "-p": self.port}
         options = [option for option, value in named.items() if value is not None]
         if options and (given is not None or (self.uri is not None and len(options) > 1)):
-            raise UserError(said("{options}: the URL is given already; leave one of them out", options=options[-1]))
+            raise UserError("{options}: the URL is given already; leave one of them out", options=options[-1])
         if self.host is None and self.port is None:
             return given or self.uri
         host = self.host or "127.0.0.1"
         if "://" in host:
             raise UserError(
-                said(
-                    "-h {partition}://...: a host has no scheme; write the URL without -h",
-                    partition=host.partition("://")[0],
-                )
+                "-h {partition}://...: a host has no scheme; write the URL without -h",
+                partition=host.partition("://")[0],
             )
         if any(letter in host for letter in "@/?#"):
             raise UserError(
-                said("-h: a host has no login, no path and no options; write a URL without -h, or the login as -a")
+                "-h: a host has no login, no path and no options; write a URL without -h, or the login as -a"
             )
         return f"redis://{f'[{host}]' if host.count(':') > 1 else host}:{self.port or 6379}"
 
@@ -214,7 +212,7 @@ class RedisWork:
         Option(
             "--data",
             metavar="random|repeat",
-            help="Each write has a text of its own (random), or all have the same (repeat).",
+            help="Each write has a text of its own, or with `repeat` all the same one.",
             panel=REQUESTS,
         ),
     ] = "random"
@@ -271,20 +269,18 @@ class KeySpace:
         each = letters.split(":")
         if not 1 <= len(each) <= 2 or any(letter not in PATTERNS for letter in each):
             raise UserError(
-                said("--key-pattern {pattern}: no pattern; write R:R, S:S, P:P, G:G or Z:Z", pattern=self.pattern)
+                "--key-pattern {pattern}: no pattern; write R:R, S:S, P:P, G:G or Z:Z", pattern=self.pattern
             )
         names = {PATTERNS[letter] for letter in each}
         if len(names) > 1:
             raise UserError(
-                said(
-                    "--key-pattern {pattern}: SETs and GETs have one distribution; write {each}:{each}",
-                    pattern=self.pattern,
-                    each=each[0],
-                )
+                "--key-pattern {pattern}: SETs and GETs have one distribution; write {each}:{each}",
+                pattern=self.pattern,
+                each=each[0],
             )
         (name,) = names
         if self.zipf is not None and self.pattern is not None and name != "zipf":
-            raise UserError(said("--zipf, --key-pattern: leave one of them out"))
+            raise UserError("--zipf, --key-pattern: leave one of them out")
         return name if self.zipf is None else "zipf"
 
 

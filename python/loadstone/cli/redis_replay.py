@@ -13,7 +13,7 @@ from loadstone.cli.redis_options import Recording
 from loadstone.experiment.plan.operations import SPEED_MAX, RecordedLoad
 from loadstone.experiment.plan.workload_from_text import recorded_load
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, in_language, said
+from loadstone.text.language import _, in_language
 
 OPTION, SPEED = "--replay", "--speed"
 ROW = "replay"
@@ -96,10 +96,8 @@ class Replay:
             recording["speed"] = self.speed
         if warm_up_s >= self.length_s and warm_up_s and self.speed is not None:
             raise UserError(
-                said(
-                    "--warm-up: as long as the recording ({length_s:.1f} s at this speed); write less",
-                    length_s=self.length_s,
-                )
+                "--warm-up: as long as the recording ({length_s:.1f} s at this speed); write less",
+                length_s=self.length_s,
             )
         longest_s = LONGEST_S if self.speed is None else SLOWER * self.length_s + PATIENCE_S
         phases = {
@@ -162,42 +160,36 @@ def replay_of(recording: Recording, load: Load, given: Sequence[str], *, of_a_cl
     path = recording.replayed
     if path is None:
         if recording.speed is not None:
-            raise UserError(said("{speed}: belongs to a recording; add {option} FILE", speed=SPEED, option=OPTION))
+            raise UserError("{speed}: belongs to a recording; add {option} FILE", speed=SPEED, option=OPTION)
         return None
     for option in (option for option in given if option in _NOT_WITH):
         raise UserError(
-            said(
-                "{option}, {other}: the recording says what is sent, and when; leave one of them out",
-                option=OPTION,
-                other=option,
-            )
+            "{option}, {other}: the recording says what is sent, and when; leave one of them out",
+            option=OPTION,
+            other=option,
         )
     factor = _speed(recording.speed)
     try:
         recorded = recorded_load(path.resolve())
     except UserError as error:
-        raise UserError(said("{option} {error}", option=OPTION, error=error)) from None
+        raise UserError("{option} {error}", option=OPTION, error=error) from None
     if of_a_cluster and not recorded.number_in_a_cluster:
         (name, reason), count = max(recorded.not_in_a_cluster.items(), key=lambda one: one[1])
         raise UserError(
-            said(
-                "{option} {path}: holds no command that a cluster takes; most of all {count:,} {name}: {reason}",
-                option=OPTION,
-                path=path,
-                count=count,
-                name=name,
-                reason=reason,
-            )
+            "{option} {path}: holds no command that a cluster takes; most of all {count:,} {name}: {reason}",
+            option=OPTION,
+            path=path,
+            count=count,
+            name=name,
+            reason=reason,
         )
     connections = load.connections or min(recorded.clients, CONNECTIONS_MAX)
     if recorded.transactions and connections < recorded.clients:
         raise UserError(
-            said(
-                "-c {connections}: the recording has transactions, and {clients:,} clients: each needs a connection of "
-                "its own; write -c {clients}, or take MULTI and EXEC out of the recording",
-                connections=connections,
-                clients=recorded.clients,
-            )
+            "-c {connections}: the recording has transactions, and {clients:,} clients: each needs a connection of "
+            "its own; write -c {clients}, or take MULTI and EXEC out of the recording",
+            connections=connections,
+            clients=recorded.clients,
         )
     return Replay(path, recorded, factor, connections, load.measure_s, of_a_cluster)
 
@@ -209,12 +201,10 @@ def _speed(text: str | None) -> float | None:
     factor = float(match[1]) if match else 0.0
     if not 0 < factor <= SPEED_MAX:
         raise UserError(
-            said(
-                "{speed} {text}: no speed; write 2x, 0.5x, or {highest} for as fast as possible",
-                speed=SPEED,
-                text=text,
-                highest=HIGHEST,
-            )
+            "{speed} {text}: no speed; write 2x, 0.5x, or {highest} for as fast as possible",
+            speed=SPEED,
+            text=text,
+            highest=HIGHEST,
         )
     return factor
 

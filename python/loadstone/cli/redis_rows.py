@@ -89,25 +89,21 @@ def payload_bytes(work: RedisWork, documents: OwnDocuments | None) -> int:
         return max(2, round(sum(size * weight for size, weight in sizes) / total))
     if documents is not None:
         if work.size != SIZE:
-            raise UserError(
-                said("-d {size}: documents have their own sizes; leave it or --documents out", size=work.size)
-            )
+            raise UserError("-d {size}: documents have their own sizes; leave it or --documents out", size=work.size)
         return documents.mean_bytes
     size = size_bytes("-d", work.size)
     if not work.verify:
         if size < 2:
-            raise UserError(said("-d {size}: too small; write at least 2", size=work.size))
+            raise UserError("-d {size}: too small; write at least 2", size=work.size)
         return size
     least = DOCUMENT_BYTES + 2
     if work.size == SIZE:
         return 2
     if size < least:
         raise UserError(
-            said(
-                "-d {size}: with --verify a value names its key and version; write at least {least}",
-                size=work.size,
-                least=least,
-            )
+            "-d {size}: with --verify a value names its key and version; write at least {least}",
+            size=work.size,
+            least=least,
         )
     return size - DOCUMENT_BYTES
 
@@ -118,11 +114,11 @@ def value_sizes(work: RedisWork) -> list[tuple[int, int]]:
         return []
     if work.documents is not None:
         option = "--data-size-range" if work.size_range is not None else "--data-size-list"
-        raise UserError(said("{option}: documents have their own sizes; leave it or --documents out", option=option))
+        raise UserError("{option}: documents have their own sizes; leave it or --documents out", option=option)
     if work.size_range is not None and work.size_list is not None:
-        raise UserError(said("--data-size-range, --data-size-list: leave one of them out"))
+        raise UserError("--data-size-range, --data-size-list: leave one of them out")
     if work.verify:
-        raise UserError(said("--verify: values that are verified have one size; write -d SIZE"))
+        raise UserError("--verify: values that are verified have one size; write -d SIZE")
     return _sizes_between(work.size_range) if work.size_range is not None else _sizes_listed(work.size_list or "")
 
 
@@ -135,11 +131,11 @@ def _rows(work: RedisWork, key_count: int) -> tuple[LoadRow, ...]:
     }
     options = [name for name, is_given in given.items() if is_given]
     if len(options) > 1:
-        raise UserError(said("{options}: each says what is sent; leave all but one out", options=", ".join(options)))
+        raise UserError("{options}: each says what is sent; leave all but one out", options=", ".join(options))
     if work.command_ratios and not work.commands:
-        raise UserError(said("--command-ratio: belongs to a --command; write one for each of them"))
+        raise UserError("--command-ratio: belongs to a --command; write one for each of them")
     if work.load is not None and not (work.commands or work.commands_file):
-        raise UserError(said("--load: -t and --ratio store what they need by themselves; leave it out"))
+        raise UserError("--load: -t and --ratio store what they need by themselves; leave it out")
     if work.ratio is not None:
         return (_of_ratio(work.ratio),)
     if work.commands:
@@ -154,17 +150,15 @@ def _of_tests(text: str) -> tuple[LoadRow, ...]:
     for written in text.split(","):
         name = written.strip().lower()
         if name in _REMEDIES:
-            raise UserError(said("{option}: {why}", option=f"-t {name}", why=_REMEDIES[name]))
+            raise UserError("{option}: {why}", option=f"-t {name}", why=_REMEDIES[name])
         for test in _GROUPS.get(name, [name]):
             if test not in TESTS:
                 hint = nearest(test, TESTS)
                 raise UserError(
-                    said(
-                        "-t '{written}': no such test; {hint}known are: {tests}; or --command",
-                        written=written,
-                        hint=hint,
-                        tests=listed(TESTS),
-                    )
+                    "-t '{written}': no such test; {hint}known are: {tests}; or --command",
+                    written=written,
+                    hint=hint,
+                    tests=listed(TESTS),
                 )
             rows[test] = TESTS[test]
     return tuple(rows.values())
@@ -174,7 +168,7 @@ def _of_ratio(text: str) -> LoadRow:
     """memtier_benchmark's SETs to GETs."""
     match = _RATIO.fullmatch(text.strip())
     if match is None or not any(map(int, match.groups())):
-        raise UserError(said("--ratio {text}: no ratio of SETs to GETs; write for example 1:10", text=text))
+        raise UserError("--ratio {text}: no ratio of SETs to GETs; write for example 1:10", text=text)
     sets, gets = map(int, match.groups())
     weighted = [(sets, _SET), (gets, _GET)]
     name = f"set:get {sets}:{gets}"
@@ -184,11 +178,9 @@ def _of_ratio(text: str) -> LoadRow:
 def _weighted(work: RedisWork) -> list[tuple[int, str]]:
     if work.command_ratios and len(work.command_ratios) != len(work.commands):
         raise UserError(
-            said(
-                "--command-ratio: {ratios} for {commands} commands; write one for each --command, or none",
-                ratios=len(work.command_ratios),
-                commands=len(work.commands),
-            )
+            "--command-ratio: {ratios} for {commands} commands; write one for each --command, or none",
+            ratios=len(work.command_ratios),
+            commands=len(work.commands),
         )
     return list(zip(work.command_ratios or (1,) * len(work.commands), work.commands, strict=True))
 
@@ -200,24 +192,22 @@ def _in_file(path: Path) -> list[tuple[int, str]]:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or said("not a text in UTF-8 of at most 1 MB")
         raise UserError(
-            said("--commands {path}: cannot be read ({why}); name a file with a command a line", path=path, why=why)
+            "--commands {path}: cannot be read ({why}); name a file with a command a line", path=path, why=why
         ) from None
     lines = [line.strip() for line in text.splitlines()]
     commands = [line for line in lines if line and not line.startswith("#")]
     if not commands or len(commands) > LINES_MAX:
         raise UserError(
-            said(
-                "--commands {path}: {commands_count} commands; write 1 to {lines_max}, one a line",
-                path=path,
-                commands_count=len(commands),
-                lines_max=LINES_MAX,
-            )
+            "--commands {path}: {commands_count} commands; write 1 to {lines_max}, one a line",
+            path=path,
+            commands_count=len(commands),
+            lines_max=LINES_MAX,
         )
     split = [(_WEIGHTED.fullmatch(line), line) for line in commands]
     weighted = [(int(match[1]), match[2]) if match else (1, line) for match, line in split]
     if not all(weight for weight, _ in weighted):
         raise UserError(
-            said("--commands {path}: a command has the weight 0; remove its line, or write 1 and more", path=path)
+            "--commands {path}: a command has the weight 0; remove its line, or write 1 and more", path=path
         )
     return weighted
 
@@ -228,9 +218,7 @@ def _of_commands(weighted: Sequence[tuple[int, str]], stores: str | None, key_co
     built = [(weight, _of_command(_ours(text, key_count), load)) for weight, text in weighted]
     stored = [row.load for _, row in built if row.load]
     if any(row != stored[0] for row in stored):
-        raise UserError(
-            said("--command: these need different things stored before; measure them apart by -t, or add --load")
-        )
+        raise UserError("--command: these need different things stored before; measure them apart by -t, or add --load")
     name = ", ".join(dict.fromkeys(row.name for _, row in built))
     row = mix(name[:60], [(weight, row.operations[0]) for weight, row in built], stored[0] if stored else None)
     return replace(row, modules=tuple(dict.fromkeys(module for _, row in built for module in row.modules)))
@@ -259,7 +247,7 @@ def _verified(row: LoadRow) -> LoadRow:
     if not names <= set(_VERIFIED):
         wrong = next(fields["name"] for fields in row.operations if fields["name"] not in _VERIFIED)
         raise UserError(
-            said("--verify: '{wrong}' has no value that could be verified; write -t get,set or --ratio", wrong=wrong)
+            "--verify: '{wrong}' has no value that could be verified; write -t get,set or --ratio", wrong=wrong
         )
     operations = tuple({**_VERIFIED[fields["name"]], "weight": fields.get("weight", 1)} for fields in row.operations)
     return replace(row, operations=operations, load=_VERIFIED["set"] if row.load else None)
@@ -283,11 +271,9 @@ def _sized(row: LoadRow, sizes: Sequence[tuple[int, int]], work: RedisWork) -> L
     names = [fields["name"] for fields in row.operations]
     if "set" not in names or not set(names) <= {"set", "get"}:
         raise UserError(
-            said(
-                "{option}: '{row}' stores no values of several sizes; write -t set or --ratio 1:10",
-                option=option,
-                row=row.name,
-            )
+            "{option}: '{row}' stores no values of several sizes; write -t set or --ratio 1:10",
+            option=option,
+            row=row.name,
         )
     total = sum(weight for _, weight in sizes)
     weighted: list[tuple[float, Fields]] = []
@@ -306,9 +292,7 @@ def _sizes_between(text: str) -> list[tuple[int, int]]:
     match = _SIZE_RANGE.fullmatch(text.strip())
     low, high = map(int, match.groups()) if match else (0, 0)
     if not 0 < low <= high:
-        raise UserError(
-            said("--data-size-range {text}: no range of sizes in bytes; write for example 32-1024", text=text)
-        )
+        raise UserError("--data-size-range {text}: no range of sizes in bytes; write for example 32-1024", text=text)
     count = min(SIZES_MAX, high - low + 1)
     step = (high - low) / max(1, count - 1)
     return [(round(low + place * step), 1) for place in range(count)]
@@ -321,10 +305,8 @@ def _sizes_listed(text: str) -> list[tuple[int, int]]:
     good = len(sizes) == len(matches) and len(sizes) <= SIZES_MAX and all(size and weight for size, weight in sizes)
     if not good or len({size for size, _ in sizes}) < len(sizes):
         raise UserError(
-            said(
-                "--data-size-list {text}: no sizes with weights; write at most {sizes_max}, as 32:80,1024:20",
-                text=text,
-                sizes_max=SIZES_MAX,
-            )
+            "--data-size-list {text}: no sizes with weights; write at most {sizes_max}, as 32:80,1024:20",
+            text=text,
+            sizes_max=SIZES_MAX,
         )
     return sizes

@@ -86,21 +86,17 @@ def read_requests(path: Path) -> list[FileRequest]:
         text = read_bytes(path, LARGEST_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise UserError(
-            said(
-                "{option} {path}: cannot be read ({why}); name a text of requests, as `GET /items`",
-                option=OPTION,
-                path=path,
-                why=why(error),
-            )
+            "{option} {path}: cannot be read ({why}); name a text of requests, as `GET /items`",
+            option=OPTION,
+            path=path,
+            why=why(error),
         ) from None
     requests = list(islice(_Reader(path).requests(text), REQUESTS_MAX + 1))
     if not requests:
-        raise UserError(
-            said("{option} {path}: it has no request; write one, as `GET /items`", option=OPTION, path=path)
-        )
+        raise UserError("{option} {path}: it has no request; write one, as `GET /items`", option=OPTION, path=path)
     if len(requests) > REQUESTS_MAX:
         raise UserError(
-            said("{option} {path}: more than {most} requests; write fewer", option=OPTION, path=path, most=REQUESTS_MAX)
+            "{option} {path}: more than {most} requests; write fewer", option=OPTION, path=path, most=REQUESTS_MAX
         )
     return requests
 
@@ -319,7 +315,7 @@ class _Reader:
         return said("{option} {path}, line {number}", option=OPTION, path=self._path, number=number)
 
     def _wrong(self, number: int, problem: str) -> UserError:
-        return UserError(said("{place}: {problem}", place=self._place(number), problem=problem))
+        return UserError("{place}: {problem}", place=self._place(number), problem=problem)
 
 
 def _without_references(text: str) -> str:

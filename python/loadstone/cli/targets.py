@@ -14,7 +14,6 @@ from loadstone.safety.secrets.known import learn
 from loadstone.safety.secrets.references import learn_options
 from loadstone.servers import registry
 from loadstone.servers.urls import TRUTH, host_of
-from loadstone.text.language import said
 
 READ_FROM = "read_from"
 """The option of a URL that says who is read from."""
@@ -40,22 +39,18 @@ class _Url:
         scheme, is_url, rest = url.partition("://")
         if is_url and scheme not in software.schemes:
             raise UserError(
-                said(
-                    "{option}: '{scheme}://' is no Redis; write {url_form}",
-                    option=option,
-                    scheme=scheme,
-                    url_form=software.url_form,
-                )
+                "{option}: '{scheme}://' is no Redis; write {url_form}",
+                option=option,
+                scheme=scheme,
+                url_form=software.url_form,
             )
         if not is_url and not REFERENCE.search(url):
             shown = "HOST:PORT" if "@" in url else url
             raise UserError(
-                said(
-                    "{option} '{shown}': it begins with no scheme; write {schemes}://{shown}",
-                    option=option,
-                    shown=shown,
-                    schemes=software.schemes[0],
-                )
+                "{option} '{shown}': it begins with no scheme; write {schemes}://{shown}",
+                option=option,
+                shown=shown,
+                schemes=software.schemes[0],
             )
         return cls(scheme, rest) if is_url else cls("", url)
 
@@ -86,28 +81,26 @@ def _with_login(url: _Url, login: Login) -> _Url:
     learn(login.password or "")
     if not url.scheme:
         raise UserError(
-            said(
-                "{options}: needs a URL that can be read here, and this one is a reference; write it into it",
-                options=options[0],
-            )
+            "{options}: needs a URL that can be read here, and this one is a reference; write it into it",
+            options=options[0],
         )
     if login.user is not None and login.password is None:
-        raise UserError(said("--user: a user logs in by a password; add -a PASSWORD, or write both into the URL"))
+        raise UserError("--user: a user logs in by a password; add -a PASSWORD, or write both into the URL")
     if login.password is not None:
         if "@" in url.rest:
-            raise UserError(said("-a: the URL has a login already; leave one of them out"))
+            raise UserError("-a: the URL has a login already; leave one of them out")
         url = replace(url, rest=f"{quote(login.user or '', safe='')}:{_escaped(login.password)}@{url.rest}")
     tls = _tls_options(login)
     if tls and not login.tls and not url.scheme.startswith("rediss"):
         first = next(option for option in options if option not in ("--user", "-a"))
-        raise UserError(said("{first}: is for TLS alone; add --tls, or write rediss://", first=first))
+        raise UserError("{first}: is for TLS alone; add --tls, or write rediss://", first=first)
     for name, option in _TLS_FILES.items():
         if name in tls and not (Path(tls[name]).is_file() and os.access(tls[name], os.R_OK)):
             raise UserError(
-                said("{option} {tls}: cannot be read; name a PEM file that you may read", option=option, tls=tls[name])
+                "{option} {tls}: cannot be read; name a PEM file that you may read", option=option, tls=tls[name]
             )
     if login.tls and url.scheme == "unix":
-        raise UserError(said("--tls: a Unix socket has no TLS; leave it out"))
+        raise UserError("--tls: a Unix socket has no TLS; leave it out")
     if login.tls:
         url = replace(url, scheme="rediss+sentinel" if url.scheme.endswith("+sentinel") else "rediss")
     return url.adding(urlencode(tls)) if tls else url
@@ -128,15 +121,11 @@ def _escaped(password: str) -> str:
 def _with_cluster(url: _Url) -> _Url:
     """As that of the whole cluster that its server is a node of. Raises UserError."""
     if not url.scheme:
-        raise UserError(
-            said("--cluster: needs a URL that can be read here; write cluster=yes into the one referred to")
-        )
+        raise UserError("--cluster: needs a URL that can be read here; write cluster=yes into the one referred to")
     if url.scheme.endswith("+sentinel"):
-        raise UserError(
-            said("--cluster: a cluster has no Sentinels; leave it out, or write redis://HOST:PORT of a node")
-        )
+        raise UserError("--cluster: a cluster has no Sentinels; leave it out, or write redis://HOST:PORT of a node")
     if url.scheme == "unix":
-        raise UserError(said("--cluster: its nodes are reached by TCP; write redis://HOST:PORT of one of them"))
+        raise UserError("--cluster: its nodes are reached by TCP; write redis://HOST:PORT of one of them")
     return url.adding("cluster=yes")
 
 
@@ -149,18 +138,14 @@ def _with_read_from(url: _Url, chosen: str) -> _Url:
     """With who is read from. Raises UserError."""
     if not url.scheme:
         raise UserError(
-            said(
-                "--read-from: needs a URL that can be read here; write {read_from}={chosen} into the one referred to",
-                read_from=READ_FROM,
-                chosen=chosen,
-            )
+            "--read-from: needs a URL that can be read here; write {read_from}={chosen} into the one referred to",
+            read_from=READ_FROM,
+            chosen=chosen,
         )
     if f"{READ_FROM}=" in url.rest.partition("?")[2]:
-        raise UserError(
-            said("--read-from: the URL says {read_from} already; leave one of them out", read_from=READ_FROM)
-        )
+        raise UserError("--read-from: the URL says {read_from} already; leave one of them out", read_from=READ_FROM)
     if url.scheme == "unix":
-        raise UserError(said("--read-from: replicas are reached by TCP; write redis://HOST:PORT of their primary"))
+        raise UserError("--read-from: replicas are reached by TCP; write redis://HOST:PORT of their primary")
     return url.adding(f"{READ_FROM}={chosen}")
 
 
@@ -182,40 +167,34 @@ def http_target(url: str, option: str = "URL", *, below: bool = False) -> HttpTa
     if "://" not in url:
         shown = "HOST:PORT" if "@" in url else url
         raise UserError(
-            said("{option} '{shown}': it begins with no scheme; write http://{shown}", option=option, shown=shown)
+            "{option} '{shown}': it begins with no scheme; write http://{shown}", option=option, shown=shown
         )
     scheme = url.partition("://")[0]
     if scheme.lower() not in ("http", "https"):
         raise UserError(
-            said(
-                "{option}: '{scheme}://' is not HTTP; write http://HOST:PORT or https://HOST:PORT",
-                option=option,
-                scheme=scheme,
-            )
+            "{option}: '{scheme}://' is not HTTP; write http://HOST:PORT or https://HOST:PORT",
+            option=option,
+            scheme=scheme,
         )
     try:
         parts = urlsplit(url)
         host_of(parts)
     except ValueError as error:
-        raise UserError(said("{option}: {error}; write http://HOST:PORT/PATH", option=option, error=error)) from None
+        raise UserError("{option}: {error}; write http://HOST:PORT/PATH", option=option, error=error) from None
     if not parts.netloc:
-        raise UserError(said("{option}: it names no host; write http://HOST:PORT/PATH", option=option))
+        raise UserError("{option}: it names no host; write http://HOST:PORT/PATH", option=option)
     if parts.fragment:
         raise UserError(
-            said(
-                "{option}: '#{fragment}' is not sent to a server; leave it out", option=option, fragment=parts.fragment
-            )
+            "{option}: '#{fragment}' is not sent to a server; leave it out", option=option, fragment=parts.fragment
         )
     base = f"{scheme}://{parts.netloc}"
     if not below:
         return HttpTarget(base, f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}")
     if parts.query:
         raise UserError(
-            said(
-                "{option}: '?{query}' has no meaning before other paths; write it into these",
-                option=option,
-                query=parts.query,
-            )
+            "{option}: '?{query}' has no meaning before other paths; write it into these",
+            option=option,
+            query=parts.query,
         )
     return HttpTarget(f"{base}{parts.path.rstrip('/')}", "")
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from loadstone.drivers.outcome import Latency
 from loadstone.run_folder.trial import Quantiles
-from loadstone.safety.errors import DriveFailed
-from loadstone.text.language import said
+from loadstone.safety.errors import DriveFailed, Problem
 
 _SIGNIFICANT_DIGITS_MAX = 4
 """One more would take 50 MB a histogram, whatever is in it."""
@@ -36,11 +35,9 @@ def decoded(encoded: str) -> HdrHistogram:
         unpacked(encoded)
         histogram = HdrHistogram.decode(encoded)
     except Exception as error:
-        raise ValueError(
-            said("a histogram cannot be read ({name}: {error})", name=type(error).__name__, error=error)
-        ) from None
+        raise Problem("a histogram cannot be read ({name}: {error})", name=type(error).__name__, error=error) from None
     if not 0 <= histogram.get_total_count() <= COUNT_MAX:
-        raise ValueError(said("a histogram cannot be read (its counts are too large)"))
+        raise Problem("a histogram cannot be read (its counts are too large)")
     return histogram
 
 
@@ -50,15 +47,11 @@ def unpacked(encoded: str) -> bytes:
     packed = base64.b64decode(encoded)[_ENVELOPE_BYTES:]
     data = zlib.decompressobj().decompress(packed, _UNPACKED_MAX_BYTES + 1)
     if len(data) > _UNPACKED_MAX_BYTES:
-        raise ValueError(
-            said("it unpacks to more than {unpacked_max_bytes} bytes", unpacked_max_bytes=_UNPACKED_MAX_BYTES)
-        )
+        raise Problem("it unpacks to more than {unpacked_max_bytes} bytes", unpacked_max_bytes=_UNPACKED_MAX_BYTES)
     if int.from_bytes(data[_DIGITS_FIELD]) > _SIGNIFICANT_DIGITS_MAX:
-        raise ValueError(
-            said(
-                "it has more than {significant_digits_max} significant digits",
-                significant_digits_max=_SIGNIFICANT_DIGITS_MAX,
-            )
+        raise Problem(
+            "it has more than {significant_digits_max} significant digits",
+            significant_digits_max=_SIGNIFICANT_DIGITS_MAX,
         )
     return data
 
@@ -104,7 +97,7 @@ class Layout:
     def with_other(self, other: "Layout") -> "Layout":
         """The layout of both together. Raises ValueError if their buckets differ."""
         if (self.digits, self.unit) != (other.digits, other.unit):
-            raise ValueError(said("histograms differ in their lowest value or their digits; record them alike"))
+            raise Problem("histograms differ in their lowest value or their digits; record them alike")
         return Layout(self.digits, self.lowest, max(self.highest, other.highest))
 
 
@@ -132,27 +125,27 @@ class Histogram:
         try:
             return cls._of_bytes(unpacked(text))
         except (ValueError, struct.error, zlib.error) as error:
-            raise ValueError(said("a histogram cannot be read ({error})", error=error)) from None
+            raise Problem("a histogram cannot be read ({error})", error=error) from None
 
     @classmethod
     def _of_bytes(cls, data: bytes) -> "Histogram":
         cookie, length, _, digits, lowest, highest, _ = _HEADER.unpack_from(data)
         if cookie != _COOKIE | _WORD:
-            raise ValueError(said("it is not in the V2 encoding"))
+            raise Problem("it is not in the V2 encoding")
         if not (1 <= lowest <= highest < 2**63 and digits >= 1 and len(data) == _HEADER.size + length):
-            raise ValueError(said("its header is damaged"))
+            raise Problem("its header is damaged")
         layout = Layout(digits, lowest, highest)
         words = _words(np.frombuffer(data, np.uint8, offset=_HEADER.size))
         if words.size and int(words.min()) < -layout.buckets:
-            raise ValueError(said("it has more buckets than its header says"))
+            raise Problem("it has more buckets than its header says")
         steps = np.where(words < 0, -words, 1)
         ends = steps.cumsum()
         held = words > 0
         places, counts = (ends - steps)[held], words[held]
         if places.size and int(places[-1]) >= layout.buckets:
-            raise ValueError(said("it has more buckets than its header says"))
+            raise Problem("it has more buckets than its header says")
         if sum(counts.tolist()) > COUNT_MAX:
-            raise ValueError(said("its counts are too large"))
+            raise Problem("its counts are too large")
         return cls(layout, places, counts)
 
     def text(self) -> str:
@@ -199,7 +192,7 @@ def added(histograms: Iterable[Histogram]) -> Histogram:
     for one in every[1:]:
         layout = layout.with_other(one.layout)
     if sum(one.total for one in every) > COUNT_MAX:
-        raise ValueError(said("a histogram's counts are too large"))
+        raise Problem("a histogram's counts are too large")
     counts = np.zeros(1 + max((int(one.places[-1]) for one in every if one.places.size), default=0), np.int64)
     for one in every:
         counts[one.places] += one.counts
@@ -213,11 +206,11 @@ def _words(data: NDArray[np.uint8]) -> Integers:
         return np.zeros(0, np.int64)
     ends = np.flatnonzero(data < _MORE)
     if not ends.size or ends[-1] != data.size - 1:
-        raise ValueError(said("its last count is cut off"))
+        raise Problem("its last count is cut off")
     begins = np.concatenate([[0], ends[:-1] + 1])
     lengths = ends - begins + 1
     if int(lengths.max()) > _GROUPS_MAX:
-        raise ValueError(said("its counts are too large"))
+        raise Problem("its counts are too large")
     places = np.arange(data.size) - np.repeat(begins, lengths)
     groups = (data & _GROUP).astype(np.uint64) << (_GROUP_BITS * places).astype(np.uint64)
     folded = np.bitwise_or.reduceat(groups, begins)
@@ -255,7 +248,7 @@ def decode(encoded: str) -> HdrHistogram:
     try:
         return decoded(encoded)
     except ValueError as error:
-        raise DriveFailed(said("driver: {error}", error=error)) from None
+        raise DriveFailed("driver: {error}", error=error) from None
 
 
 def merge(histograms: Iterable[HdrHistogram]) -> HdrHistogram:
@@ -275,7 +268,7 @@ def merge(histograms: Iterable[HdrHistogram]) -> HdrHistogram:
         try:
             merged.add(histogram)
         except (IndexError, ValueError, OverflowError) as error:
-            raise DriveFailed(said("driver: histograms cannot be added up ({error})", error=error)) from None
+            raise DriveFailed("driver: histograms cannot be added up ({error})", error=error) from None
     return merged if merged is not None else HdrHistogram(1, _LONGEST_NS, _SIGNIFICANT_DIGITS)
 
 

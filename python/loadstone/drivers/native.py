@@ -9,7 +9,6 @@ from loadstone.drivers.outcome import DriveRecord, Interval, read_interval, read
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.machine import clock
 from loadstone.safety.errors import DriveFailed, UserError
-from loadstone.text.language import said
 
 Running = _engine.Engine | _engine.Rounds
 
@@ -32,10 +31,7 @@ def require_release_engine() -> None:
     profile = _engine.build()["profile"]
     if profile != "release":
         raise UserError(
-            said(
-                "engine: this is a {profile} build and would measure itself; build it with 'make setup'",
-                profile=profile,
-            )
+            "engine: this is a {profile} build and would measure itself; build it with 'make setup'", profile=profile
         )
 
 
@@ -48,7 +44,7 @@ def require_drivable(plan: Plan) -> None:
     try:
         _engine.Engine(plan.model_dump_json())
     except ValueError as error:
-        raise UserError(said("plan: {error}", error=error)) from None
+        raise UserError("plan: {error}", error=error) from None
 
 
 class NativeDriver:
@@ -73,7 +69,7 @@ class NativeDriver:
             engine = _engine.Engine(*plans) if sliced is None else sliced
             engine.start()
         except (ValueError, ConnectionError) as error:
-            raise DriveFailed(said("driver: {error}", error=error)) from None
+            raise DriveFailed("driver: {error}", error=error) from None
         self._engine = engine
         if self._stopped.is_set():
             engine.stop()

@@ -10,7 +10,6 @@ from loadstone.drivers.engine_process import EngineProcess
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
-from loadstone.text.language import said
 
 
 class NullServerProcess:
@@ -41,9 +40,7 @@ class NullServerProcess:
         reported = self._program.start({"cpus": context.cpus, "options": self._options})
         if "port" not in reported:
             self.stop()
-            raise UserError(
-                said("null server: {reported}; build the engine with 'make setup'", reported=reported["failed"])
-            )
+            raise UserError("null server: {reported}; build the engine with 'make setup'", reported=reported["failed"])
         return Endpoint(port=reported["port"], unix_path=self._options.get("unix_path"))
 
     def stop(self) -> None:

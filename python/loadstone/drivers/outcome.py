@@ -23,7 +23,6 @@ from pydantic.dataclasses import dataclass
 
 from loadstone.drivers.slices import Slice
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.language import said
 
 Phase = Literal["ramp_up", "warm_up", "measure", "drain"]
 
@@ -569,4 +568,4 @@ def _read(kind: type[P], name: str, text: str) -> P:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         problem = f"{place}: {first['msg']}" if place else first["msg"]
-        raise DriveFailed(said("driver: its {name} cannot be read ({problem})", name=name, problem=problem)) from None
+        raise DriveFailed("driver: its {name} cannot be read ({problem})", name=name, problem=problem) from None

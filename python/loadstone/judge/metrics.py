@@ -7,7 +7,6 @@ from loadstone.experiment.spec.experiment import COST, LATENCIES, QUANTILES, RAT
 from loadstone.run_folder.latency_logs import LatencyKind
 from loadstone.run_folder.trial import Quantiles
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 _LOGGED: dict[str, LatencyKind] = {"response_ns": "response", "service_ns": "service"}
 """The latencies of which a trial's log holds every value."""
@@ -40,9 +39,7 @@ def figure(row: HasFigures, metric: str) -> float | None:
     kind, _, quantile = metric.partition(".")
     if kind not in LATENCIES or quantile not in QUANTILES:
         known = ", ".join([*RATES, *(f"{name}.p99" for name in LATENCIES)])
-        raise UserError(
-            said("metric '{metric}': there is no such metric; use one of {known}", metric=metric, known=known)
-        )
+        raise UserError("metric '{metric}': there is no such metric; use one of {known}", metric=metric, known=known)
     latency = getattr(row, kind)
     return None if latency is None else getattr(latency, quantile)
 

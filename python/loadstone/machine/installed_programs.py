@@ -160,7 +160,7 @@ def require_programs(called: str, manifest: Requiring) -> None:
         else:
             continue
         how = how_to_get(program, *missing, newer=program not in missing)
-        raise UserError(_to_install(where, problem, program, oldest, how))
+        raise UserError.of(_to_install(where, problem, program, oldest, how))
 
 
 def _to_install(where: str, problem: str, program: str, oldest: str, how: str) -> str:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import psutil
 
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 RESERVED = Path("/proc/sys/net/ipv4/ip_local_reserved_ports")
@@ -125,13 +124,11 @@ def free_port(host: str = "127.0.0.1") -> int:
     sockets = tcp_sockets()
     counted = f", {sockets.in_use:,} TCP sockets are open on this machine" if sockets is not None else ""
     raise UserError(
-        said(
-            "no server can listen: none of the {ports_count:,} ports from {start} to {stop} is free "
-            "({why}{counted}); end some servers",
-            ports_count=len(PORTS),
-            start=PORTS.start,
-            stop=PORTS.stop - 1,
-            why=why,
-            counted=counted,
-        )
+        "no server can listen: none of the {ports_count:,} ports from {start} to {stop} is free "
+        "({why}{counted}); end some servers",
+        ports_count=len(PORTS),
+        start=PORTS.start,
+        stop=PORTS.stop - 1,
+        why=why,
+        counted=counted,
     )

@@ -21,7 +21,6 @@ from loadstone.run_folder.observation import Drive, Observation
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed, LoadstoneError, OutOfRoom, ServerGone, UserError
 from loadstone.servers.deployed import Ready
-from loadstone.text.language import said
 
 START_TRIES = 2
 """How often in a row the parts of one condition are started at most, where that fails."""
@@ -82,7 +81,7 @@ class Conductor:
         """What its trials need, all of it running. Raises UserError, at once where it could not be started before."""
         kind = repr([(trial.servers, trial.subjects) for trial in block.trials])
         if self._not_started[kind] >= START_TRIES:
-            raise UserError(said("could not be started before, and is not tried again: {why}", why=self._why_not[kind]))
+            raise UserError("could not be started before, and is not tried again: {why}", why=self._why_not[kind])
         restarted = block.rounds is not None and block.rounds.processes == "restarted"
         try:
             ready = self.measurement.parts.need_all(block.trials, restarted=restarted)

@@ -80,11 +80,9 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
             stopping = _stopping(others)
             if stopping is not None and not share:
                 raise AnotherRunMeasures(
-                    said(
-                        "another run measures on this machine: {stopping_label}; add --wait to begin when it ends, or "
-                        "run at the same time with --share-machine, which disturbs the figures of both",
-                        stopping_label=stopping.label,
-                    )
+                    "another run measures on this machine: {stopping_label}; add --wait to begin when it ends, or "
+                    "run at the same time with --share-machine, which disturbs the figures of both",
+                    stopping_label=stopping.label,
                 )
             if own is not None and (note := _leave_note(own, folder)) is not None:
                 held.callback(_remove, own, note)
@@ -148,12 +146,10 @@ def _shared_folders() -> list[int]:
             return [_open_folder(named)]
         except OSError as error:
             raise UserError(
-                said(
-                    "{variable}={named}: {strerror}; name a folder of your own, or leave it out",
-                    variable=VARIABLE,
-                    named=named,
-                    strerror=error.strerror,
-                )
+                "{variable}={named}: {strerror}; name a folder of your own, or leave it out",
+                variable=VARIABLE,
+                named=named,
+                strerror=error.strerror,
             ) from None
     folders = []
     for path in FOLDERS:

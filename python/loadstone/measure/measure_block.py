@@ -22,7 +22,6 @@ from loadstone.safety.errors import DriveFailed
 from loadstone.servers.deployed import Ready
 from loadstone.servers.free_space import INTERVAL_S as ROOM_S
 from loadstone.servers.free_space import RoomWatch
-from loadstone.text.language import said
 
 Read = TypeVar("Read")
 REST_S = 1.0
@@ -92,17 +91,15 @@ def _preload(measurement: Measurement, prepared: PreparedTrial) -> None:
     room = prepared.room
     done = drive_alone(measurement.driver, load, lambda interval: room.note_refused(refused(interval)), room.rest)
     if prepared.room.reason is not None:
-        raise DriveFailed(prepared.room.reason)
+        raise DriveFailed.of(prepared.room.reason)
     keys = planned.load.keys.count
     if done.total.ok != keys and not measurement.stopping.is_set():
         why = done.stopped or ", ".join(f"{kind} {number}" for kind, number in done.total.errors.items())
         raise DriveFailed(
-            said(
-                "loading the data: {ok:,} of {keys:,} keys were stored ({why})",
-                ok=done.total.ok,
-                keys=keys,
-                why=why or "time-outs",
-            )
+            "loading the data: {ok:,} of {keys:,} keys were stored ({why})",
+            ok=done.total.ok,
+            keys=keys,
+            why=why or "time-outs",
         )
 
 

@@ -27,7 +27,6 @@ from loadstone.safety.errors import Interrupted, ServerGone
 from loadstone.servers import registry
 from loadstone.servers.deployed import Ready
 from loadstone.servers.free_space import RoomWatch
-from loadstone.text.language import said
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ class Measurement:
     def require_going_on(self) -> None:
         """Raises Interrupted where the user requested a stop."""
         if self.stopping.is_set():
-            raise Interrupted(said("interrupted; what was finished is kept"))
+            raise Interrupted("interrupted; what was finished is kept")
 
     @contextmanager
     def prepare(self, planned: PlannedTrial, ready: Ready, room: RoomWatch | None = None) -> Iterator[PreparedTrial]:

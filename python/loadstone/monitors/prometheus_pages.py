@@ -12,7 +12,7 @@ from prometheus_client.samples import Sample
 from loadstone.monitors.monitor import Rates
 from loadstone.safety.bounds.http_exchange import NotHttp, exchange
 from loadstone.safety.bounds.replies import read_as
-from loadstone.safety.errors import LoadstoneError
+from loadstone.safety.errors import LoadstoneError, Problem
 from loadstone.text.language import said
 
 WAIT_S = 0.2
@@ -97,7 +97,7 @@ def samples(text: str, needed: tuple[str, ...]) -> list[Sample]:
     try:
         return [figure for family in text_string_to_metric_families("\n".join(lines)) for figure in family.samples]
     except IndexError as error:  # of the parser, where a line breaks off
-        raise ValueError(said("not Prometheus's text format: {error}", error=error)) from None
+        raise Problem("not Prometheus's text format: {error}", error=error) from None
 
 
 def total(observed: Iterable[Sample], name: str, labels: Mapping[str, str]) -> float | None:

@@ -52,30 +52,24 @@ def source_files(build: Build, folder: Path) -> list[Path]:
             matching = [path for path in folder.glob(pattern) if path.is_file()]
         except (ValueError, IndexError) as error:
             raise UserError(
-                said(
-                    "{folder}: build.inputs: '{pattern}' is no pattern ({error}); correct it",
-                    folder=folder,
-                    pattern=pattern,
-                    error=error,
-                )
+                "{folder}: build.inputs: '{pattern}' is no pattern ({error}); correct it",
+                folder=folder,
+                pattern=pattern,
+                error=error,
             ) from None
         if not matching:
             raise UserError(
-                said(
-                    "{folder}: build.inputs: '{pattern}' matches no file; correct it or leave it out",
-                    folder=folder,
-                    pattern=pattern,
-                )
+                "{folder}: build.inputs: '{pattern}' matches no file; correct it or leave it out",
+                folder=folder,
+                pattern=pattern,
             )
         files.update(matching)
         if len(files) > SOURCES_MAX:
             too_many = f"build.inputs: '{pattern}' names more than {SOURCES_MAX:,} files"
             raise UserError(
-                said(
-                    "{folder}: {too_many}; name the sources alone, not what is made of them",
-                    folder=folder,
-                    too_many=too_many,
-                )
+                "{folder}: {too_many}; name the sources alone, not what is made of them",
+                folder=folder,
+                too_many=too_many,
             )
     return sorted(files)
 
@@ -160,10 +154,10 @@ def built(
                 _make(what, manifest.name, build, place, context, other)
                 if source_hash(build, root, tools) != digest:
                     (place / MARK).unlink()
-                    raise UserError(said("{what}: its sources changed while it was built; run it again", what=what))
+                    raise UserError("{what}: its sources changed while it was built; run it again", what=what)
     except OSError as error:
         raise UserError(
-            said("{what}: it cannot be built ({error}); {remedy}", what=what, error=error, remedy=_remedy(error, root))
+            "{what}: it cannot be built ({error}); {remedy}", what=what, error=error, remedy=_remedy(error, root)
         ) from None
     return place
 
@@ -193,12 +187,10 @@ def _make(what: str, name: str, build: Build, place: Path, context: DeployContex
         _run(what, name, shlex.split(command), place, log, build, context, other)
     if not (place / build.output).exists():
         raise UserError(
-            said(
-                "{what}: build.output: the build made no '{output}'; correct it, its log is {log}",
-                what=what,
-                output=build.output,
-                log=log,
-            )
+            "{what}: build.output: the build made no '{output}'; correct it, its log is {log}",
+            what=what,
+            output=build.output,
+            log=log,
         )
     (place / MARK).touch()
 
@@ -226,12 +218,10 @@ def _run(
             now = time.monotonic()
             if now - started > build.timeout_s:
                 raise UserError(
-                    said(
-                        "{what}: build.timeout_s: not built within {timeout_s:g} s; its log is {log}",
-                        what=what,
-                        timeout_s=build.timeout_s,
-                        log=log,
-                    )
+                    "{what}: build.timeout_s: not built within {timeout_s:g} s; its log is {log}",
+                    what=what,
+                    timeout_s=build.timeout_s,
+                    log=log,
                 )
             if now - reported >= TELL_EVERY_S:
                 reported = now
@@ -242,12 +232,7 @@ def _run(
             time.sleep(POLL_S)
     except OSError as error:
         raise UserError(
-            said(
-                "{what}: build: {command} cannot be run ({error}); install it",
-                what=what,
-                command=command[0],
-                error=error,
-            )
+            "{what}: build: {command} cannot be run ({error}); install it", what=what, command=command[0], error=error
         ) from None
     finally:
         process.close()
@@ -255,17 +240,13 @@ def _run(
         text = log.read_text(errors="replace")
         if other is not None and is_unpublished(text):
             raise UserError(
-                said(
-                    "{what}: no such version of {library} is published; write one that is, as {pinned}",
-                    what=what,
-                    library=other.library,
-                    pinned=other.pinned,
-                )
+                "{what}: no such version of {library} is published; write one that is, as {pinned}",
+                what=what,
+                library=other.library,
+                pinned=other.pinned,
             )
         raise UserError(
-            said(
-                "{what}: it does not build: {text}; its log is {log}", what=what, text=first_error(text, place), log=log
-            )
+            "{what}: it does not build: {text}; its log is {log}", what=what, text=first_error(text, place), log=log
         )
 
 

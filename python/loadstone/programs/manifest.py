@@ -15,11 +15,10 @@ from loadstone.safety.bounds import pinned_files
 from loadstone.safety.bounds.bounded_yaml import load_yaml
 from loadstone.safety.bounds.files import read_bytes, why
 from loadstone.safety.bounds.replies import shortened
-from loadstone.safety.errors import UserError
+from loadstone.safety.errors import Problem, UserError
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
 from loadstone.safety.secrets.known import learn
 from loadstone.safety.secrets.places import secrets_of
-from loadstone.text.language import said
 from loadstone.text.units import LONGEST_S
 
 LARGEST_BYTES = 1_000_000
@@ -47,14 +46,12 @@ def read_as(kind: str, path: Path, name: str, model: type[M], page: str) -> tupl
         return model.model_validate(data), file.absolute().parent
     except OSError as error:
         raise UserError(
-            said(
-                "{kind} '{path}': {file} cannot be read ({strerror}); write one, see {page}",
-                kind=kind,
-                path=path,
-                file=file,
-                strerror=error.strerror,
-                page=page,
-            )
+            "{kind} '{path}': {file} cannot be read ({strerror}); write one, see {page}",
+            kind=kind,
+            path=path,
+            file=file,
+            strerror=error.strerror,
+            page=page,
         ) from None
     except ValidationError as error:
         first = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
@@ -65,12 +62,10 @@ def read_as(kind: str, path: Path, name: str, model: type[M], page: str) -> tupl
             if len(first["loc"]) == 1:
                 told += f"; known are {', '.join(model.model_fields)}"
         raise UserError(
-            said("{file}: {where}: {told}; see {page}", file=file, where=where, told=shortened(told, 200), page=page)
+            "{file}: {where}: {told}; see {page}", file=file, where=where, told=shortened(told, 200), page=page
         ) from None
     except (ValueError, OverflowError) as error:  # not UTF-8, too large, no regular file, no YAML, endless aliases
-        raise UserError(
-            said("{file}: {error}; see {page}", file=file, error=shortened(why(error), 200), page=page)
-        ) from None
+        raise UserError("{file}: {error}; see {page}", file=file, error=shortened(why(error), 200), page=page) from None
 
 
 def as_text(values: Any) -> Any:
@@ -100,8 +95,8 @@ FACTS = ("host", "port", "user", "password", "database", "address", "tls", "tls_
 
 def _no_references(text: str) -> str:
     if REFERENCE.search(text) or SECRET_REFERENCE.search(text):
-        raise ValueError(
-            said("every user of the machine can read a command; name servers in 'environment' instead, secrets too")
+        raise Problem(
+            "every user of the machine can read a command; name servers in 'environment' instead, secrets too"
         )
     return text
 
@@ -109,19 +104,15 @@ def _no_references(text: str) -> str:
 def _known_places(command: str) -> str:
     unknown = set(re.findall(r"\{(\w*)\}", command)) - PLACES
     if unknown:
-        raise ValueError(
-            said(
-                "'{{{unknown}}}' is not known; known are {places}",
-                unknown=min(unknown),
-                places=", ".join(sorted(PLACES)),
-            )
+        raise Problem(
+            "'{{{unknown}}}' is not known; known are {places}", unknown=min(unknown), places=", ".join(sorted(PLACES))
         )
     _no_references(command)
     try:
         shlex.split(command)
     except ValueError as error:
-        raise ValueError(
-            said("is not a command line ({error}); write it as a shell takes it", error=str(error).lower())
+        raise Problem(
+            "is not a command line ({error}); write it as a shell takes it", error=str(error).lower()
         ) from None
     return command
 
@@ -129,17 +120,17 @@ def _known_places(command: str) -> str:
 def without_shell(command: str) -> str:
     """A command of a build. Raises ValueError."""
     if SECRET_REFERENCE.search(command):
-        raise ValueError(said("every user of the machine can read a command; name its variables under build.inherits"))
+        raise Problem("every user of the machine can read a command; name its variables under build.inherits")
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise ValueError(
-            said("is not a command line ({error}); write it as a shell takes it", error=str(error).lower())
+        raise Problem(
+            "is not a command line ({error}); write it as a shell takes it", error=str(error).lower()
         ) from None
     for word in words:
         if word in OF_SHELL or word == words[0] == "cd":
-            raise ValueError(
-                said("'{word}' is for a shell, and there is none; list each command, or write sh -c '...'", word=word)
+            raise Problem(
+                "'{word}' is for a shell, and there is none; list each command, or write sh -c '...'", word=word
             )
     return command
 
@@ -147,8 +138,8 @@ def without_shell(command: str) -> str:
 def _within(path: str) -> str:
     """A path below the folder that is built in. Raises ValueError."""
     if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\0" in path:
-        raise ValueError(
-            said("'{path}' leads out of the folder; give one below it, or move the folder up by build.root", path=path)
+        raise Problem(
+            "'{path}' leads out of the folder; give one below it, or move the folder up by build.root", path=path
         )
     return path
 
@@ -242,14 +233,12 @@ class Manifest(_Part):
         for name, value in values.items():
             for server, fact in REFERENCE.findall(value):
                 if fact not in FACTS:
-                    raise ValueError(
-                        said(
-                            "{name}: ${{{server}.{fact}}}: a server has no '{fact}'; it has {facts}",
-                            name=name,
-                            server=server,
-                            fact=fact,
-                            facts=", ".join(FACTS),
-                        )
+                    raise Problem(
+                        "{name}: ${{{server}.{fact}}}: a server has no '{fact}'; it has {facts}",
+                        name=name,
+                        server=server,
+                        fact=fact,
+                        facts=", ".join(FACTS),
                     )
         return values
 

@@ -64,7 +64,7 @@ def require_formats(formats: Iterable[str]) -> None:
     """Returns if each format exists. Raises UserError."""
     for name in formats:
         if name not in REPORTERS:
-            raise UserError(_unknown(name))
+            raise UserError.of(_unknown(name))
 
 
 def _hidden(relative: str, content: bytes) -> bytes:
@@ -86,13 +86,11 @@ def _write(folder: Path, relative: str, content: bytes) -> Path:
         make_folder(path.parent, folder)
         replace_file(path, content, folder)
     except NotOfFolder as error:
-        raise UserError(said("cannot write {path}: {error}", path=path, error=error)) from error
+        raise UserError("cannot write {path}: {error}", path=path, error=error) from error
     except OSError as error:
         raise UserError(
-            said(
-                "cannot write {path}: {strerror}; free some space or choose another --out",
-                path=path,
-                strerror=error.strerror,
-            )
+            "cannot write {path}: {strerror}; free some space or choose another --out",
+            path=path,
+            strerror=error.strerror,
         ) from error
     return path

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import HIDDEN
-from loadstone.text.language import said
 
 SWITCHES = "3q"
 """The letters of options without a value, which may stand before the `a` of a password, as in `-qaPASSWORD`."""
@@ -52,9 +51,7 @@ def words_are_of_folder(*, trusted: bool, files_sent: Sequence[str] = ()) -> Non
         UserError: it is one already, and so leads to itself.
     """
     if _OF_FOLDER:
-        raise UserError(
-            said("--resume: the command in the folder's environment.json names no experiment; name it, too")
-        )
+        raise UserError("--resume: the command in the folder's environment.json names no experiment; name it, too")
     _OF_FOLDER.append(_OfFolder(trusted, tuple(files_sent)))
 
 

@@ -58,16 +58,14 @@ class Refused:
     def error(self) -> UserError:
         """Why the run is refused."""
         return UserError(
-            said(
-                "{place}: '{text}' is not sent to {server}, which is not loadstone's own: {reason}; {remedy}, or "
-                "let any command pass by {option}",
-                place=self.place,
-                text=self.text,
-                server=self.server,
-                reason=self.reason,
-                remedy=self.remedy,
-                option=OPTION,
-            )
+            "{place}: '{text}' is not sent to {server}, which is not loadstone's own: {reason}; {remedy}, or "
+            "let any command pass by {option}",
+            place=self.place,
+            text=self.text,
+            server=self.server,
+            reason=self.reason,
+            remedy=self.remedy,
+            option=OPTION,
         )
 
     @property
@@ -170,7 +168,7 @@ def _refused(sent: Sent, server: str) -> Refused | None:
     except Refusal as refusal:
         return Refused(sent.place, shortened(sent.text, SHOWN), server, refusal.reason, refusal.remedy)
     except ServerGone as gone:
-        raise UserError(str(gone)) from None
+        raise UserError.of(str(gone)) from None
     return None
 
 
@@ -267,7 +265,7 @@ def doubts(run_plan: RunPlan) -> tuple[str, ...]:
         for place, text, doubt in _doubted(trial.plan, _look(trial)):
             line = f"operation '{place}': '{shortened(text, 60)}' {doubt.text}"
             if doubt.is_certain:
-                raise UserError(line)
+                raise UserError.of(line)
             remarks[line] = None
     return tuple(remarks)
 

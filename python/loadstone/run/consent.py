@@ -141,14 +141,12 @@ def _ask(label: str, acts: Sequence[Act], look: str) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         more = said(", and {n} more", n=len(acts) - 1) if len(acts) > 1 else ""
         raise UserError(
-            said(
-                "{label}: it was not run here before as it is, and a run {line}{more}; read {look}, then add {option}",
-                label=terminal.printable(label),
-                line=acts[0].told if len(acts[0].line) <= SHOWN_CHARACTERS else _shortened(acts[0].line),
-                more=more,
-                look=look,
-                option=OPTION,
-            )
+            "{label}: it was not run here before as it is, and a run {line}{more}; read {look}, then add {option}",
+            label=terminal.printable(label),
+            line=acts[0].told if len(acts[0].line) <= SHOWN_CHARACTERS else _shortened(acts[0].line),
+            more=more,
+            look=look,
+            option=OPTION,
         )
     terminal.remark(
         _(
@@ -171,7 +169,7 @@ def _ask(label: str, acts: Sequence[Act], look: str) -> None:
                 )
             )
     if not terminal.confirmed(_("{summary}; programs run with your rights. Run it? [y/N] ", summary=summary(acts))):
-        raise UserError(said("{label}: not trusted; nothing was started", label=terminal.printable(label)))
+        raise UserError("{label}: not trusted; nothing was started", label=terminal.printable(label))
 
 
 def summary(acts: Sequence[Act]) -> str:
@@ -282,9 +280,7 @@ def _of_build(build: Build | None, folder: Path) -> Iterator[str]:
         try:
             yield pinned.pin(pinned_as(root), source_hash(build, root))
         except OSError as error:
-            raise UserError(
-                said("{root}: its sources cannot be read ({error}); allow it", root=root, error=error)
-            ) from None
+            raise UserError("{root}: its sources cannot be read ({error}); allow it", root=root, error=error) from None
 
 
 def _pinned(path: Path) -> str:
@@ -292,9 +288,7 @@ def _pinned(path: Path) -> str:
         return f"{path.absolute()} {pinned.pin_file(path)}"
     except OSError as error:
         raise UserError(
-            said(
-                "{path}: cannot be read ({strerror}); correct the path, or its permissions",
-                path=path,
-                strerror=error.strerror,
-            )
+            "{path}: cannot be read ({strerror}); correct the path, or its permissions",
+            path=path,
+            strerror=error.strerror,
         ) from None

@@ -76,7 +76,7 @@ def _check_limits(name: str, limits: Mapping[str, object]) -> None:
     except ValidationError as error:
         path, sentence = first_problem(error, Limits, limits)
         raise UserError(
-            said("subjects.{name}.limits.{str}: {sentence}", name=name, str=".".join(map(str, path)), sentence=sentence)
+            "subjects.{name}.limits.{str}: {sentence}", name=name, str=".".join(map(str, path)), sentence=sentence
         ) from None
 
 
@@ -133,9 +133,9 @@ def require_room(server: Server, trials: Sequence[PlannedTrial]) -> None:
                 problem = control.shortage(trials, server.name, next(iter(server.pids.values()), None))
             where = said("server {name} ({address})", name=server.name, address=control.endpoint.label)
     except ServerGone as gone:
-        raise UserError(str(gone)) from None
+        raise UserError.of(str(gone)) from None
     if problem:
-        raise UserError(said("{where}: {why}", where=where, why=problem))
+        raise UserError("{where}: {why}", where=where, why=problem)
 
 
 def check_local_ports(run_plan: RunPlan) -> None:
@@ -150,13 +150,11 @@ def check_local_ports(run_plan: RunPlan) -> None:
     needed = connections_at_once(run_plan.every_trial)
     if needed > ports.count:
         raise UserError(
-            said(
-                "workload.pool.connections: {needed:,} connections to one address need as many local ports, and "
-                "this machine has {ports_label}; use fewer connections, or {widen}",
-                needed=needed,
-                ports_label=ports.label,
-                widen=WIDEN,
-            )
+            "workload.pool.connections: {needed:,} connections to one address need as many local ports, and "
+            "this machine has {ports_label}; use fewer connections, or {widen}",
+            needed=needed,
+            ports_label=ports.label,
+            widen=WIDEN,
         )
 
 

@@ -19,7 +19,6 @@ from loadstone.machine.placement import OWN_CPUS, Placement, place, usable_cpus,
 from loadstone.run.command_line import files_of_folder, folder_is_trusted
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import give_files, learn_environment
-from loadstone.text.language import said
 from loadstone.text.units import NEVER, check_at_rate, parse_duration_s, parse_scale
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def _driver(options: RunOptions) -> tuple[str, ...]:
     try:
         return (f"workload.driver={resolved(options.driver, Path())}",)
     except ValueError as problem:
-        raise UserError(said("--driver {driver}: {problem}", driver=options.driver, problem=problem)) from None
+        raise UserError("--driver {driver}: {problem}", driver=options.driver, problem=problem) from None
 
 
 def _at_rate(options: RunOptions) -> tuple[str, ...]:
@@ -139,19 +138,15 @@ def _check_rows_at_rate(run_plan: RunPlan, options: RunOptions) -> None:
         return
     if options.as_published:
         raise UserError(
-            said(
-                "--at-rate {at_rate}: --as-published measures at no fixed rate; leave one of them out",
-                at_rate=options.at_rate,
-            )
+            "--at-rate {at_rate}: --as-published measures at no fixed rate; leave one of them out",
+            at_rate=options.at_rate,
         )
     why = "every load has a rate or pauses of its own, or stands in no table"
     raise UserError(
-        said(
-            "--at-rate {at_rate}: no row of {experiment} can have it: {why}; leave it out",
-            at_rate=options.at_rate,
-            experiment=run_plan.experiment,
-            why=why,
-        )
+        "--at-rate {at_rate}: no row of {experiment} can have it: {why}; leave it out",
+        at_rate=options.at_rate,
+        experiment=run_plan.experiment,
+        why=why,
     )
 
 

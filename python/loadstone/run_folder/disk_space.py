@@ -7,7 +7,6 @@ from loadstone.experiment.plan.drive_plan import Phases, Plan
 from loadstone.experiment.plan.run_plan import RunPlan, in_tables
 from loadstone.safety.bounds.files import is_there
 from loadstone.safety.errors import NoPlace
-from loadstone.text.language import said
 
 HISTOGRAM_BYTES = 6_000
 """Upper bound of one encoded histogram of an interval, observed at wide latencies."""
@@ -57,12 +56,10 @@ def check_space(path: Path, needed_bytes: int) -> None:
     free = shutil.disk_usage(place).free
     if free < needed_bytes:
         raise NoPlace(
-            said(
-                "--out {path}: {free} free and {needed_bytes} needed; free some space or give another folder",
-                path=path,
-                free=_size(free),
-                needed_bytes=_size(needed_bytes),
-            )
+            "--out {path}: {free} free and {needed_bytes} needed; free some space or give another folder",
+            path=path,
+            free=_size(free),
+            needed_bytes=_size(needed_bytes),
         )
 
 

@@ -104,7 +104,7 @@ def run_folder(word: str | Path, root: Path = RUNS) -> Path:
     newest = next(iter(run_folders(root)), None)
     if newest is None:
         raise UserError(
-            said("{latest}: there is no run in {root}; `loadstone run EXPERIMENT` makes one", latest=LATEST, root=root)
+            "{latest}: there is no run in {root}; `loadstone run EXPERIMENT` makes one", latest=LATEST, root=root
         )
     return newest
 
@@ -112,7 +112,7 @@ def run_folder(word: str | Path, root: Path = RUNS) -> Path:
 def _require_no_slip(path: Path) -> None:
     """Returns unless a name that is nowhere is one that is nearly `latest`. Raises UserError."""
     if not is_there(path) and difflib.get_close_matches(str(path)[:80], [LATEST]):
-        raise UserError(said("{path}: there is no such folder; did you mean '{latest}'?", path=path, latest=LATEST))
+        raise UserError("{path}: there is no such folder; did you mean '{latest}'?", path=path, latest=LATEST)
 
 
 def folder_to_resume(word: str | Path, root: Path = RUNS, option: str = "--resume") -> Path:
@@ -129,32 +129,25 @@ def folder_to_resume(word: str | Path, root: Path = RUNS, option: str = "--resum
     except (OSError, ValueError) as error:  # a path with a NUL in it is no path
         why = error.strerror if isinstance(error, OSError) else said("no file is called so")
         raise UserError(
-            said(
-                "{option} {folder}: {why}; `loadstone runs` lists the runs that there are",
-                option=option,
-                folder=folder,
-                why=why,
-            )
+            "{option} {folder}: {why}; `loadstone runs` lists the runs that there are",
+            option=option,
+            folder=folder,
+            why=why,
         ) from None
     require_run(folder, f"{option} ", [PLAN])
     if status.st_uid != os.geteuid():
         raise UserError(
-            said(
-                "{option} {folder}: it belongs to the user with the id {st_uid}, and would decide what you run; "
-                "go on as that user, or run it again",
-                option=option,
-                folder=folder,
-                st_uid=status.st_uid,
-            )
+            "{option} {folder}: it belongs to the user with the id {st_uid}, and would decide what you run; "
+            "go on as that user, or run it again",
+            option=option,
+            folder=folder,
+            st_uid=status.st_uid,
         )
     if status.st_mode & stat.S_IWOTH:
         raise UserError(
-            said(
-                "{option} {folder}: every user may write to it, and it decides what you run; look at it, then: "
-                "chmod o-w",
-                option=option,
-                folder=folder,
-            )
+            "{option} {folder}: every user may write to it, and it decides what you run; look at it, then: chmod o-w",
+            option=option,
+            folder=folder,
         )
     return folder
 
@@ -207,7 +200,7 @@ def change_tags(folder: Path, add: Sequence[str], remove: Sequence[str], note: s
     if gone := [tag for tag in remove if tag not in before.tags]:
         there = ", ".join(before.tags) or "none"
         raise UserError(
-            said("--remove {gone}: {folder} has no such tag; it has: {there}", gone=gone[0], folder=folder, there=there)
+            "--remove {gone}: {folder} has no such tag; it has: {there}", gone=gone[0], folder=folder, there=there
         )
     tags = [tag for tag in (*before.tags, *add) if tag not in remove]
     return write_tags(folder, tags, before.note if note is None else note)
@@ -222,9 +215,7 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
     require_run(folder, "--resume ", [PLAN])
     arguments = options_given(_document(folder / ENVIRONMENT).get("command"))
     if arguments is None:
-        raise UserError(
-            said("--resume {folder}: its command was not recorded; name the experiment, too", folder=folder)
-        )
+        raise UserError("--resume {folder}: its command was not recorded; name the experiment, too", folder=folder)
     kept: list[str] = []
     for word in _without_given(_taken(folder, arguments), given):
         if HIDDEN in word:
@@ -309,12 +300,10 @@ def _taken(folder: Path, arguments: Sequence[str]) -> Iterator[str]:
             yield from one.written
         elif one.name not in _LEFT_OUT | _LEFT_OUT_SWITCHES:
             raise UserError(
-                said(
-                    "--resume {folder}: {option} is not taken from a run's folder; give the whole command that started "
-                    "the run",
-                    folder=folder,
-                    option=shortened(one.name, 40),
-                )
+                "--resume {folder}: {option} is not taken from a run's folder; give the whole command that started "
+                "the run",
+                folder=folder,
+                option=shortened(one.name, 40),
             )
 
 
@@ -359,12 +348,10 @@ def _require_given(folder: Path, option: str, word: str, given: Sequence[str]) -
             what = said("a secret in '{word}'", word=word or option)
             remedy = said("the whole command that started the run")
         raise UserError(
-            said(
-                "--resume {folder}: {what} is not kept; add {remedy}, and next time give it as ${{env:NAME}}",
-                folder=folder,
-                what=what,
-                remedy=remedy,
-            )
+            "--resume {folder}: {what} is not kept; add {remedy}, and next time give it as ${{env:NAME}}",
+            folder=folder,
+            what=what,
+            remedy=remedy,
         )
 
 
@@ -380,7 +367,7 @@ def _copy_if_gone(word: str, folder: Path) -> str:
     try:
         os.close(open_file(folder / EXPERIMENT))
     except NotOfFolder as error:
-        raise UserError(said("--resume {folder}: {error}", folder=folder, error=error)) from None
+        raise UserError("--resume {folder}: {error}", folder=folder, error=error) from None
     except OSError:
         pass  # what is wrong with it is said where it is read
     return str(folder / EXPERIMENT)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from loadstone.safety.bounds.folder_files import is_file, open_file
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 RUN = re.compile(r"(?P<time>\d{8}T\d{6}Z)-.+?(?:-(?P<number>\d{1,9}))?")
 """A folder as it was made, and not renamed: `20261121T230227Z-documents`; of several in one second with a number."""
@@ -68,21 +67,14 @@ def require_run(path: Path, option: str = "", names: Sequence[str] = (EXPERIMENT
             os.close(open_file(path / name))
         except (FileNotFoundError, NotADirectoryError):
             raise UserError(
-                said(
-                    "{option}{path}: not a run's folder ({name} is missing); give a folder under runs/",
-                    option=option,
-                    path=path,
-                    name=name,
-                )
+                "{option}{path}: not a run's folder ({name} is missing); give a folder under runs/",
+                option=option,
+                path=path,
+                name=name,
             ) from None
         except OSError as error:
             raise UserError(
-                said(
-                    "{option}{path}: cannot be read: {strerror}",
-                    option=option,
-                    path=path / name,
-                    strerror=error.strerror,
-                )
+                "{option}{path}: cannot be read: {strerror}", option=option, path=path / name, strerror=error.strerror
             ) from None
 
 

@@ -49,7 +49,6 @@ from loadstone.safety.bounds.files import read_own_bytes
 from loadstone.safety.bounds.folder_files import make_folder
 from loadstone.safety.errors import LoadstoneError, NoPlace, UserError
 from loadstone.safety.secrets.known import hidden
-from loadstone.text.language import said
 
 LOOKED_AT_S = 0.2
 """For so long a list of runs may hold a folder to see whether it is written to."""
@@ -257,7 +256,7 @@ def _lock(path: Path) -> int:
     try:
         directory = os.open(path, os.O_RDONLY)
     except OSError as error:
-        raise UserError(said("{path}: cannot be opened: {strerror}", path=path, strerror=error.strerror)) from None
+        raise UserError("{path}: cannot be opened: {strerror}", path=path, strerror=error.strerror) from None
     deadline_s = time.monotonic() + LOOKED_AT_S
     while not _taken(directory):
         if time.monotonic() < deadline_s:
@@ -265,7 +264,7 @@ def _lock(path: Path) -> int:
             continue
         os.close(directory)
         raise UserError(
-            said("{path}: another loadstone is writing to this folder; wait for it or stop it", path=path)
+            "{path}: another loadstone is writing to this folder; wait for it or stop it", path=path
         ) from None
     return directory
 
@@ -305,14 +304,12 @@ def new_directory(out_root: Path, experiment_name: str) -> Path:
             continue
         except OSError as error:
             raise NoPlace(
-                said(
-                    "--out {out_root}: cannot be written: {strerror}; give another folder",
-                    out_root=out_root,
-                    strerror=error.strerror,
-                )
+                "--out {out_root}: cannot be written: {strerror}; give another folder",
+                out_root=out_root,
+                strerror=error.strerror,
             ) from None
         return path
-    raise LoadstoneError(said("{out_root}: holds a thousand runs of this second", out_root=out_root))
+    raise LoadstoneError("{out_root}: holds a thousand runs of this second", out_root=out_root)
 
 
 _OF_GIT, _ALL = ".gitignore", "*\n"

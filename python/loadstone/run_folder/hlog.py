@@ -23,7 +23,6 @@ from loadstone.drivers.histogram import decode, merge
 from loadstone.drivers.outcome import Interval
 from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.language import said
 
 LINE_MAX_LETTERS = 4 * 1024 * 1024
 """An encoded histogram of three digits has at most some 200,000."""
@@ -91,7 +90,7 @@ def _lines(path: Path) -> Iterator[_Entry]:
         for line in iter(partial(file.readline, LINE_MAX_LETTERS), ""):
             if len(line) == LINE_MAX_LETTERS:
                 raise DriveFailed(
-                    said("{path}: a line is longer than any that loadstone writes; restore the file", path=path)
+                    "{path}: a line is longer than any that loadstone writes; restore the file", path=path
                 )
             if named := _ROUNDS.fullmatch(line):
                 rounds = int(named[1]), int(named[2])
@@ -130,7 +129,7 @@ def measured_by_rounds(path: Path, kind: str) -> dict[RoundSpan, HdrHistogram]:
         if not _is_measured(line.tag, kind):
             continue
         if line.rounds is None:
-            raise DriveFailed(said("{path}: does not say which rounds its latencies are of", path=path))
+            raise DriveFailed("{path}: does not say which rounds its latencies are of", path=path)
         encoded.setdefault(line.rounds, []).append(line.encoded)
     return {rounds: merge(map(decode, encoded[rounds])) for rounds in sorted(encoded)}
 

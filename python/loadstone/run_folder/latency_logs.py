@@ -72,13 +72,13 @@ class LatencyLogs:
         except OSError as error:
             if self._is_known(trial):
                 self._damaged[trial] = _unread(log, error)
-            raise DriveFailed(_unread(error.filename or path, error)) from None
+            raise DriveFailed.of(_unread(error.filename or path, error)) from None
         except DriveFailed as error:
             why = error.args[0]
         if why is not None or found is None:
             if trial in self._trials:
                 self._damaged[trial] = joined(": ", (log, why))
-            raise DriveFailed(joined(": ", (path, why)))
+            raise DriveFailed.of(joined(": ", (path, why)))
         return found
 
     def _is_known(self, trial: str) -> bool:

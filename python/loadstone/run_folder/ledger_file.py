@@ -25,7 +25,6 @@ from loadstone.run_folder.ledger import Copies, Kind, Made, Place, describe, des
 from loadstone.run_folder.lines import FORMAT, LineFile, sync_directory, write_error
 from loadstone.safety.bounds.folder_files import NotOfFolder, open_file
 from loadstone.safety.errors import LoadstoneError, UserError
-from loadstone.text.language import said
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 LARGEST_BYTES = 64 * 1024 * 1024
@@ -112,11 +111,11 @@ def open_locked(folder: Path) -> Locked | None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UserError(
-                said("{folder}: the run goes on, or is being cleaned up; wait for its end or stop it", folder=folder)
+                "{folder}: the run goes on, or is being cleaned up; wait for its end or stop it", folder=folder
             ) from None
         except OSError as error:
             raise UserError(
-                said("{folder}: cannot be locked: {strerror}", folder=folder / LEDGER, strerror=error.strerror)
+                "{folder}: cannot be locked: {strerror}", folder=folder / LEDGER, strerror=error.strerror
             ) from None
         return Locked(_read(folder / LEDGER, descriptor), descriptor)
     except BaseException:
@@ -131,11 +130,11 @@ def _open(folder: Path) -> int | None:
     except FileNotFoundError:
         return None
     except NotOfFolder as error:
-        raise UserError(said("{path}: not used: {strerror}", path=path, strerror=error.strerror)) from None
+        raise UserError("{path}: not used: {strerror}", path=path, strerror=error.strerror) from None
     except OSError as error:
         why = str(error.strerror).lower()
         raise UserError(
-            said("{path}: not used: {why}; only a file that loadstone wrote there is", path=path, why=why)
+            "{path}: not used: {why}; only a file that loadstone wrote there is", path=path, why=why
         ) from None
 
 
@@ -148,23 +147,19 @@ def _read(path: Path, descriptor: int) -> Entries | None:
 def _require_trusted(path: Path, status: os.stat_result) -> None:
     if status.st_uid != os.geteuid():
         raise UserError(
-            said(
-                "{path}: not used: it belongs to the user with the id {st_uid}; clean as that user",
-                path=path,
-                st_uid=status.st_uid,
-            )
+            "{path}: not used: it belongs to the user with the id {st_uid}; clean as that user",
+            path=path,
+            st_uid=status.st_uid,
         )
     if status.st_mode & 0o022:
         raise UserError(
-            said("{path}: not used: other users may write to it; check its content, then chmod 600 it", path=path)
+            "{path}: not used: other users may write to it; check its content, then chmod 600 it", path=path
         )
     if status.st_size > LARGEST_BYTES:
         raise UserError(
-            said(
-                "{path}: not used: it has {st_size:,} bytes, more than any run writes; remove it",
-                path=path,
-                st_size=status.st_size,
-            )
+            "{path}: not used: it has {st_size:,} bytes, more than any run writes; remove it",
+            path=path,
+            st_size=status.st_size,
         )
 
 
@@ -176,11 +171,9 @@ def _entries(path: Path, data: bytes) -> Entries | None:
             continue
         if record.get("format") != FORMAT:
             raise UserError(
-                said(
-                    "{path}: format {get!r:.20} is not known; use the loadstone that wrote it",
-                    path=path,
-                    get=record.get("format"),
-                )
+                "{path}: format {get!r:.20} is not known; use the loadstone that wrote it",
+                path=path,
+                get=record.get("format"),
             )
         if record.get("what") == "run":
             entries = _session_of(record, entries)
@@ -192,7 +185,7 @@ def _entries(path: Path, data: bytes) -> Entries | None:
             elif record.get("what") == "removed":
                 entries.open.pop(key, None)
     if entries is None and b"\n" in data:
-        raise UserError(said("{path}: not used: it does not begin as a ledger does; remove it", path=path))
+        raise UserError("{path}: not used: it does not begin as a ledger does; remove it", path=path)
     return entries
 
 

@@ -16,7 +16,6 @@ from loadstone.safety.bounds.files import load_json, read_json, why
 from loadstone.safety.bounds.folder_files import NotOfFolder, open_file, replace_file
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import hidden
-from loadstone.text.language import said
 
 FORMAT = 1
 """The format of the run's folder that this version writes and reads (history: `docs/run-folder.md`)."""
@@ -34,16 +33,14 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 def write_error(error: OSError, path: Path) -> LoadstoneError:
     """The one line for a person about a failed write: no space and what they put there is theirs to mend."""
     if isinstance(error, NotOfFolder):
-        return UserError(said("{error}; nothing was written there", error=error))
+        return UserError("{error}; nothing was written there", error=error)
     if error.errno in _NO_SPACE:
         return UserError(
-            said(
-                "{path}: no space left to write; finished trials are kept: free some space and continue with --resume",
-                path=path,
-            )
+            "{path}: no space left to write; finished trials are kept: free some space and continue with --resume",
+            path=path,
         )
     return LoadstoneError(
-        said("{path}: cannot be written: {strerror}; finished trials are kept", path=path, strerror=error.strerror)
+        "{path}: cannot be written: {strerror}; finished trials are kept", path=path, strerror=error.strerror
     )
 
 
@@ -74,11 +71,9 @@ def read_small(path: Path, model: type[M], largest_bytes: int) -> M | None:
     except FileNotFoundError:
         return None
     except ValidationError:
-        raise UserError(
-            said("{path}: cannot be read: it is not as loadstone writes it; remove it", path=path)
-        ) from None
+        raise UserError("{path}: cannot be read: it is not as loadstone writes it; remove it", path=path) from None
     except (OSError, ValueError) as error:
-        raise UserError(said("{path}: cannot be read: {error}", path=path, error=why(error))) from None
+        raise UserError("{path}: cannot be read: {error}", path=path, error=why(error)) from None
 
 
 def write_file(path: Path, data: bytes, folder: Path | None = None) -> None:
@@ -223,29 +218,23 @@ class LineReader:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise UserError(
-                said("{path}: cannot be read: {strerror}", path=self.path, strerror=error.strerror)
-            ) from None
+            raise UserError("{path}: cannot be read: {strerror}", path=self.path, strerror=error.strerror) from None
         with os.fdopen(opened, "rb") as file:
             if os.fstat(opened).st_size > FILE_MAX_BYTES:
                 size = os.fstat(opened).st_size / 1e6
                 raise UserError(
-                    said(
-                        "{path}: {size:,.0f} MB, and at most {file_max_bytes:,.0f} MB are read; keep a copy, and leave "
-                        "out the lines that you do not need",
-                        path=self.path,
-                        size=size,
-                        file_max_bytes=FILE_MAX_BYTES / 1000000.0,
-                    )
+                    "{path}: {size:,.0f} MB, and at most {file_max_bytes:,.0f} MB are read; keep a copy, and leave "
+                    "out the lines that you do not need",
+                    path=self.path,
+                    size=size,
+                    file_max_bytes=FILE_MAX_BYTES / 1000000.0,
                 )
             for number, line in enumerate(iter(partial(file.readline, LINE_MAX_BYTES), b""), 1):
                 if len(line) == LINE_MAX_BYTES:
                     raise UserError(
-                        said(
-                            "{path}, line {number}: longer than any that loadstone writes; restore it",
-                            path=self.path,
-                            number=number,
-                        )
+                        "{path}, line {number}: longer than any that loadstone writes; restore it",
+                        path=self.path,
+                        number=number,
                     )
                 if not line.endswith(b"\n"):
                     self.cut_off = number
@@ -255,11 +244,9 @@ class LineReader:
                     self.damaged.append(number)
                     if len(self.damaged) > DAMAGED_MAX:
                         raise UserError(
-                            said(
-                                "{path}: more than {damaged_max:,} lines cannot be read; restore the file",
-                                path=self.path,
-                                damaged_max=DAMAGED_MAX,
-                            )
+                            "{path}: more than {damaged_max:,} lines cannot be read; restore the file",
+                            path=self.path,
+                            damaged_max=DAMAGED_MAX,
                         )
                 else:
                     require_format(record, f"{self.path}, line {number}")
@@ -299,11 +286,9 @@ def require_format(record: Mapping[str, Any], where: str) -> None:
     version = record.get("format")
     if version != FORMAT:
         raise UserError(
-            said(
-                "{where}: format {version} is not known to this loadstone, which reads format {format}; use the "
-                "version of loadstone that wrote it, or a newer one",
-                where=where,
-                version=version,
-                format=FORMAT,
-            )
+            "{where}: format {version} is not known to this loadstone, which reads format {format}; use the "
+            "version of loadstone that wrote it, or a newer one",
+            where=where,
+            version=version,
+            format=FORMAT,
         )

@@ -42,7 +42,7 @@ from loadstone.run_folder.trial import Line, Quantiles, TrialRecord
 from loadstone.safety.bounds.bounded_yaml import load_yaml
 from loadstone.safety.bounds.files import LARGEST_BYTES, read_json, read_own_bytes, whole, why
 from loadstone.safety.bounds.replies import shortened
-from loadstone.safety.errors import UserError
+from loadstone.safety.errors import Problem, UserError
 from loadstone.text.language import said
 
 L = TypeVar("L", bound=Line)
@@ -283,7 +283,7 @@ def read_experiment(path: Path) -> Experiment:
         require_format(record if isinstance(record, dict) else {}, str(file))
         return Experiment.model_validate(record)
     except (OSError, ValueError, OverflowError) as error:
-        raise UserError(said("{file}: cannot be read: {error}", file=file, error=_first_line(error))) from None
+        raise UserError("{file}: cannot be read: {error}", file=file, error=_first_line(error)) from None
 
 
 def read_environment(path: Path) -> dict[str, Any]:
@@ -298,14 +298,14 @@ def read_plan(path: Path) -> PlanSummary:
     try:
         return PlanSummary.model_validate(_read_document(file))
     except (ValidationError, OverflowError) as error:
-        raise UserError(said("{file}: cannot be read: {error}", file=file, error=_first_line(error))) from None
+        raise UserError("{file}: cannot be read: {error}", file=file, error=_first_line(error)) from None
 
 
 def _read_document(file: Path, largest_bytes: int = LARGEST_BYTES) -> dict[str, Any]:
     try:
         record = read_json(file, largest_bytes)
     except (OSError, ValueError) as error:
-        raise UserError(said("{file}: cannot be read: {error}", file=file, error=_first_line(error))) from None
+        raise UserError("{file}: cannot be read: {error}", file=file, error=_first_line(error)) from None
     document = record if isinstance(record, dict) else {}
     require_format(document, str(file))
     return document
@@ -380,12 +380,10 @@ class _Bound:
 
     def _refuse(self, number: int, what: str) -> None:
         raise UserError(
-            said(
-                "{file}, line {number}: {what}, which no run has; restore the file, or keep a copy and remove lines",
-                file=self._file,
-                number=number,
-                what=what,
-            )
+            "{file}, line {number}: {what}, which no run has; restore the file, or keep a copy and remove lines",
+            file=self._file,
+            number=number,
+            what=what,
         )
 
 
@@ -495,7 +493,7 @@ def _figure(value: Any) -> float:
     """Raises TypeError, ValueError or OverflowError if it is no finite number."""
     figure = float(value)
     if not math.isfinite(figure):
-        raise ValueError(said("{figure} is not a figure", figure=figure))
+        raise Problem("{figure} is not a figure", figure=figure)
     return figure
 
 

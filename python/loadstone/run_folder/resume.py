@@ -43,12 +43,9 @@ def require_same_plan(path: Path, plan: PlanSummary) -> None:
     difference = next(_plan_differences(read_plan(path), plan), None)
     if difference is not None:
         raise UserError(
-            said(
-                "--resume {path}: {difference}; leave the experiment and its options out, or run it again without "
-                "--resume",
-                path=path,
-                difference=difference,
-            )
+            "--resume {path}: {difference}; leave the experiment and its options out, or run it again without --resume",
+            path=path,
+            difference=difference,
         )
 
 
@@ -68,7 +65,7 @@ def require_same_run(path: Path, plan: PlanSummary, environment: Mapping[str, An
         difference = next(_environment_differences(read_environment(path), load_json(dump_document(environment))), None)
     if difference is not None:
         raise UserError(
-            said("--resume {path}: {difference}; run it again without --resume", path=path, difference=difference)
+            "--resume {path}: {difference}; run it again without --resume", path=path, difference=difference
         )
 
 

@@ -9,11 +9,39 @@
 | 130 | `Interrupted` |
 """
 
+from typing import Any, Self, TypeVar
+
 from loadstone.safety.secrets.known import hide
 from loadstone.text.language import Said, said
 
+Kind = TypeVar("Kind", bound="SaidError")
 
-class LoadstoneError(Exception):
+
+class SaidError(Exception):
+    """An error by its sentence: a template in English with its figures by name, as `said` takes them.
+
+    The constructor takes nothing else, so that figures may have any name; what an error carries besides its sentence
+    is given to a method that returns the error: `ServerGone("...", server=name).because(reason)`.
+    """
+
+    def __init__(self, template: str, /, **figures: Any) -> None:
+        """`template`: a literal, which `scripts/texts` collects."""
+        super().__init__(said(template, **figures))
+
+    @classmethod
+    def of(cls, text: str, /) -> Self:
+        """The error of a text that is written already: braces in it stay, and one that is `said` keeps its template."""
+        return _remade(cls, (text,))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (type(self), self.args), self.__dict__
+
+
+class Problem(SaidError, ValueError):
+    """What is wrong with a value, as validators raise it: whoever validates names the field before it."""
+
+
+class LoadstoneError(SaidError):
     """Base of all that loadstone raises on purpose. The message is one line for a person, without secrets."""
 
     exit_status = 3
@@ -34,7 +62,7 @@ class SubjectFailed(UserError):
 
     def __init__(self, subject: str, problem: str) -> None:
         """`subject`: its name; `problem`: what is wrong with it, without the name."""
-        super().__init__(said("subject {name}: {problem}", name=subject, problem=problem))
+        Exception.__init__(self, said("subject {name}: {problem}", name=subject, problem=problem))
         self.subject = subject
         self.problem = problem
 
@@ -51,22 +79,28 @@ class ServerGone(LoadstoneError):
     """A server that is not ours stopped answering: what was finished is kept."""
 
     exit_status = 3
+    said: str = ""
+    """The reason alone, as the server or the system has it; empty: the message is all there is."""
 
-    def __init__(self, message: str, said: str = "") -> None:
-        """`said`: the reason alone, as the server or the system has it; empty: the message is all there is."""
-        super().__init__(message)
-        self.said = said
+    def because(self, reason: str) -> Self:
+        """The same error, with the reason alone, as the server or the system has it."""
+        self.said = reason
+        return self
 
 
 class ServerRefused(ServerGone):
     """A server answered with an error: it is there, and does not do what was requested."""
 
-    def __init__(self, message: str, code: str = "", said: str = "", *, for_now: bool = False) -> None:
-        """`code`: what the server calls the error (`WRONGTYPE`, `42P04`, `1062`); empty: nothing. `for_now`: it will
-        do it soon, as it says."""
-        super().__init__(message, said)
+    code: str = ""
+    """What the server calls the error (`WRONGTYPE`, `42P04`, `1062`); empty: nothing."""
+    for_now: bool = False
+    """Whether it will do it soon, as it says."""
+
+    def answered(self, code: str, reason: str, *, for_now: bool = False) -> Self:
+        """The same error, with what the server calls it, and its reason alone."""
         self.code = code
         self.for_now = for_now
+        return self.because(reason)
 
 
 class OutOfRoom(LoadstoneError):
@@ -95,3 +129,10 @@ class Interrupted(LoadstoneError):
     """The user requested to stop; what was finished is kept."""
 
     exit_status = 130
+
+
+def _remade(kind: type[Kind], args: tuple[Any, ...]) -> Kind:
+    """An error by its text rather than its template: one that was written already, pickled or copied."""
+    error = kind.__new__(kind)
+    error.args = args
+    return error

@@ -48,12 +48,10 @@ class _Column:
 
     def __init__(self, name: str, template: str, where: str) -> None:
         if not NAME.fullmatch(name):
-            raise UserError(
-                said("{where}.{name}: a column's name has letters, digits and _ only", where=where, name=name)
-            )
+            raise UserError("{where}.{name}: a column's name has letters, digits and _ only", where=where, name=name)
         if re.search(r"[\t\n\r\0]", template):
             raise UserError(
-                said("{where}.{name}: tabs and ends of lines cannot be in it; leave them out", where=where, name=name)
+                "{where}.{name}: tabs and ends of lines cannot be in it; leave them out", where=where, name=name
             )
         self.name = name
         self.format = b""
@@ -66,7 +64,7 @@ class _Column:
     def _add(self, found: re.Match[str], where: str) -> None:
         if found["unknown"] is not None:
             raise UserError(
-                said("{where}: '{found}' is not known; known are {known}", where=where, found=found[0], known=KNOWN)
+                "{where}: '{found}' is not known; known are {known}", where=where, found=found[0], known=KNOWN
             )
         if found["brace"] or found["text"]:
             self.format += ("{" if found["brace"] else found[0]).encode().replace(b"%", b"%%")
@@ -81,12 +79,10 @@ class _Column:
     def _add_letters(self, letters: int, where: str) -> None:
         if not 1 <= letters <= LETTERS_MAX:
             raise UserError(
-                said(
-                    "{where}: {{random {letters} lowercase}}: the number must be 1 to {letters_max}",
-                    where=where,
-                    letters=letters,
-                    letters_max=LETTERS_MAX,
-                )
+                "{where}: {{random {letters} lowercase}}: the number must be 1 to {letters_max}",
+                where=where,
+                letters=letters,
+                letters_max=LETTERS_MAX,
             )
         self.format += b"%b"
         self.row_bytes += letters
@@ -101,12 +97,10 @@ class _Column:
     def _add_uniform(self, low: int, high: int, where: str) -> None:
         if not -(2**63) <= low <= high < 2**63:
             raise UserError(
-                said(
-                    "{where}: {{uniform {low}..{high}}}: the first number must not be above the second",
-                    where=where,
-                    low=low,
-                    high=high,
-                )
+                "{where}: {{uniform {low}..{high}}}: the first number must not be above the second",
+                where=where,
+                low=low,
+                high=high,
             )
         self.format += b"%d"
 
@@ -136,14 +130,12 @@ def rows_of(required: RequiredData, context: DeployContext) -> Rows:
         _forget(place)
     except OSError as error:
         raise UserError(
-            said(
-                "data.{required}: its {rows:,} rows cannot be kept in {filename} ({strerror}); free some room, "
-                "or set XDG_CACHE_HOME to another disk",
-                required=required.name,
-                rows=required.rows,
-                filename=error.filename or "the cache folder",
-                strerror=error.strerror,
-            )
+            "data.{required}: its {rows:,} rows cannot be kept in {filename} ({strerror}); free some room, "
+            "or set XDG_CACHE_HOME to another disk",
+            required=required.name,
+            rows=required.rows,
+            filename=error.filename or said("the cache folder"),
+            strerror=error.strerror,
         ) from None
     numeric = frozenset(column.name for column in columns if column.numeric)
     rows, crc32_sum = reported
@@ -262,8 +254,8 @@ class DataWriter:
                 full = deployed.control.is_full(error)
                 text = _explained(data, error, full=full)
                 if isinstance(error, ServerGone) and not deployed.server.ours and full:
-                    raise OutOfRoom(text) from None
-                raise UserError(text) from None
+                    raise OutOfRoom.of(text) from None
+                raise UserError.of(text) from None
             deployed.holds[_place(data)] = _identity(data)
 
     def _write(self, data: RequiredData, rows: Rows, deployed: Deployed) -> None:

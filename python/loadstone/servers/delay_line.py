@@ -12,8 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from loadstone.drivers.engine_process import EngineProcess
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.processes.endings import ending_of_process
-from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.safety.errors import Problem, UserError
 from loadstone.text.units import BITS_PER_SECOND, SECONDS, parse
 
 LONGEST_S = 10.0
@@ -27,8 +26,8 @@ def _time_s(value: object) -> float:
     """Seconds of a text with its unit. Raises ValueError."""
     seconds = float(parse(value if isinstance(value, str) else f"{value}", SECONDS))
     if not 0 <= seconds <= LONGEST_S:
-        raise ValueError(
-            said("'{value}' must be 0 to {longest_s:g} s; write for example `1 ms`", value=value, longest_s=LONGEST_S)
+        raise Problem(
+            "'{value}' must be 0 to {longest_s:g} s; write for example `1 ms`", value=value, longest_s=LONGEST_S
         )
     return seconds
 
@@ -39,9 +38,7 @@ def _bits_per_s(value: object) -> int | None:
         return None
     bits = int(parse(value if isinstance(value, str) else f"{value}", BITS_PER_SECOND))
     if not SLOWEST_BITS_PER_S <= bits <= FASTEST_BITS_PER_S:
-        raise ValueError(
-            said("'{value}' must be 10 kbit/s to 1000 Gbit/s; write for example `100 Mbit/s`", value=value)
-        )
+        raise Problem("'{value}' must be 10 kbit/s to 1000 Gbit/s; write for example `100 Mbit/s`", value=value)
     return bits
 
 
@@ -76,13 +73,11 @@ class LinkSettings(BaseModel):
     @model_validator(mode="after")
     def _jitter_fits(self) -> Self:
         if self.distribution != "exponential" and self.jitter > self.delay:
-            raise ValueError(
-                said(
-                    "jitter: {jitter:g} ms is more than the delay of {delay:g} ms, and nothing arrives before it was "
-                    "sent; make it less, or write distribution: exponential",
-                    jitter=1000.0 * self.jitter,
-                    delay=1000.0 * self.delay,
-                )
+            raise Problem(
+                "jitter: {jitter:g} ms is more than the delay of {delay:g} ms, and nothing arrives before it was "
+                "sent; make it less, or write distribution: exponential",
+                jitter=1000.0 * self.jitter,
+                delay=1000.0 * self.delay,
             )
         return self
 
@@ -150,12 +145,10 @@ class Line:
         """
         if endpoint.unix_path is not None:
             raise UserError(
-                said(
-                    "servers.{server}.link: {endpoint_label} is a Unix socket, and a line needs a host and port; "
-                    "give the server by redis://HOST:PORT, or leave out link",
-                    server=self._server,
-                    endpoint_label=endpoint.label,
-                )
+                "servers.{server}.link: {endpoint_label} is a Unix socket, and a line needs a host and port; "
+                "give the server by redis://HOST:PORT, or leave out link",
+                server=self._server,
+                endpoint_label=endpoint.label,
             )
         led_to = endpoint.host, endpoint.port
         if not self.alive():
@@ -201,17 +194,15 @@ class Line:
                 return
         self.stop()
         raise UserError(
-            said(
-                "link of {server}: {answer}; check that the server's host can be found",
-                server=self._server,
-                answer=answer["failed"],
-            )
+            "link of {server}: {answer}; check that the server's host can be found",
+            server=self._server,
+            answer=answer["failed"],
         )
 
     def _ask(self, order: Mapping[str, Any]) -> dict[str, Any]:
         answer = self._program.exchange(order) if self.alive() else {"failed": f"it does not run{self.how_it_ended()}"}
         if "failed" in answer:
-            raise UserError(said("link of {server}: {answer}", server=self._server, answer=answer["failed"]))
+            raise UserError("link of {server}: {answer}", server=self._server, answer=answer["failed"])
         return answer
 
 

@@ -9,7 +9,6 @@ from loadstone.safety.errors import UserError
 from loadstone.servers.control import Control
 from loadstone.servers.delay_line import Line
 from loadstone.servers.server import Server
-from loadstone.text.language import said
 
 
 @dataclass
@@ -83,16 +82,12 @@ class Ready:
             if part is None:
                 known = ", ".join([*self.subjects, *self.servers]) or "none"
                 raise UserError(
-                    said(
-                        "workload.target: '{target}' is no part of this condition; its parts are: {known}",
-                        target=target,
-                        known=known,
-                    )
+                    "workload.target: '{target}' is no part of this condition; its parts are: {known}",
+                    target=target,
+                    known=known,
                 )
             return part.endpoints
         if len(self.subjects) > 1:
-            raise UserError(
-                said("workload.target: it is missing; name one of {subjects}", subjects=", ".join(self.subjects))
-            )
+            raise UserError("workload.target: it is missing; name one of {subjects}", subjects=", ".join(self.subjects))
         parts = [deployed.endpoints for deployed in (self.subjects or self.servers).values()]
         return tuple(endpoint for endpoints in parts for endpoint in endpoints)

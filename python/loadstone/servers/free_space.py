@@ -139,7 +139,7 @@ class RoomWatch:
     def require(self) -> None:
         """Raises OutOfRoom if something was lost."""
         if self.reason is not None:
-            raise OutOfRoom(self.reason)
+            raise OutOfRoom.of(self.reason)
 
     def _look(self) -> None:
         for _, watch in self._watched:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from loadstone.experiment.spec.problems import nearest
-from loadstone.text.language import said
+from loadstone.safety.errors import Problem
 
 Standing = Literal["passes", "asks", "unknown"]
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9 _.,:%+=-]*")
@@ -65,37 +65,31 @@ class KnownSettings:
         plain = self.canonical(name)
         whole = plain if plain in self.names else self._whole_name(plain)
         if whole in self.refused or plain.startswith(self.refused_beginnings):
-            raise ValueError(
-                said("'{name}' is decided by loadstone; leave it out, or give a server of your own by URL", name=name)
+            raise Problem(
+                "'{name}' is decided by loadstone; leave it out, or give a server of your own by URL", name=name
             )
         if not self.name_form.fullmatch(name) or self.unwritable.search(str(value)):
-            raise ValueError(
-                said(
-                    "'{name}: {value!r}' is not a line of a {software} configuration",
-                    name=name,
-                    value=value,
-                    software=self.software,
-                )
+            raise Problem(
+                "'{name}: {value!r}' is not a line of a {software} configuration",
+                name=name,
+                value=value,
+                software=self.software,
             )
         if whole == plain:
             return
         if whole is not None:
-            raise ValueError(
-                said(
-                    "'{name}' is not a whole name of a {software} setting; write '{whole}' if you mean that",
-                    name=name,
-                    software=self.software,
-                    whole=whole,
-                )
+            raise Problem(
+                "'{name}' is not a whole name of a {software} setting; write '{whole}' if you mean that",
+                name=name,
+                software=self.software,
+                whole=whole,
             )
         if only_known:
-            raise ValueError(
-                said(
-                    "'{name}' is not a {software} setting that loadstone knows; {near}correct it, or leave it out",
-                    name=name,
-                    software=self.software,
-                    near=nearest(plain, self.names),
-                )
+            raise Problem(
+                "'{name}' is not a {software} setting that loadstone knows; {near}correct it, or leave it out",
+                name=name,
+                software=self.software,
+                near=nearest(plain, self.names),
             )
 
     def standing(self, name: str, value: object) -> Standing:

@@ -16,7 +16,7 @@ from loadstone.machine.processes.network_namespace import OwnHost
 from loadstone.machine.processes.resource_limits import Limited, Limits
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers.server import DeployContext
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 
 class PortTaken(Exception):
@@ -99,11 +99,7 @@ class OwnServer(OneProcess, ABC):
             self._read_back()
             return self._endpoint
         raise UserError(
-            said(
-                "server {name}: {port_tries} ports in a row were in use; try again",
-                name=self.name,
-                port_tries=PORT_TRIES,
-            )
+            "server {name}: {port_tries} ports in a row were in use; try again", name=self.name, port_tries=PORT_TRIES
         )
 
     @abstractmethod
@@ -174,12 +170,10 @@ def await_answer(
                     raise why_it_ended(process.log_lines()) from None
                 if time.monotonic() > deadline:
                     raise UserError(
-                        said(
-                            "server {name}: not ready within {within_s:g} s ({gone})",
-                            name=name,
-                            within_s=within_s,
-                            gone=gone,
-                        )
+                        "server {name}: not ready within {within_s:g} s ({gone})",
+                        name=name,
+                        within_s=within_s,
+                        gone=gone,
                     ) from None
                 time.sleep(POLL_S)
             else:

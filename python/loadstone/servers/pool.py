@@ -23,7 +23,7 @@ from loadstone.servers.patience import is_busy, patiently, timed_out
 from loadstone.servers.remote_host import HostLost
 from loadstone.servers.remote_part import AskedFromAfar, HostedServer
 from loadstone.servers.server import DeployContext, ManyEndpoints, Server, Stays
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 PATIENCE_S = 20.0
 """How long a server of the user's that hangs, or is busy, is waited for at the end, to remove what is ours there."""
@@ -87,7 +87,7 @@ class ServerPool:
             return self._one(key, server, settings)
         except ServerGone as gone:
             if server.ours and not isinstance(gone, HostLost):
-                raise UserError(str(gone)) from None
+                raise UserError.of(str(gone)) from None
             raise
 
     def _made(self, name: str, settings: Mapping[str, Any]) -> Server:
@@ -198,11 +198,9 @@ def _deployed(server: Server, endpoint: Endpoint, traces: Traces | None = None, 
     if line is not None:
         if len(endpoints) > 1:
             raise UserError(
-                said(
-                    "servers.{server}.link: a cluster's nodes name each other's own addresses to its clients, which "
-                    "a line cannot change; leave out link, or load a single server",
-                    server=server.name,
-                )
+                "servers.{server}.link: a cluster's nodes name each other's own addresses to its clients, which "
+                "a line cannot change; leave out link, or load a single server",
+                server=server.name,
             )
         endpoint = line.reach(endpoint)
         endpoints = (endpoint,)

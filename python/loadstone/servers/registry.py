@@ -134,20 +134,18 @@ def server(name: str, settings: Mapping[str, Any]) -> "Server":
     if model is None:
         told = said("{kind} is not known", kind=shown(kind)) if "kind" in settings else said("is missing")
         raise UserError(
-            said(
-                "servers.{name}.kind: {problem}; {hint}known kinds: {kinds}",
-                name=name,
-                problem=told,
-                hint=nearest(str(kind), SERVERS),
-                kinds=listed(SERVERS),
-            )
+            "servers.{name}.kind: {problem}; {hint}known kinds: {kinds}",
+            name=name,
+            problem=told,
+            hint=nearest(str(kind), SERVERS),
+            kinds=listed(SERVERS),
         )
     try:
         return model.model_validate(settings).server(name)
     except ValidationError as error:
         path, sentence = first_problem(error, model, settings)
         raise UserError(
-            said("servers.{names}: {sentence}", names=".".join(str(part) for part in (name, *path)), sentence=sentence)
+            "servers.{names}: {sentence}", names=".".join(str(part) for part in (name, *path)), sentence=sentence
         ) from None
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
 from loadstone.safety.errors import ServerGone, UserError
-from loadstone.text.language import said
 
 Kind = Literal["server", "subject"]
 Answer = dict[str, Any]
@@ -54,5 +53,5 @@ class NamedHost(Protocol):
 def no_hosts(name: str) -> NamedHost:
     """Of a run without a fleet."""
     raise UserError(
-        said("host: {name}: there is no fleet with machines of a name; add --fleet, or leave host out", name=name)
+        "host: {name}: there is no fleet with machines of a name; add --fleet, or leave host out", name=name
     )

@@ -31,7 +31,7 @@ from loadstone.servers.control import Control
 from loadstone.servers.remote_host import Answer, HostedPart, HostLost, Kind
 from loadstone.servers.server import DeployContext, Server, ServerFacts, silent
 from loadstone.servers.transport import is_loopback
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 _FACTS = TypeAdapter(ServerFacts)
 _LIMITS = TypeAdapter(dict[LimitName, LimitInForce])
@@ -130,7 +130,7 @@ class Hosted(ABC, Generic[Addressed]):
         try:
             host = context.host_of(self.host)
         except UserError as problem:
-            raise UserError(said("{where}.{problem}", where=where, problem=problem)) from None
+            raise UserError("{where}.{problem}", where=where, problem=problem) from None
         self._part = host.part(self.kind, self.name, settings)
         try:
             return self._carried_out("start", {}, context.progress)
@@ -243,11 +243,9 @@ class HostedSubject(Hosted[tuple[Endpoint, ...]]):
         )
         if not any("{host}" in value for value in values):
             raise UserError(
-                said(
-                    "subjects.{name}.host: its manifest does not say where to listen; write {{host}} where it has "
-                    "{{port}}, as HOST: '{{host}}' under environment",
-                    name=self.name,
-                )
+                "subjects.{name}.host: its manifest does not say where to listen; write {{host}} where it has "
+                "{{port}}, as HOST: '{{host}}' under environment",
+                name=self.name,
             )
 
 
@@ -267,23 +265,19 @@ def require_reachable(subject: str, host: str, server: Server, address: Address)
     """An application on another machine must reach its server from there. Raises UserError."""
     if is_loopback(address.host) and not isinstance(server, Hosted):
         raise UserError(
-            said(
-                "subjects.{subject}.host: {host} does not reach servers.{server}, which listens on this "
-                "machine's loopback; give it a host of the fleet, too",
-                subject=subject,
-                host=host,
-                server=server.name,
-            )
+            "subjects.{subject}.host: {host} does not reach servers.{server}, which listens on this "
+            "machine's loopback; give it a host of the fleet, too",
+            subject=subject,
+            host=host,
+            server=server.name,
         )
     if address.ca_file:
         raise UserError(
-            said(
-                "subjects.{subject}.host: the file of the CA of servers.{server} is on this machine, not on "
-                "{host}; start the application there yourself, and give it by --subject {subject}=URL",
-                subject=subject,
-                server=server.name,
-                host=host,
-            )
+            "subjects.{subject}.host: the file of the CA of servers.{server} is on this machine, not on "
+            "{host}; start the application there yourself, and give it by --subject {subject}=URL",
+            subject=subject,
+            server=server.name,
+            host=host,
         )
 
 

@@ -20,11 +20,10 @@ from loadstone.machine.processes.lease import Lease
 from loadstone.run_folder.ledger import NO_LEDGER, Ledger
 from loadstone.safety.bounds.folder_files import NotOfFolder, make_folder, open_file
 from loadstone.safety.bounds.replies import shortened
-from loadstone.safety.errors import Interrupted, UserError
+from loadstone.safety.errors import Interrupted, Problem, UserError
 from loadstone.servers.control import Control
 from loadstone.servers.delay_line import Link
 from loadstone.servers.remote_host import NamedHost, no_hosts
-from loadstone.text.language import said
 
 LOOPBACK = "127.0.0.1"
 ConfigValue = str | int | float | bool
@@ -114,7 +113,7 @@ class DeployContext:
             make_folder(folder, within)
             os.close(open_file(folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, within))
         except NotOfFolder as error:
-            raise UserError(said("{what}: its log cannot be written: {error}", what=what, error=error)) from None
+            raise UserError("{what}: its log cannot be written: {error}", what=what, error=error) from None
         return folder / name, within
 
     def with_own_log(self, number: int) -> Self:
@@ -130,7 +129,7 @@ class DeployContext:
             Interrupted: the user requested a stop.
         """
         if self.stopped():
-            raise Interrupted(said("interrupted; what was finished is kept"))
+            raise Interrupted("interrupted; what was finished is kept")
 
 
 FACT_MAX = 120
@@ -241,15 +240,15 @@ class ServerSettings(BaseModel, ABC):
     def _host_can_be_made(cls, value: str) -> str:
         kind = cls.model_fields["kind"].default
         if value == OWN_HOST and not cls.may_have_own_host:
-            raise ValueError(said("a server of kind '{kind}' has no host of its own; leave out host", kind=kind))
+            raise Problem("a server of kind '{kind}' has no host of its own; leave out host", kind=kind)
         if value not in (THIS_MACHINE, OWN_HOST):
             if not HOST_NAME.fullmatch(value):
-                raise ValueError(
-                    said("'{value}' is not the name of a host; write that of a monitor of the fleet", value=value[:80])
+                raise Problem(
+                    "'{value}' is not the name of a host; write that of a monitor of the fleet", value=value[:80]
                 )
             if not cls.may_be_elsewhere:
-                raise ValueError(
-                    said("a server of kind '{kind}' cannot be started on another machine; leave out host", kind=kind)
+                raise Problem(
+                    "a server of kind '{kind}' cannot be started on another machine; leave out host", kind=kind
                 )
         return value
 

@@ -79,7 +79,7 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
     except (OSError, ssl.SSLError) as error:
         files = ", ".join(f for f in (tls.ca_file, tls.cert_file, tls.key_file) if f)
         raise UserError(
-            said("tls: cannot use {files} ({error}); name readable PEM files", files=files, error=error_text(error))
+            "tls: cannot use {files} ({error}); name readable PEM files", files=files, error=error_text(error)
         ) from None
     return context
 

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 from pydantic import AfterValidator, ValidationError
 
 from loadstone.experiment.plan.endpoints import Tls
-from loadstone.safety.errors import UserError
+from loadstone.safety.errors import Problem, UserError
 from loadstone.safety.secrets.in_texts import HIDDEN
 from loadstone.safety.secrets.known import learn
 from loadstone.text.language import said
@@ -39,16 +39,16 @@ def host_of(parts: SplitResult) -> str | None:
     try:
         host.encode("idna")
     except UnicodeError:
-        raise ValueError(said("a host has parts of 1 to 63 characters with dots between them")) from None
+        raise Problem("a host has parts of 1 to 63 characters with dots between them") from None
     if not host.isprintable() or " " in host:
-        raise ValueError(said("its host holds a space or a control character"))
+        raise Problem("its host holds a space or a control character")
     return host
 
 
 def unfit(shown: str, error: ValidationError) -> UserError:
     """What of a URL makes no endpoint: the field, and why."""
     first = error.errors()[0]
-    return UserError(said("url '{shown}': {field}: {why}", shown=shown, field=first["loc"][0], why=first["msg"]))
+    return UserError("url '{shown}': {field}: {why}", shown=shown, field=first["loc"][0], why=first["msg"])
 
 
 def options_of(parts: SplitResult, known: Sequence[str], shown: str) -> dict[str, str]:
@@ -59,7 +59,7 @@ def options_of(parts: SplitResult, known: Sequence[str], shown: str) -> dict[str
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
             known_ones = said("known are {names}", names=", ".join(known))
             hint = said("did you mean '{close}'?", close=near[0]) if near else known_ones
-            raise UserError(said("url '{shown}': unknown option '{name}'; {hint}", shown=shown, name=name, hint=hint))
+            raise UserError("url '{shown}': unknown option '{name}'; {hint}", shown=shown, name=name, hint=hint)
     return options
 
 
@@ -70,11 +70,9 @@ def password_of(parts: SplitResult, options: Mapping[str, str], shown: str) -> s
         return learned(unquote(parts.password)) if parts.password else None
     if variable not in os.environ:
         raise UserError(
-            said(
-                "url '{shown}': password_env: the environment has no variable '{variable}'; export it",
-                shown=shown,
-                variable=variable,
-            )
+            "url '{shown}': password_env: the environment has no variable '{variable}'; export it",
+            shown=shown,
+            variable=variable,
         )
     return learned(os.environ[variable], f"${{env:{variable}}}")
 
@@ -96,7 +94,5 @@ def tls_of(options: Mapping[str, str], shown: str) -> Tls:
 def truth_of(name: str, value: str, shown: str) -> bool:
     """Whether an option is yes. Raises UserError if it is neither yes nor no."""
     if value not in TRUTH:
-        raise UserError(
-            said("url '{shown}': {name} '{value}' is neither yes nor no", shown=shown, name=name, value=value)
-        )
+        raise UserError("url '{shown}': {name} '{value}' is neither yes nor no", shown=shown, name=name, value=value)
     return TRUTH[value]

@@ -15,7 +15,6 @@ from loadstone.safety.bounds.deadlines import LOOK, OPENING, within
 from loadstone.safety.errors import LoadstoneError, ServerGone, UserError
 from loadstone.servers.server import DeployContext, ServerFacts
 from loadstone.servers.transport import is_loopback
-from loadstone.text.language import said
 
 Answer = TypeVar("Answer")
 PING_TIMEOUT_S = 2.0
@@ -32,7 +31,7 @@ def answering_again(start: Callable[[DeployContext], Answer]) -> Answer:
         return start(DeployContext())
     except UserError as error:
         raise ServerGone(
-            said("{error}. Loadstone does not restart what it did not start: start it, then use --resume", error=error)
+            "{error}. Loadstone does not restart what it did not start: start it, then use --resume", error=error
         ) from None
 
 
@@ -104,7 +103,7 @@ class UsersServer(ABC):
         try:
             return self._inspect(context)
         except ServerGone as gone:
-            raise UserError(str(gone)) from None
+            raise UserError.of(str(gone)) from None
 
     def restart(self) -> Endpoint:
         """Go on if it answers again.

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 
 from loadstone.experiment.spec.problems import shown
-from loadstone.safety.errors import UserError
+from loadstone.safety.errors import Problem, UserError
 from loadstone.text.language import marked, said
 
 Number = int | float
@@ -109,41 +109,33 @@ def parse(text: str, kind: UnitKind) -> Number:
     """
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise ValueError(
-            said(
-                "'{text}' is not {noun}; write for example {examples}",
-                text=text,
-                noun=said(kind.noun),
-                examples=said(kind.examples),
-            )
+        raise Problem(
+            "'{text}' is not {noun}; write for example {examples}",
+            text=text,
+            noun=said(kind.noun),
+            examples=said(kind.examples),
         )
     digits, unit = match.groups()
     if not unit:
-        raise ValueError(
-            said("'{text}' has no unit; write for example {examples}", text=text, examples=said(kind.examples))
-        )
+        raise Problem("'{text}' has no unit; write for example {examples}", text=text, examples=said(kind.examples))
     if unit not in kind.units:
         nearest = [known for known in kind.units if known.lower() == unit.lower()]
         near = [known for known in kind.units if known[0].lower() == unit[0].lower()]  # `1 PB` is not `1 B`
         nearest = nearest or get_close_matches(unit, near, n=1)
         hint = said("did you mean `{near}`? ", near=f"{digits} {nearest[0]}") if nearest else ""
-        raise ValueError(
-            said(
-                "'{text}' is not {noun}; {hint}write for example {examples}",
-                text=text,
-                noun=said(kind.noun),
-                hint=hint,
-                examples=said(kind.examples),
-            )
+        raise Problem(
+            "'{text}' is not {noun}; {hint}write for example {examples}",
+            text=text,
+            noun=said(kind.noun),
+            hint=hint,
+            examples=said(kind.examples),
         )
     value = Fraction(digits) * kind.units[unit]
     if kind.whole and value.denominator != 1:
-        raise ValueError(
-            said(
-                "'{text}' is not a whole number of bytes; write for example {examples}",
-                text=text,
-                examples=said(kind.examples),
-            )
+        raise Problem(
+            "'{text}' is not a whole number of bytes; write for example {examples}",
+            text=text,
+            examples=said(kind.examples),
         )
     return int(value) if value.denominator == 1 else float(value)
 
@@ -165,9 +157,7 @@ def duration_s(value: object) -> float:
     """
     seconds = _read(value, DURATION)
     if not 0 < seconds <= LONGEST_S:
-        raise ValueError(
-            said("{value} must be more than 0 s and at most 30 days; write for example 45 min", value=shown(value))
-        )
+        raise Problem("{value} must be more than 0 s and at most 30 days; write for example 45 min", value=shown(value))
     return seconds
 
 
@@ -177,7 +167,7 @@ def parse_scale(text: str) -> float:
         return margin_share(float(text) if _PLAIN.fullmatch(text.strip()) else text)
     except ValueError:
         raise UserError(
-            said("--scale {text}: must be more than 0 and at most 1; write for example 0.1 or 10 %", text=text)
+            "--scale {text}: must be more than 0 and at most 1; write for example 0.1 or 10 %", text=text
         ) from None
 
 
@@ -189,7 +179,7 @@ def parse_duration_s(text: str, what: str) -> float:
     try:
         return duration_s(text)
     except ValueError as error:
-        raise UserError(said("{what} {text}: {error}", what=what, text=text, error=error)) from None
+        raise UserError("{what} {text}: {error}", what=what, text=text, error=error) from None
 
 
 def margin_share(value: object) -> float:
@@ -199,8 +189,8 @@ def margin_share(value: object) -> float:
     """
     share = _read(value, SHARE)
     if not 0 < share <= 1:
-        raise ValueError(
-            said("{value} must be more than 0 and at most 100 %; write for example 5 % or 0.05", value=shown(value))
+        raise Problem(
+            "{value} must be more than 0 and at most 100 %; write for example 5 % or 0.05", value=shown(value)
         )
     return share
 
@@ -215,27 +205,23 @@ def rate_or_share(value: object) -> tuple[float | None, float | None]:
         return None, None
     unit, number = (parse_any(value) if isinstance(value, str) else None) or ("", 0)
     if unit == SHARE.noun and not 0 < number < 1:
-        raise ValueError(
-            said(
-                "{value} must be more than 0 and less than 100 % of what a row can do; {examples}",
-                value=shown(value),
-                examples=examples,
-            )
+        raise Problem(
+            "{value} must be more than 0 and less than 100 % of what a row can do; {examples}",
+            value=shown(value),
+            examples=examples,
         )
     if unit == PER_SECOND.noun and not 0 < number <= MOST_PER_S:
-        raise ValueError(
-            said(
-                "{value} must be more than 0 and at most {most_per_s:,}/s; {examples}",
-                value=shown(value),
-                most_per_s=MOST_PER_S,
-                examples=examples,
-            )
+        raise Problem(
+            "{value} must be more than 0 and at most {most_per_s:,}/s; {examples}",
+            value=shown(value),
+            most_per_s=MOST_PER_S,
+            examples=examples,
         )
     if unit == SHARE.noun:
         return None, float(number)
     if unit == PER_SECOND.noun:
         return float(number), None
-    raise ValueError(said("{value} is no rate and no share; {examples}", value=shown(value), examples=examples))
+    raise Problem("{value} is no rate and no share; {examples}", value=shown(value), examples=examples)
 
 
 def check_at_rate(text: str) -> str:
@@ -243,7 +229,7 @@ def check_at_rate(text: str) -> str:
     try:
         rate_or_share(text)
     except ValueError as error:
-        raise UserError(said("--at-rate {text}: {error}", text=text, error=error)) from None
+        raise UserError("--at-rate {text}: {error}", text=text, error=error) from None
     return text
 
 
@@ -253,11 +239,9 @@ def _read(value: object, kind: UnitKind) -> float:
         return float(parse(value, kind))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    raise ValueError(
-        said(
-            "{value} is not {noun}; write for example {examples}",
-            value=shown(value),
-            noun=said(kind.noun),
-            examples=said(kind.examples),
-        )
+    raise Problem(
+        "{value} is not {noun}; write for example {examples}",
+        value=shown(value),
+        noun=said(kind.noun),
+        examples=said(kind.examples),
     )

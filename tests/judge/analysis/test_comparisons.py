@@ -417,7 +417,7 @@ def test_a_look_says_quick(study: Studies) -> None:
 
 def test_a_damaged_log_is_named(study: Studies) -> None:
     def damaged(trial: str, _kind: str) -> Any:
-        raise DriveFailed(f"{trial}.hlog: cannot be read")
+        raise DriveFailed.of(f"{trial}.hlog: cannot be read")
 
     changes = {(block, number): same_rate for block in range(1, 13) for number in (0, 1)}
     made = study(1.0, metric="response_ns.p99", margin=0.10, changes=changes)

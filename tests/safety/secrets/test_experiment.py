@@ -145,6 +145,6 @@ def test_a_file_that_cannot_be_a_secret_is_one_clear_line(option: str, said: str
 
 def test_an_error_shows_no_secret() -> None:
     learn(SECRET)
-    assert str(UserError(f"got {SECRET}, and redis://a:b@h; write redis://:PASSWORD@HOST")) == (
+    assert str(UserError.of(f"got {SECRET}, and redis://a:b@h; write redis://:PASSWORD@HOST")) == (
         "got ***, and redis://***@h; write redis://:PASSWORD@HOST"
     )

@@ -33,7 +33,7 @@ class Connection:
                 cursor.execute(sql)
                 return list(cursor.fetchall())
         except (pymysql.Error, OSError) as error:
-            raise ServerGone(f"mariadb: {error}") from error
+            raise ServerGone.of(f"mariadb: {error}") from error
 
 
 class Server:

@@ -12,7 +12,6 @@ import typer
 from loadstone.cli.options import EXPERIMENT, LOAD, PARTS, RESULTS, Option, require_place, seconds
 from loadstone.safety.bounds.describe_only import describing
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 if TYPE_CHECKING:
     from loadstone.addons.capacity.capacities import Found
@@ -38,12 +37,10 @@ class Users:
 def read_users(option: str, text: str) -> Users:
     """`64`, `1,8,64`, or `1..2000`: doubled from the one to the other."""
     wrong = UserError(
-        said(
-            "{option} {text}: not numbers of users; write 64, 1,8,64 or 1..2000, each from 1 to {users_max}",
-            option=option,
-            text=text[:40],
-            users_max=USERS_MAX,
-        )
+        "{option} {text}: not numbers of users; write 64, 1,8,64 or 1..2000, each from 1 to {users_max}",
+        option=option,
+        text=text[:40],
+        users_max=USERS_MAX,
     )
     found = _RANGE.fullmatch(text)
     words = [found[1], found[2]] if found else text.split(",")
@@ -160,7 +157,7 @@ class CapacityOptions:
         for option, path in self.files:
             require_place(option, path)
         if len({path.absolute() for _, path in self.files}) < len(self.files):
-            raise UserError(said("--json-out-file, --svg {svg}: name two files", svg=self.svg))
+            raise UserError("--json-out-file, --svg {svg}: name two files", svg=self.svg)
 
     def check_beside(self, folder: Path) -> None:
         """Raises UserError where a file of the run itself would be replaced."""
@@ -169,7 +166,7 @@ class CapacityOptions:
         for option, path in self.files:
             if path.name in RECORDS and path.absolute().parent.samefile(folder):
                 raise UserError(
-                    said("{option} {path}: is a file of the run itself; name another one", option=option, path=path)
+                    "{option} {path}: is a file of the run itself; name another one", option=option, path=path
                 )
 
 
@@ -229,11 +226,9 @@ def _capacities(folder: Path, options: CapacityOptions) -> "list[Capacity]":
     found = find_capacities(run, trials)
     if not found:
         raise UserError(
-            said(
-                "{folder}: no condition has users who wait for their replies and parts whose CPU was observed; "
-                "measure one with loadstone redis, http, saturate or run, on this machine",
-                folder=folder,
-            )
+            "{folder}: no condition has users who wait for their replies and parts whose CPU was observed; "
+            "measure one with loadstone redis, http, saturate or run, on this machine",
+            folder=folder,
         )
     change = _change(options, {part.name: part.one_thread for one in found for part in one.capacity.parts})
     return [_with_predictions(one, change, options) for one in found]
@@ -267,12 +262,10 @@ def _change(options: CapacityOptions, parts: dict[str, bool]) -> "Change":
     for name, number in cpus.items():
         if parts[name] and number > 1:
             raise UserError(
-                said(
-                    "--cpus {name}={number:g}: {name} works in one thread, which more CPUs do not help; write "
-                    "--instances {name}={number:g} for more processes of it",
-                    name=name,
-                    number=number,
-                )
+                "--cpus {name}={number:g}: {name} works in one thread, which more CPUs do not help; write "
+                "--instances {name}={number:g} for more processes of it",
+                name=name,
+                number=number,
             )
     return Change(
         cpus=cpus,
@@ -294,23 +287,19 @@ def _of_parts(
         name = name.strip()
         if not equals or name in values:
             raise UserError(
-                said(
-                    "{option} {text}: write NAME=..., each part once; parts are: {parts}",
-                    option=option,
-                    text=text[:60],
-                    parts=listed(parts),
-                )
+                "{option} {text}: write NAME=..., each part once; parts are: {parts}",
+                option=option,
+                text=text[:60],
+                parts=listed(parts),
             )
         if name not in parts:
             raise UserError(
-                said(
-                    "{option} {text}: '{name}' is no part; {hint}parts are: {parts}",
-                    option=option,
-                    text=text[:60],
-                    name=name,
-                    hint=nearest(name, parts),
-                    parts=listed(parts),
-                )
+                "{option} {text}: '{name}' is no part; {hint}parts are: {parts}",
+                option=option,
+                text=text[:60],
+                name=name,
+                hint=nearest(name, parts),
+                parts=listed(parts),
             )
         values[name] = read(option, text, figure.strip())
     return values
@@ -323,13 +312,11 @@ def _number(option: str, text: str, figure: str) -> float:
         number = 0.0
     if not FACTOR_MIN <= number <= FACTOR_MAX:
         raise UserError(
-            said(
-                "{option} {text}: write a number above 0, from {factor_min:g} to {factor_max:g}",
-                option=option,
-                text=text[:60],
-                factor_min=FACTOR_MIN,
-                factor_max=FACTOR_MAX,
-            )
+            "{option} {text}: write a number above 0, from {factor_min:g} to {factor_max:g}",
+            option=option,
+            text=text[:60],
+            factor_min=FACTOR_MIN,
+            factor_max=FACTOR_MAX,
         )
     return number
 
@@ -342,10 +329,8 @@ def _cost(option: str, text: str, figure: str) -> float:
         percent = math.nan
     if not figure.endswith("%") or not FACTOR_MIN <= 1 + percent / 100 <= FACTOR_MAX:
         raise UserError(
-            said(
-                "{option} {text}: write how much more or less in per cent, e.g. redis=-20% or redis=+50%",
-                option=option,
-                text=text[:60],
-            )
+            "{option} {text}: write how much more or less in per cent, e.g. redis=-20% or redis=+50%",
+            option=option,
+            text=text[:60],
         )
     return 1 + percent / 100

@@ -15,7 +15,7 @@ from loadstone.programs.clients.chosen import chosen_driver
 from loadstone.run.consent import require_trust_in_driver
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 FAILED_STATUS = 3
 
@@ -43,18 +43,16 @@ def check_driver(
     parts = named(names)
     if not parts:
         raise UserError(
-            said(
-                "--part: no part has {names} in its name; parts are: {parts}",
-                names=listed(names),
-                parts=listed((n for n, _ in PARTS)),
-            )
+            "--part: no part has {names} in its name; parts are: {parts}",
+            names=listed(names),
+            parts=listed((n for n, _ in PARTS)),
         )
     try:
         meant = resolved(word, Path())
     except ValueError as problem:
-        raise UserError(said("check driver: {problem}", problem=problem)) from None
+        raise UserError("check driver: {problem}", problem=problem) from None
     if meant == NATIVE:
-        raise UserError(said("check driver: the native engine is no program; name one of a client library"))
+        raise UserError("check driver: the native engine is no program; name one of a client library")
     place = DriverWord.of(meant).place
     if place not in built_in():
         require_trust_in_driver(Path(place), trust=trust)

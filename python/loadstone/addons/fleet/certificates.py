@@ -46,9 +46,7 @@ def made(days: float = DAYS, now: datetime | None = None) -> Mapping[Part, Crede
         from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
     except ImportError:
         raise UserError(
-            said(
-                "fleet certificates: the library cryptography is missing; {missing_extra}", missing_extra=MISSING_EXTRA
-            )
+            "fleet certificates: the library cryptography is missing; {missing_extra}", missing_extra=MISSING_EXTRA
         ) from None
     begin = (now or datetime.now(UTC)) - _EARLIER
     end = begin + _EARLIER + timedelta(days=days)
@@ -122,11 +120,9 @@ def default_folder() -> Path:
     except RuntimeError:  # a user that the system does not know, as a number in a container
         remedy = said("name their folder by --certificates or {variable}, without ~", variable=FOLDER_VARIABLE)
         raise UserError(
-            said(
-                "fleet certificates: {named} has no home folder here; {remedy}",
-                named=named or "your user",
-                remedy=remedy,
-            )
+            "fleet certificates: {named} has no home folder here; {remedy}",
+            named=named or said("your user"),
+            remedy=remedy,
         ) from None
 
 
@@ -140,21 +136,17 @@ def write(folder: Path, credentials: Mapping[Part, Credential]) -> None:
         status = folder.stat()
         if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise UserError(
-                said(
-                    "fleet certificates: others can write to {folder}; name a folder of your own, of mode 700",
-                    folder=folder,
-                )
+                "fleet certificates: others can write to {folder}; name a folder of your own, of mode 700",
+                folder=folder,
             )
         for part, credential in credentials.items():
             replace_file(folder / f"{part}.pem", credential.own.encode())
         replace_file(folder / AUTHORITY, next(iter(credentials.values())).authority.encode())
     except OSError as error:
         raise UserError(
-            said(
-                "fleet certificates: cannot be written to {folder} ({strerror}); name another folder",
-                folder=folder,
-                strerror=error.strerror,
-            )
+            "fleet certificates: cannot be written to {folder} ({strerror}); name another folder",
+            folder=folder,
+            strerror=error.strerror,
         ) from None
 
 
@@ -165,27 +157,23 @@ def read(folder: Path, part: Part, now: datetime | None = None) -> Credential:
     try:
         if path.stat().st_mode & (stat.S_IROTH | stat.S_IWOTH):
             raise UserError(
-                said(
-                    "fleet certificates: everybody on this machine can read {path}; chmod 600 it, and {remedy}",
-                    path=path,
-                    remedy=remedy,
-                )
+                "fleet certificates: everybody on this machine can read {path}; chmod 600 it, and {remedy}",
+                path=path,
+                remedy=remedy,
             )
         credential = Credential((folder / AUTHORITY).read_text("ascii"), path.read_text("ascii"))
     except FileNotFoundError as error:
         raise UserError(
-            said(
-                "fleet certificates: {filename} is not there; copy it from where it was made, name its "
-                "folder by --certificates or {folder_variable}, or {remedy}",
-                filename=error.filename,
-                folder_variable=FOLDER_VARIABLE,
-                remedy=remedy,
-            )
+            "fleet certificates: {filename} is not there; copy it from where it was made, name its "
+            "folder by --certificates or {folder_variable}, or {remedy}",
+            filename=error.filename,
+            folder_variable=FOLDER_VARIABLE,
+            remedy=remedy,
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a certificate"
         raise UserError(
-            said("fleet certificates: {path} cannot be read ({why}); {remedy}", path=path, why=why, remedy=remedy)
+            "fleet certificates: {path} cannot be read ({why}); {remedy}", path=path, why=why, remedy=remedy
         ) from None
     _require_good(credential, path, now or datetime.now(UTC), remedy)
     return credential
@@ -204,37 +192,29 @@ def _require_good(credential: Credential, path: Path, now: datetime, remedy: str
         from cryptography.exceptions import InvalidSignature
     except ImportError:
         raise UserError(
-            said(
-                "fleet certificates: the library cryptography is missing; {missing_extra}", missing_extra=MISSING_EXTRA
-            )
+            "fleet certificates: the library cryptography is missing; {missing_extra}", missing_extra=MISSING_EXTRA
         ) from None
     try:
         own = x509.load_pem_x509_certificate(credential.own.encode())
         own.verify_directly_issued_by(x509.load_pem_x509_certificate(credential.authority.encode()))
     except InvalidSignature:
         raise UserError(
-            said(
-                "fleet certificates: {path} is not of {parent}; {remedy}",
-                path=path,
-                parent=path.parent / AUTHORITY,
-                remedy=remedy,
-            )
+            "fleet certificates: {path} is not of {parent}; {remedy}",
+            path=path,
+            parent=path.parent / AUTHORITY,
+            remedy=remedy,
         ) from None
     except (ValueError, TypeError):
-        raise UserError(
-            said("fleet certificates: {path} holds no certificate; {remedy}", path=path, remedy=remedy)
-        ) from None
+        raise UserError("fleet certificates: {path} holds no certificate; {remedy}", path=path, remedy=remedy) from None
     if not own.not_valid_before_utc <= now <= own.not_valid_after_utc:
         word = said("expired") if now > own.not_valid_after_utc else said("is not good before")
         when = own.not_valid_after_utc if now > own.not_valid_after_utc else own.not_valid_before_utc
         raise UserError(
-            said(
-                "fleet certificates: {path} {word} {when:%Y-%m-%d %H:%M} UTC, and it is {now:%Y-%m-%d "
-                "%H:%M}; {remedy}, and copy them to every machine",
-                path=path,
-                word=word,
-                when=when,
-                now=now,
-                remedy=remedy,
-            )
+            "fleet certificates: {path} {word} {when:%Y-%m-%d %H:%M} UTC, and it is {now:%Y-%m-%d "
+            "%H:%M}; {remedy}, and copy them to every machine",
+            path=path,
+            word=word,
+            when=when,
+            now=now,
+            remedy=remedy,
         )

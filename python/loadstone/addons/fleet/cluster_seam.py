@@ -21,7 +21,7 @@ class AgentLost(DriveFailed):
     """A member is gone, or does not answer: with its name and the reason."""
 
     def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"agent {name}: {why}")
+        Exception.__init__(self, f"agent {name}: {why}")
         self.name = name
         self.why = why
 
@@ -30,7 +30,7 @@ class AgentFailed(DriveFailed):
     """A member answered that it cannot do what was asked: with its name and its own words."""
 
     def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"agent {name}: {why}")
+        Exception.__init__(self, f"agent {name}: {why}")
         self.name = name
         self.why = why
 

@@ -21,7 +21,7 @@ from loadstone.cli.command import command
 from loadstone.cli.options import Option, whole
 from loadstone.safety import terminal
 from loadstone.safety.errors import DriveFailed, UserError
-from loadstone.text.language import _, marked, said
+from loadstone.text.language import _, marked
 
 fleet_app = typer.Typer(
     help="Load from several machines: agents and certificates.",
@@ -107,7 +107,7 @@ def scheduler_command(
     from loadstone.addons.fleet.serving import serve_scheduler
 
     if order not in ("", ORDERED):
-        raise UserError(said("{order}: a scheduler takes no address there; write --listen HOST:PORT", order=order))
+        raise UserError("{order}: a scheduler takes no address there; write --listen HOST:PORT", order=order)
     if order:
         with _failing_as_answer():
             told = _read_order()
@@ -163,9 +163,9 @@ def agent_command(
     at = (None, 0) if listen is None else _listen(listen, 0)
     named = socket.gethostname() if name is None else name
     if _NAME.fullmatch(named) is None:
-        raise UserError(said("--name {named}: not a name; write at most 64 letters, digits, dots, dashes", named=named))
+        raise UserError("--name {named}: not a name; write at most 64 letters, digits, dots, dashes", named=named)
     if role not in ("agent", "monitor"):
-        raise UserError(said("--role {role}: not a role; write agent or monitor", role=role))
+        raise UserError("--role {role}: not a role; write agent or monitor", role=role)
     credential = certificates.read(folder or certificates.default_folder(), "agent")
     if os.geteuid() == 0:
         terminal.remark(
@@ -199,7 +199,7 @@ def up_command(*, fleet: Fleet, listen: Listen = f"127.0.0.1:{PORT}", folder: Fo
     spec = read_fleet(fleet, "fleet up")
     if spec.kind == "tls":
         raise UserError(
-            said("fleet up {fleet}: that fleet is there; write local:4 or ssh:HOST,HOST to start one", fleet=fleet)
+            "fleet up {fleet}: that fleet is there; write local:4 or ssh:HOST,HOST to start one", fleet=fleet
         )
     into = folder or certificates.default_folder()
     cluster = open_cluster(spec, claim=False, listen=_listen(listen), credentials=_kept_or_made(into))
@@ -219,7 +219,7 @@ def up_command(*, fleet: Fleet, listen: Listen = f"127.0.0.1:{PORT}", folder: Fo
                     terminal.remark(_("agent {name}: {why}", name=name, why=why))
                     told.add(name)
             if len(cluster.lost()) == len(cluster.members):
-                raise DriveFailed(said("fleet up: no agent is left"))
+                raise DriveFailed("fleet up: no agent is left")
             select.select([], [], [], 1.0)
     finally:
         cluster.close()
@@ -311,7 +311,7 @@ def _kept_or_made(folder: Path) -> Mapping[certificates.Part, Credential]:
 def _there(text: str) -> FleetSpec:
     spec = read_fleet(text, "fleet")
     if spec.address is None:
-        raise UserError(said("fleet {text}: not the address of a scheduler; write tls://HOST:PORT", text=text))
+        raise UserError("fleet {text}: not the address of a scheduler; write tls://HOST:PORT", text=text)
     return spec
 
 
@@ -325,11 +325,7 @@ def _listen(text: str, port: int = PORT) -> tuple[str, int]:
     read = _LISTEN.fullmatch(text)
     if read is None or int(read["port"] or 0) > 65535:
         raise UserError(
-            said(
-                "--listen {text}: not an address to listen at; write HOST:PORT, e.g. 127.0.0.1:{port}",
-                text=text,
-                port=PORT,
-            )
+            "--listen {text}: not an address to listen at; write HOST:PORT, e.g. 127.0.0.1:{port}", text=text, port=PORT
         )
     return read["host"].strip("[]"), port if read["port"] is None else int(read["port"])
 
@@ -354,7 +350,7 @@ def _read_order() -> _Order:
             contact=told.get("contact"),
         )
     except (ValueError, KeyError, TypeError):
-        raise UserError(said("fleet: no order came on the standard input; - is for a fleet's own command")) from None
+        raise UserError("fleet: no order came on the standard input; - is for a fleet's own command") from None
 
 
 @contextlib.contextmanager

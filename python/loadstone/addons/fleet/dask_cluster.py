@@ -146,7 +146,7 @@ class DaskCluster:
         until = time.monotonic() + 2 * CONNECT_S + 2 * self._join_s
         while not concurrent.futures.wait([self._opened], LOOK_S / 5).done and time.monotonic() < until:
             if stopped():
-                raise Interrupted(INTERRUPTED)
+                raise Interrupted.of(INTERRUPTED)
         self._opened.result(0)
         self._require_alike()
         if self._token:
@@ -309,7 +309,7 @@ class DaskCluster:
         needed = self._agents or (1 if self._token and not self._empty else 0)  # monitors alone may be listed
         while True:
             if self._closing:
-                raise Interrupted(INTERRUPTED)
+                raise Interrupted.of(INTERRUPTED)
             workers = await self._workers(client)
             agents = sum(_role_of(info) == "agent" for info in workers.values())
             if (workers or self._empty) and agents >= needed and len(workers) >= len(self._launched):
@@ -317,13 +317,10 @@ class DaskCluster:
             if time.monotonic() > deadline:
                 named = "" if self._agents is None else f" of {self._agents}"
                 raise UserError(
-                    said_as(
-                        "--fleet {address}: {agents}{named} agents are there; start more: loadstone fleet agent "
-                        "{address}",
-                        address=self.address,
-                        agents=agents,
-                        named=named,
-                    )
+                    "--fleet {address}: {agents}{named} agents are there; start more: loadstone fleet agent {address}",
+                    address=self.address,
+                    agents=agents,
+                    named=named,
                 )
             await asyncio.sleep(0.1)
         known = {str(info["name"]): self._identified(str(info["name"]), info) for info in workers.values()}
@@ -341,12 +338,10 @@ class DaskCluster:
             self.identities[name] = Identity.model_validate(info.get(KEY))
         except ValidationError:
             raise UserError(
-                said_as(
-                    "--fleet {address}: {name} does not say which loadstone it is; start it by `loadstone "
-                    "fleet agent`, in the version that runs here",
-                    address=self.address,
-                    name=name,
-                )
+                "--fleet {address}: {name} does not say which loadstone it is; start it by `loadstone "
+                "fleet agent`, in the version that runs here",
+                address=self.address,
+                name=name,
             ) from None
         return self.identities[name]
 
@@ -519,18 +514,16 @@ class DaskCluster:
             if len(built) > 1 and machine != ours.machine:
                 wrong.append(f"on {machine} there are unlike engines: {'; '.join(map(', '.join, built.values()))}")
         if wrong:
-            raise UserError(
-                said_as("--fleet: {wrong}. Install the same loadstone everywhere", wrong=". ".join(wrong[:5]))
-            )
+            raise UserError("--fleet: {wrong}. Install the same loadstone everywhere", wrong=". ".join(wrong[:5]))
 
     def _claim(self) -> None:
         asked = {member: self._ask(member, ping, []) for member in self._members}
         concurrent.futures.wait(asked.values(), CONNECT_S)
         for member, answer in asked.items():
             if not answer.done() or isinstance(answer.result(), Exception):
-                raise DriveFailed(said_as("agent {name}: it does not answer", name=member.name))
+                raise DriveFailed("agent {name}: it does not answer", name=member.name)
             if "failed" in answer.result():
-                raise UserError(said_as("agent {name}: {result}", name=member.name, result=answer.result()["failed"]))
+                raise UserError("agent {name}: {result}", name=member.name, result=answer.result()["failed"])
 
     def _renew_claims(self) -> None:
         """And have those that were started know that this command is there."""
@@ -540,12 +533,10 @@ class DaskCluster:
 
     def _unreachable(self, error: Exception) -> Exception:
         return UserError(
-            said_as(
-                "--fleet {address}: no scheduler of this fleet answers there ({why}); start one by `loadstone fleet "
-                "scheduler`, and see that both have certificates of the same making",
-                address=self.address,
-                why=reason(error),
-            )
+            "--fleet {address}: no scheduler of this fleet answers there ({why}); start one by `loadstone fleet "
+            "scheduler`, and see that both have certificates of the same making",
+            address=self.address,
+            why=reason(error),
         )
 
 

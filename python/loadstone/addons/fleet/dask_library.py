@@ -17,7 +17,6 @@ from pathlib import Path
 from loadstone.addons.fleet import certificates
 from loadstone.addons.fleet.certificates import Credential
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 try:
     import dask.config
@@ -25,11 +24,9 @@ try:
     from distributed.security import Security
 except ImportError as error:
     raise UserError(
-        said(
-            "--fleet: Dask is not installed ({error}); {missing_extra}",
-            error=error,
-            missing_extra=certificates.MISSING_EXTRA,
-        )
+        "--fleet: Dask is not installed ({error}); {missing_extra}",
+        error=error,
+        missing_extra=certificates.MISSING_EXTRA,
     ) from None
 
 __all__ = ["CONNECT_S", "KEY", "Client", "FleetScheduler", "FleetWorker", "bracketed", "reason", "security", "set_up"]

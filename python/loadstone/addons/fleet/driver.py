@@ -21,7 +21,7 @@ from loadstone.drivers.driver import OnInterval, OnRest, RoundsOptions, nothing
 from loadstone.drivers.outcome import AgentState, DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Plan, Share
 from loadstone.safety.errors import DriveFailed, FleetGone, Interrupted, UserError
-from loadstone.text.language import _, joined, said
+from loadstone.text.language import _, joined
 from loadstone.text.language import said as said_as
 
 
@@ -61,7 +61,7 @@ def require_shareable(plans: Collection[Plan], agents: int, option: str) -> None
             Plan.model_validate({**plan.model_dump(), "share": {"number": 0, "of": agents}})
         except ValidationError as error:
             problem = error.errors(include_url=False)[0].get("ctx", {}).get("error", error)
-            raise UserError(said("{option}: {problem}", option=option, problem=problem)) from None
+            raise UserError("{option}: {problem}", option=option, problem=problem) from None
 
 
 def _most_threads(plan: Plan) -> int:
@@ -161,7 +161,7 @@ class FleetDriver:
         """
         if rounds is not None and any(rounds.paused):
             raise DriveFailed(
-                said_as("fleet: applications cannot stand still while others have their turn; set rounds to never")
+                "fleet: applications cannot stand still while others have their turn; set rounds to never"
             )
         members = self._ready()
         plans = shares_of(shares, len(members), one_machine=self._one_machine)
@@ -273,16 +273,14 @@ class FleetDriver:
         if self._left_out and self._lost_agent == "end":
             name, why = next(iter(self._left_out.items()))
             raise FleetGone(
-                said_as(
-                    "fleet: agent {name} was lost ({why}), and --lost-agent end ends the run then", name=name, why=why
-                )
+                "fleet: agent {name} was lost ({why}), and --lost-agent end ends the run then", name=name, why=why
             )
         if self._left_out and self._lost_agent == "wait":
             self._await_lost()
         ready = [member for member in self._agents if member.name not in self._left_out]
         if not ready:
             whys = joined("; ", sorted(set(self._left_out.values()))) or said_as("it has no agents")
-            raise FleetGone(said_as("fleet: no agent is left ({whys}); start them again", whys=whys))
+            raise FleetGone("fleet: no agent is left ({whys}); start them again", whys=whys)
         return ready
 
     def _await_lost(self) -> None:
@@ -299,10 +297,10 @@ class FleetDriver:
                     if time.monotonic() > until_s:
                         why = said_as("{why}; it was waited for {seconds:g} s", why=problem.why, seconds=WAITED_S)
                         raise FleetGone(
-                            said_as("fleet: agent {name} does not answer again ({why})", name=member.name, why=why)
+                            "fleet: agent {name} does not answer again ({why})", name=member.name, why=why
                         ) from None
                     self._pause(fleet_drive.RENEWED_EVERY_S)
 
     def _pause(self, seconds: float) -> None:
         if seconds > 0 and self._stopped.wait(seconds):
-            raise Interrupted(said_as("interrupted; what was finished is kept"))
+            raise Interrupted("interrupted; what was finished is kept")

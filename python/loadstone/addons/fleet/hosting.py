@@ -29,7 +29,6 @@ from loadstone.servers import registry
 from loadstone.servers.remote_host import Answer, Kind
 from loadstone.servers.remote_part import sources_of
 from loadstone.servers.server import DeployContext, Remark, Server, ServerFacts, Step
-from loadstone.text.language import said
 
 LEASE_S = 10.0
 """So long parts live without a renewal; a link that is down for 5 s is survived."""
@@ -217,7 +216,7 @@ def renew(run: str) -> None:
 def _part(run: str, part: str) -> _Part:
     of_run = _RUNS.get(run)
     if of_run is None or part not in of_run.parts:
-        raise UserError(said("it is not there any more: the member was started again, or its lease ran out"))
+        raise UserError("it is not there any more: the member was started again, or its lease ran out")
     return of_run.parts[part]
 
 
@@ -225,12 +224,10 @@ def _subject(given: Mapping[str, Any]) -> LocalSubject:
     settings, sent = SETTINGS.validate_python(given["settings"]), given["manifest"]
     place = Path(sent["path"]) if "path" in sent else subject_names.FOLDER / sent["built_in"]
     if not place.exists():
-        raise UserError(said("{place} is not there; copy the application's folder to the same place", place=place))
+        raise UserError("{place} is not there; copy the application's folder to the same place", place=place)
     manifest, folder = read_manifest(place)
     if "path" in sent and sources_of(manifest, folder) != sent["sources"]:
-        raise UserError(
-            said("{place} has other sources than here; copy the application's folder there again", place=place)
-        )
+        raise UserError("{place} has other sources than here; copy the application's folder there again", place=place)
     return LocalSubject(manifest, folder, settings)
 
 

@@ -57,19 +57,15 @@ class FleetHosts:
         known = ", ".join(sorted(member.name for member in named or monitors)) or said("none")
         if named:
             raise UserError(
-                said(
-                    "host: {name}: several monitors of the fleet run there; write the name of one: {known}",
-                    name=name,
-                    known=known,
-                )
-            )
-        raise UserError(
-            said(
-                "host: {name}: no monitor of the fleet is called so, and none runs on a machine called so; there are: "
-                "{known}; start it there: loadstone fleet agent SCHEDULER --role monitor --name {name}",
+                "host: {name}: several monitors of the fleet run there; write the name of one: {known}",
                 name=name,
                 known=known,
             )
+        raise UserError(
+            "host: {name}: no monitor of the fleet is called so, and none runs on a machine called so; there are: "
+            "{known}; start it there: loadstone fleet agent SCHEDULER --role monitor --name {name}",
+            name=name,
+            known=known,
         )
 
     def _renew(self) -> None:
@@ -134,14 +130,12 @@ class _Part:
     def _answered(self, done: Mapping[str, Any]) -> Answer:
         if "interrupted" in done:
             raise HostLost(
-                said(
-                    "host {name}: it did not hear of this command for {seconds:g} s",
-                    name=self._member.name,
-                    seconds=hosting.LEASE_S,
-                )
+                "host {name}: it did not hear of this command for {seconds:g} s",
+                name=self._member.name,
+                seconds=hosting.LEASE_S,
             )
         if "failed" in done:
-            raise UserError(said("host {name}: {why}", name=self._member.name, why=done["failed"]))
+            raise UserError("host {name}: {why}", name=self._member.name, why=done["failed"])
         answer: Answer = done["answer"]
         return answer
 
@@ -149,9 +143,9 @@ class _Part:
         try:
             return self._cluster.call(self._member, function, *self._of, *args, timeout_s=ANSWER_S)
         except AgentLost as lost:
-            raise HostLost(said("host {name}: {why}", name=self._member.name, why=lost.why)) from None
+            raise HostLost("host {name}: {why}", name=self._member.name, why=lost.why) from None
         except AgentFailed as failed:
-            raise UserError(said("host {name}: {why}", name=self._member.name, why=failed.why)) from None
+            raise UserError("host {name}: {why}", name=self._member.name, why=failed.why) from None
 
 
 def _pass_on(lines: Sequence[Sequence[Any]], progress: Callable[[str], None]) -> None:

@@ -70,7 +70,7 @@ class Launched:
             os.write(self._orders, json.dumps(order).encode() + b"\n")
         except OSError as error:
             self.close()
-            raise DriveFailed(said("{what}: cannot be started: {error}", what=what, error=error)) from None
+            raise DriveFailed("{what}: cannot be started: {error}", what=what, error=error) from None
         finally:
             os.close(reads)
             os.close(writes)
@@ -80,7 +80,7 @@ class Launched:
         heard, closed = b"", False
         while (left := deadline - time.monotonic()) > 0 and len(heard) < _LINE_MAX:
             if stopped():
-                raise Interrupted(INTERRUPTED)
+                raise Interrupted.of(INTERRUPTED)
             if not select.select([self._answers], [], [], min(left, LOOK_S))[0]:
                 continue
             received = os.read(self._answers, 4096)
@@ -91,20 +91,18 @@ class Launched:
             for line in lines:
                 answer = _object(line)
                 if "failed" in answer:
-                    raise DriveFailed(said("{what}: {why}", what=self.what, why=plain(str(answer["failed"]))))
+                    raise DriveFailed("{what}: {why}", what=self.what, why=plain(str(answer["failed"])))
                 if "ready" in answer:
                     return answer
         if self._ended_within(END_S if closed else 0.0):
             raise DriveFailed(
-                said("{what}: it ended while it started{last_words}", what=self.what, last_words=self._last_words())
+                "{what}: it ended while it started{last_words}", what=self.what, last_words=self._last_words()
             )
         raise DriveFailed(
-            said(
-                "{what}: not ready within {ready_s:g} s{last_words}",
-                what=self.what,
-                ready_s=READY_S,
-                last_words=self._last_words(),
-            )
+            "{what}: not ready within {ready_s:g} s{last_words}",
+            what=self.what,
+            ready_s=READY_S,
+            last_words=self._last_words(),
         )
 
     def _ended_within(self, seconds: float) -> bool:

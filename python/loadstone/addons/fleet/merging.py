@@ -31,7 +31,6 @@ from loadstone.drivers.outcome import (
 )
 from loadstone.drivers.slices import PartSlice, Slice
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.language import said
 
 T = TypeVar("T")
 _PHASES: tuple[Phase, ...] = ("ramp_up", "warm_up", "measure", "drain")
@@ -256,23 +255,19 @@ def _with_agent(record: DriveRecord, agent: Agent) -> DriveRecord:
 def _require_mergeable(records: Sequence[DriveRecord]) -> None:
     _require_alike("engines", [record.engine for record in records])
     if any(record.program is not None for record in records):
-        raise DriveFailed(said("fleet: drives of a client library's program cannot be merged; use the native driver"))
+        raise DriveFailed("fleet: drives of a client library's program cannot be merged; use the native driver")
     if any(record.receivers is not None or record.acknowledged is not None for record in records):
-        raise DriveFailed(
-            said("fleet: receivers and acknowledged writes are of one agent; use a fleet of one for them")
-        )
+        raise DriveFailed("fleet: receivers and acknowledged writes are of one agent; use a fleet of one for them")
 
 
 def _require_alike(what: str, values: Sequence[object]) -> None:
     other = next((value for value in values if value != values[0]), None)
     if other is not None:
         raise DriveFailed(
-            said(
-                "fleet: agents differ in their {what} ({values} and {other}); install one version on all",
-                what=what,
-                values=values[0],
-                other=other,
-            )
+            "fleet: agents differ in their {what} ({values} and {other}); install one version on all",
+            what=what,
+            values=values[0],
+            other=other,
         )
 
 
@@ -322,13 +317,13 @@ def _added(texts: Iterable[str]) -> Histogram:
     try:
         return added(Histogram.read(text) for text in texts)
     except ValueError as error:
-        raise DriveFailed(said("fleet: {error}", error=error)) from None
+        raise DriveFailed("fleet: {error}", error=error) from None
 
 
 def _latencies(records: Sequence[DriveRecord], name: str) -> Histogram:
     texts = [text for record in records if (text := getattr(record, name)) is not None]
     if len(texts) < len(records):
-        raise DriveFailed(said("fleet: an agent's record has no {name}; install one version on all", name=name))
+        raise DriveFailed("fleet: an agent's record has no {name}; install one version on all", name=name)
     return _added(texts)
 
 

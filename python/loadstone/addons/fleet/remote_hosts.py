@@ -17,11 +17,9 @@ def require_hosts_can(fleet: FleetSpec | None, run_plan: RunPlan) -> None:
         for where, host in _hosts(trial):
             if fleet is None:
                 raise UserError(
-                    said(
-                        "{where}.host: {host} is a machine of a fleet; add --fleet, or leave host out",
-                        where=where,
-                        host=host,
-                    )
+                    "{where}.host: {host} is a machine of a fleet; add --fleet, or leave host out",
+                    where=where,
+                    host=host,
                 )
         for name, settings in trial.servers.items():
             at = named_host(settings)
@@ -29,17 +27,17 @@ def require_hosts_can(fleet: FleetSpec | None, run_plan: RunPlan) -> None:
                 continue
             if link_of(settings) is not None:
                 what = said("link: the way there is a real network, and a line of loadstone's is of this machine")
-                raise UserError(said("servers.{name}.{what}; leave link or host out", name=name, what=what))
+                raise UserError("servers.{name}.{what}; leave link or host out", name=name, what=what)
             if settings.get("cpus") == OWN_CPUS:
                 what = said("cpus: CPUs are chosen on this machine alone, and the server is on {at}", at=at)
                 raise UserError(
-                    said("servers.{name}.{what}; give it a host of its own, and leave cpus out", name=name, what=what)
+                    "servers.{name}.{what}; give it a host of its own, and leave cpus out", name=name, what=what
                 )
     for crash in run_plan.crashes:
         at = named_host(crash.trial.servers[crash.crash.server])
         if at is not None:
             what = said("a server on {at} is not killed from here, as the moment cannot be held", at=at)
-            raise UserError(said("crashes.{crash}: {what}; leave its host out", crash=crash.crash.name, what=what))
+            raise UserError("crashes.{crash}: {what}; leave its host out", crash=crash.crash.name, what=what)
 
 
 def _hosts(trial: PlannedTrial) -> Iterator[tuple[str, str]]:

@@ -136,12 +136,7 @@ def serve_scheduler(
         except (OSError, ValueError, RuntimeError) as error:  # Dask makes any error of a start a RuntimeError
             why = dask_library.reason(error)
             raise UserError(
-                said(
-                    "fleet scheduler {host}:{port}: cannot listen there: {why}",
-                    host=listen[0],
-                    port=listen[1],
-                    why=why,
-                )
+                "fleet scheduler {host}:{port}: cannot listen there: {why}", host=listen[0], port=listen[1], why=why
             ) from None
         ready(str(scheduler.address))
         await _either(ended, scheduler.finished())
@@ -193,7 +188,7 @@ def serve_member(
             if ended.is_set():
                 return
             if once:
-                raise DriveFailed(said("agent {name}: {why}", name=name, why=why))
+                raise DriveFailed("agent {name}: {why}", name=name, why=why)
             if not told:
                 remark(_("agent {name}: {why}; it tries again until it is ended", name=name, why=why))
             told = True

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Literal
 
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 AGENTS_MAX = 1024
 """More than one command follows; see docs/fleet.md."""
@@ -58,18 +57,16 @@ def read_fleet(text: str, option: str = "--fleet") -> FleetSpec:
         agents = int(rest) if rest.isascii() and rest.isdecimal() and len(rest) < 6 else 0
         if not 1 <= agents <= AGENTS_MAX:
             raise UserError(
-                said(
-                    "{option} {text}: write a number of agents from 1 to {agents_max}, e.g. local:4",
-                    option=option,
-                    text=text,
-                    agents_max=AGENTS_MAX,
-                )
+                "{option} {text}: write a number of agents from 1 to {agents_max}, e.g. local:4",
+                option=option,
+                text=text,
+                agents_max=AGENTS_MAX,
             )
         return FleetSpec(text, "local", agents=agents)
     if colon and kind == "ssh" and not rest.startswith("//"):
         hosts = _of_file(rest[1:], f"{option} {text}") if rest.startswith("@") else _listed(rest, f"{option} {text}")
         return FleetSpec(text, "ssh", agents=len(hosts), hosts=hosts)
-    raise UserError(said("{option} {text}: not a fleet; write {forms}", option=option, text=text, forms=FORMS))
+    raise UserError("{option} {text}: not a fleet; write {forms}", option=option, text=text, forms=FORMS)
 
 
 def _agents(text: str, option: str) -> int:
@@ -78,11 +75,9 @@ def _agents(text: str, option: str) -> int:
     agents = int(number) if number.isascii() and number.isdecimal() and len(number) < 6 else 0
     if name != "agents" or not 1 <= agents <= AGENTS_MAX:
         raise UserError(
-            said(
-                "{option}: write a number of agents from 1 to {agents_max}, e.g. tls://HOST:PORT?agents=4",
-                option=option,
-                agents_max=AGENTS_MAX,
-            )
+            "{option}: write a number of agents from 1 to {agents_max}, e.g. tls://HOST:PORT?agents=4",
+            option=option,
+            agents_max=AGENTS_MAX,
         )
     return agents
 
@@ -90,16 +85,14 @@ def _agents(text: str, option: str) -> int:
 def _address(text: str, option: str) -> tuple[str, int]:
     read = _HOST.fullmatch(text)
     if read is None or read["user"] is not None:
-        raise UserError(said("{option}: not the address of a scheduler; write tls://HOST:PORT", option=option))
+        raise UserError("{option}: not the address of a scheduler; write tls://HOST:PORT", option=option)
     return read["host"].strip("[]"), PORT if read["port"] is None else _port(read["port"], option)
 
 
 def _port(text: str, option: str) -> int:
     port = int(text) if len(text) < 6 else 0
     if not 1 <= port <= 65535:
-        raise UserError(
-            said("{option}: {text} is not a port; write a number from 1 to 65535", option=option, text=text)
-        )
+        raise UserError("{option}: {text} is not a port; write a number from 1 to 65535", option=option, text=text)
     return port
 
 
@@ -112,17 +105,15 @@ def _of_file(name: str, option: str) -> tuple[SshHost, ...]:
         if isinstance(error, RuntimeError):
             why = "no such user's home"
         raise UserError(
-            said(
-                "{option}: {name} cannot be read ({why}); name a file with a host on each line",
-                option=option,
-                name=name,
-                why=why,
-            )
+            "{option}: {name} cannot be read ({why}); name a file with a host on each line",
+            option=option,
+            name=name,
+            why=why,
         ) from None
     lines = [line.partition("#")[0].strip() for line in text.splitlines()]
     named = [line for line in lines if line]
     if not named:
-        raise UserError(said("{option}: {name} names no host; write one on each line", option=option, name=name))
+        raise UserError("{option}: {name} names no host; write one on each line", option=option, name=name)
     return _hosts(named, option)
 
 
@@ -133,23 +124,16 @@ def _listed(text: str, option: str) -> tuple[SshHost, ...]:
 def _hosts(words: list[str], option: str) -> tuple[SshHost, ...]:
     if len(words) > AGENTS_MAX:
         raise UserError(
-            said(
-                "{option}: {words} hosts; name at most {agents_max}",
-                option=option,
-                words=len(words),
-                agents_max=AGENTS_MAX,
-            )
+            "{option}: {words} hosts; name at most {agents_max}", option=option, words=len(words), agents_max=AGENTS_MAX
         )
     hosts = []
     for word in words:
         read = _HOST.fullmatch(word)
         if read is None:
             raise UserError(
-                said(
-                    "{option}: '{word}' is not a host; write HOST, USER@HOST or USER@HOST:PORT",
-                    option=option,
-                    word=word[:80],
-                )
+                "{option}: '{word}' is not a host; write HOST, USER@HOST or USER@HOST:PORT",
+                option=option,
+                word=word[:80],
             )
         port = None if read["port"] is None else _port(read["port"], option)
         hosts.append(SshHost(read["host"].strip("[]"), read["user"], port))

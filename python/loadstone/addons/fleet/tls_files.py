@@ -12,7 +12,6 @@ from typing import Any
 
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.language import said
 
 FILES = ("ca_file", "cert_file", "key_file")
 
@@ -27,7 +26,7 @@ def read(plans: Sequence[Plan]) -> dict[str, str]:
                     found[name] = Path(name).read_bytes().decode("latin-1")
                 except OSError as error:
                     raise DriveFailed(
-                        said("{name}: cannot be read ({strerror})", name=name, strerror=error.strerror)
+                        "{name}: cannot be read ({strerror})", name=name, strerror=error.strerror
                     ) from None
     return found
 

@@ -14,7 +14,6 @@ from loadstone.cli.targets import SERVER
 from loadstone.experiment.spec.driver_names import VERSION, DriverWord, names
 from loadstone.safety import terminal
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 TRIAL = "1500 ms"
 """Short: how starts differ is what makes the interval wide, and no trial's length changes that."""
@@ -46,13 +45,13 @@ def client_of(text: str, option: str) -> Client:
     first, *rest = (part.strip() for part in text.split(","))
     library, equals, version = first.partition("=")
     if equals and not version:
-        raise UserError(said("{option} {text}: which version? Write for example {text}1.2.3", option=option, text=text))
+        raise UserError("{option} {text}: which version? Write for example {text}1.2.3", option=option, text=text)
     options = [(VERSION, version)] if equals else []
     for part in rest:
         name, equals, value = part.partition("=")
         if not (name and equals and value):
             raise UserError(
-                said("{option}: '{text}' is no option; write NAME=VALUE, as mode=asyncio", option=option, text=part)
+                "{option}: '{text}' is no option; write NAME=VALUE, as mode=asyncio", option=option, text=part
             )
         options.append((name, value))
     return Client(option, text, DriverWord(library, tuple(options)))
@@ -63,11 +62,9 @@ def require_clients(base: str, head: str) -> None:
     if is_client(base) != is_client(head):
         library, server = (base, head) if is_client(base) else (head, base)
         raise UserError(
-            said(
-                "--base, --head: {library} is a client library, and {server} is not; name two of a kind",
-                library=library,
-                server=server,
-            )
+            "--base, --head: {library} is a client library, and {server} is not; name two of a kind",
+            library=library,
+            server=server,
         )
 
 

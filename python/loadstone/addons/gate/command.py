@@ -168,7 +168,7 @@ def gate_redis(
     )
     asked = RedisAsked(None, of_redis, work, keys, Receivers(), recording, Login(), Address())
     if server is not None and not of_clients:
-        raise UserError(said("--server: is for client libraries; leave it out, or write --base jedis=VERSION"))
+        raise UserError("--server: is for client libraries; leave it out, or write --base jedis=VERSION")
     output.check()  # before anything is built
     ad_hoc = client_gate(base, head, server, asked, gate) if of_clients else redis_gate(base, head, asked, gate)
     for line in ad_hoc.description.splitlines():  # what of a recording is sent again, and what is not
@@ -188,7 +188,7 @@ def by_options() -> Iterator[None]:
         from loadstone.experiment.spec.experiment import TWIN
 
         option = f"--{error.subject.removesuffix(f'-{TWIN}')}"
-        raise UserError(said("{place}: {problem}", place=option, problem=error.problem)) from None
+        raise UserError("{place}: {problem}", place=option, problem=error.problem) from None
 
 
 def _restarts(versions: Versions) -> bool:

@@ -9,7 +9,7 @@ from loadstone.cli.http_requests import HttpRequests
 from loadstone.cli.load import Load
 from loadstone.cli.operations import LoadRow
 from loadstone.safety.errors import UserError
-from loadstone.text.language import authored, said
+from loadstone.text.language import authored
 
 
 def asked(base: str, head: str, gate: GateOptions, *, restarts: bool, starts_differ: float) -> GateAsked:
@@ -43,7 +43,7 @@ def require_no_guess(gate: GateOptions) -> None:
     """Of versions that start again and again. Raises UserError where `--starts-differ` says what is measured."""
     if gate.starts_differ is not None:
         raise UserError(
-            said("--starts-differ: both start again for each block, so what starts differ by is measured; leave it out")
+            "--starts-differ: both start again for each block, so what starts differ by is measured; leave it out"
         )
 
 

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from loadstone.cli.options import LENGTH, LOAD, PARTS, RESULTS, Budget, Option, Threads, Timeout, seconds, whole
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 TOLERANCE, TOLERANCE_P99, TOLERANCE_MEMORY = 0.03, 0.10, 0.10
 LEVEL = 0.001
@@ -23,7 +22,7 @@ def share(option: str, text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= 1:
-        raise UserError(said("{option} {text}: no share; write for example '3 %' or 0.03", option=option, text=text))
+        raise UserError("{option} {text}: no share; write for example '3 %' or 0.03", option=option, text=text)
     return value
 
 
@@ -41,7 +40,7 @@ def read_level(option: str, text: str) -> float:
         value = 0.0
     if not 1e-6 <= value <= 0.2:
         raise UserError(
-            said("{option} {text}: no level; write how often, 0.000001 to 0.2, as 1/1000", option=option, text=text)
+            "{option} {text}: no level; write how often, 0.000001 to 0.2, as 1/1000", option=option, text=text
         )
     return value
 

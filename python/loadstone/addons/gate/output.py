@@ -11,7 +11,6 @@ from loadstone.cli.options import RESULTS, Option, Output, one_of, require_place
 from loadstone.safety import terminal
 from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.errors import LoadstoneError, UserError
-from loadstone.text.language import said
 
 if TYPE_CHECKING:
     from loadstone.addons.gate.result import GateResult
@@ -62,7 +61,7 @@ class GateOutput(Output):
             require_place(option, file)
         if self.summary is not None and self.summary.is_symlink():
             raise UserError(
-                said("--summary {path}: is a link, which is not followed; name the file itself", path=self.summary)
+                "--summary {path}: is a link, which is not followed; name the file itself", path=self.summary
             )
 
     @contextmanager

@@ -16,7 +16,6 @@ from loadstone.machine.installed_programs import output_of
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import learn_options
 from loadstone.servers import registry
-from loadstone.text.language import said
 
 BROUGHT = ("redis", "valkey")
 REDIS_STARTS_DIFFER = 0.02
@@ -66,12 +65,10 @@ def _kind(first: str, word: str, version: str, option: str) -> Fields:
         return {"kind": "container", "image": first}
     if shutil.which(first) is None:
         raise UserError(
-            said(
-                "{option} {first}: no Redis; write redis, redis=7.0, valkey, an image (redis:7.2), the path of a "
-                "program, a URL, or settings as appendfsync=always",
-                option=option,
-                first=first,
-            )
+            "{option} {first}: no Redis; write redis, redis=7.0, valkey, an image (redis:7.2), the path of a "
+            "program, a URL, or settings as appendfsync=always",
+            option=option,
+            first=first,
         )
     return {"kind": "process", "binary": first}
 
@@ -98,7 +95,7 @@ def _setting(text: str, option: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise UserError(
-            said("{option}: '{text}' is no setting; write NAME=VALUE, as appendfsync=always", option=option, text=text)
+            "{option}: '{text}' is no setting; write NAME=VALUE, as appendfsync=always", option=option, text=text
         )
     return name, value
 
@@ -106,10 +103,10 @@ def _setting(text: str, option: str) -> tuple[str, str]:
 def both(base: str | None, head: str | None) -> tuple[str, str]:
     """The two versions. Raises UserError where these are not two."""
     if base is None or head is None:
-        raise UserError(said("--base, --head: which two? Write for example --base redis=7.0 --head redis=8.2"))
+        raise UserError("--base, --head: which two? Write for example --base redis=7.0 --head redis=8.2")
     learn_options((base, head))
     if base == head:
-        raise UserError(said("--base, --head: both are '{same}'; name two versions", same=base))
+        raise UserError("--base, --head: both are '{same}'; name two versions", same=base)
     return base, head
 
 
@@ -119,7 +116,7 @@ def one_kind_of_request(asked: RedisAsked) -> AdHoc:
     if len(common.rows) > 1:
         rows = ", ".join(row.name for row in common.rows)
         raise UserError(
-            said("-t {rows}: a gate compares one kind of request; write one, or a mix by --ratio 1:10", rows=rows)
+            "-t {rows}: a gate compares one kind of request; write one, or a mix by --ratio 1:10", rows=rows
         )
     return common
 

@@ -63,9 +63,7 @@ def revisions(versions: Versions, folder: Path) -> Iterator[tuple[Revision, Revi
             held.enter_context(_tree(top, place, commit))
             at = place / below
             if not at.is_dir():
-                raise UserError(
-                    said("{name}: has no folder {below}; begin in one that both have", name=name, below=below)
-                )
+                raise UserError("{name}: has no folder {below}; begin in one that both have", name=name, below=below)
             if versions.build is not None:
                 _build(versions.build, at, name, folder, side)
             built.append(Revision(_shown(name, commit), at))
@@ -80,7 +78,7 @@ def _top() -> Path:
         if "not a git repository" not in str(error):
             raise
         raise UserError(
-            said("--start: starts git revisions, and this folder is in no git repository; begin in your clone")
+            "--start: starts git revisions, and this folder is in no git repository; begin in your clone"
         ) from None
 
 
@@ -88,24 +86,20 @@ def _require_meant(top: Path, names: Sequence[str], commits: Sequence[str | None
     """Raises UserError where both are the same, or one is not what the user sees before them."""
     if commits[0] == commits[1]:
         raise UserError(
-            said(
-                "--base {base}, --head {head}: both are {commit}; name two versions",
-                base=names[0],
-                head=names[1],
-                commit="." if commits[0] is None else commits[0][:10],
-            )
+            "--base {base}, --head {head}: both are {commit}; name two versions",
+            base=names[0],
+            head=names[1],
+            commit="." if commits[0] is None else commits[0][:10],
         )
     here = _git(top, "rev-parse", "HEAD").strip()
     changed = _git(top, "status", "--porcelain", "--untracked-files=no").splitlines()  # what jobs leave is no change
     if here in commits and None not in commits and changed:
         name = names[commits.index(here)]
         raise UserError(
-            said(
-                "{name}: the tree holds changes that are not committed, of {file}; commit them, or measure the tree as "
-                "it stands: --head .",
-                name=name,
-                file=hide(changed[0][3:]),
-            )
+            "{name}: the tree holds changes that are not committed, of {file}; commit them, or measure the tree as "
+            "it stands: --head .",
+            name=name,
+            file=hide(changed[0][3:]),
         )
 
 
@@ -117,12 +111,10 @@ def _commit(top: Path, name: str, option: str) -> str | None:
         return _git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}").strip()
     except UserError:
         raise UserError(
-            said(
-                "{option} {name}: git knows no such revision; name a branch, a tag or a commit (a shallow clone lacks "
-                "older ones: git fetch --unshallow), or . for the tree as it stands",
-                option=option,
-                name=name,
-            )
+            "{option} {name}: git knows no such revision; name a branch, a tag or a commit (a shallow clone lacks "
+            "older ones: git fetch --unshallow), or . for the tree as it stands",
+            option=option,
+            name=name,
         ) from None
 
 
@@ -189,13 +181,11 @@ def _copy(top: Path, place: Path) -> None:
             shutil.copy2(source, target, follow_symlinks=False)
         except OSError as error:
             raise UserError(
-                said(
-                    "the tree as it stands: {name} cannot be copied to {place} ({error}); allow it to be read, free "
-                    "some room, or set TMPDIR",
-                    name=hide(name),
-                    place=place,
-                    error=error.strerror,
-                )
+                "the tree as it stands: {name} cannot be copied to {place} ({error}); allow it to be read, free "
+                "some room, or set TMPDIR",
+                name=hide(name),
+                place=place,
+                error=error.strerror,
             ) from None
 
 
@@ -218,9 +208,7 @@ def _build(command: str, at: Path, name: str, folder: Path, side: str) -> None:
             time.sleep(BUILD_POLL_S)
         ended = not process.alive()
     except OSError as error:
-        raise UserError(
-            said("--build: {name} cannot be built ({error}); free some room", name=name, error=error)
-        ) from None
+        raise UserError("--build: {name} cannot be built ({error}); free some room", name=name, error=error) from None
     finally:
         process.close()
     if ended and process.exit_status == 0:
@@ -228,15 +216,13 @@ def _build(command: str, at: Path, name: str, folder: Path, side: str) -> None:
     kept = _kept(log)
     if not ended:
         raise UserError(
-            said(
-                "--build: {name} is not built within {within:g} s; its log is {log}",
-                name=name,
-                within=BUILD_LONGEST_S,
-                log=kept,
-            )
+            "--build: {name} is not built within {within:g} s; its log is {log}",
+            name=name,
+            within=BUILD_LONGEST_S,
+            log=kept,
         )
     raise UserError(
-        said("--build: {name} does not build: {lines}; its log is {log}", name=name, lines=_last_lines(log), log=kept)
+        "--build: {name} does not build: {lines}; its log is {log}", name=name, lines=_last_lines(log), log=kept
     )
 
 
@@ -282,15 +268,13 @@ def _git(folder: Path, *arguments: str) -> str:
                 raise
     except subprocess.TimeoutExpired:
         raise UserError(
-            said(
-                "git {command}: not done within {within:g} s; run it yourself to see what it waits for",
-                command=arguments[0],
-                within=GIT_LONGEST_S,
-            )
+            "git {command}: not done within {within:g} s; run it yourself to see what it waits for",
+            command=arguments[0],
+            within=GIT_LONGEST_S,
         ) from None
     except OSError as error:
-        raise UserError(said("git {command}: {error}; install git", command=arguments[0], error=error)) from None
+        raise UserError("git {command}: {error}; install git", command=arguments[0], error=error) from None
     if process.returncode:
         lines = [line.strip() for line in problems.splitlines() if line.strip()] or [f"status {process.returncode}"]
-        raise UserError(said("git {command}: {line}", command=arguments[0], line=hide(" ".join(lines[-GIT_LINES:]))))
+        raise UserError("git {command}: {line}", command=arguments[0], line=hide(" ".join(lines[-GIT_LINES:])))
     return printed

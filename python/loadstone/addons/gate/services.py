@@ -21,7 +21,6 @@ from loadstone.programs.manifest import FILE, OF_SHELL, PLACES
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import hide
 from loadstone.safety.secrets.references import learn_commands, learn_environment, learn_options
-from loadstone.text.language import said
 
 NAME = "gate"
 FOLDER = "gates"
@@ -119,19 +118,19 @@ def require_versions(versions: Versions) -> None:
     urls = (versions.base_url, versions.head_url)
     both = (versions.base, versions.head)
     if any(urls) and any(both):
-        raise UserError(said("--base, --base-url: leave one of them out"))
+        raise UserError("--base, --base-url: leave one of them out")
     for given, names in ((urls, ("--base-url", "--head-url")), (both, ("--base", "--head"))):
         if any(given) and not all(given):
             missing = names[0] if not given[0] else names[1]
-            raise UserError(said("{missing}: a gate compares two versions; add it", missing=missing))
+            raise UserError("{missing}: a gate compares two versions; add it", missing=missing)
     if not any(urls) and not any(both):
         raise UserError(
-            said("--base, --head: which two versions? Write the commands that start them, with {{port}}, or URLs")
+            "--base, --head: which two versions? Write the commands that start them, with {{port}}, or URLs"
         )
     if any(urls):
         _require_alone(versions)
     if (versions.build is not None) and versions.start is None:
-        raise UserError(said("--build: builds git revisions; add --start CMD, which starts each"))
+        raise UserError("--build: builds git revisions; add --start CMD, which starts each")
     if versions.start is not None:
         _words(versions.start, "--start")
         return
@@ -145,14 +144,12 @@ def _require_alone(versions: Versions) -> None:
     warm_up = None if versions.warm_up_s is None else str(versions.warm_up_s)
     given = {"--build": versions.build, "--start": versions.start, "--ready": versions.ready, "--warm-up": warm_up}
     for option in (option for option, value in given.items() if value is not None):
-        raise UserError(said("{option}: what is at a URL runs already; leave it out", option=option))
+        raise UserError("{option}: what is at a URL runs already; leave it out", option=option)
 
 
 def _require_unlike(both: tuple[str | None, str | None]) -> None:
     if both[0] == both[1]:
-        raise UserError(
-            said("--base, --head: both are '{same}'; name two versions", same=hide(str(both[0]))[:NAME_MAX])
-        )
+        raise UserError("--base, --head: both are '{same}'; name two versions", same=hide(str(both[0]))[:NAME_MAX])
 
 
 def _learn_passwords(versions: Versions) -> None:
@@ -187,22 +184,18 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> S
         name, _, value = words.pop(0).partition("=")
         environment[name] = value
     if not words:
-        raise UserError(said("{option}: starts nothing; write a command, as './server --port {{port}}'", option=option))
+        raise UserError("{option}: starts nothing; write a command, as './server --port {{port}}'", option=option)
     for word in words:
         if word in OF_SHELL or word == words[0] == "cd":
             raise UserError(
-                said(
-                    "{option}: '{word}' is for a shell, and there is none; write sh -c '...'", option=option, word=word
-                )
+                "{option}: '{word}' is for a shell, and there is none; write sh -c '...'", option=option, word=word
             )
     unknown = next((one for one in _PLACE.findall(service.command) if one not in PLACES), None)
     if unknown is not None:
         raise UserError(
-            said(
-                "{option}: '{{{unknown}}}' is not known; known are {{port}}, {{host}} and {{folder}}",
-                option=option,
-                unknown=unknown,
-            )
+            "{option}: '{{{unknown}}}' is not known; known are {{port}}, {{host}} and {{folder}}",
+            option=option,
+            unknown=unknown,
         )
     usual_s = ONCE_WARM_UP_S if versions.start_once else 0.0
     warm_up_s = usual_s if versions.warm_up_s is None else versions.warm_up_s
@@ -230,9 +223,7 @@ def _words(command: str, option: str) -> list[str]:
         return shlex.split(command)
     except ValueError as error:
         raise UserError(
-            said(
-                "{option}: is not a command line ({error}); write it as a shell takes it",
-                option=option,
-                error=str(error).lower(),
-            )
+            "{option}: is not a command line ({error}); write it as a shell takes it",
+            option=option,
+            error=str(error).lower(),
         ) from None

@@ -16,7 +16,7 @@ from loadstone.run_folder.files import ARCHIVE, MAIN
 from loadstone.safety import terminal
 from loadstone.safety.bounds.describe_only import describing
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 if TYPE_CHECKING:
     from loadstone.addons.history.baselines import Baseline
@@ -42,12 +42,12 @@ def set_command(
     It stands in baselines.json beside the run; a run of which only the newest are kept is kept from now on.
     """
     if not branch or len(branch) > 200 or not branch.isprintable():
-        raise UserError(said("--branch {branch}: no name of a branch; write one of at most 200 letters", branch=branch))
+        raise UserError("--branch {branch}: no name of a branch; write one of at most 200 letters", branch=branch)
     folder = _named(run)
     row = _row(folder)
     if row.why or row.running:
         why = row.why or _("it goes on")
-        raise UserError(said("{folder}: cannot be a baseline: {why}", folder=folder, why=why))
+        raise UserError("{folder}: cannot be a baseline: {why}", folder=folder, why=why)
     from loadstone.addons.history.baselines import named, set_baseline
     from loadstone.run_folder.newest_runs import unmark
 
@@ -103,7 +103,7 @@ def runs_to_compare(given: list[Path] | None, branch: str, *, across: bool) -> l
     from loadstone.addons.history.baselines import baseline_of, folder_of
 
     if given and len(given) != 1:
-        raise UserError(said("--baseline: is compared with one run; {number} are given", number=len(given)))
+        raise UserError("--baseline: is compared with one run; {number} are given", number=len(given))
     folder = _named(given[0] if given else LATEST)
     row = _row(folder)
     root = _root_of(folder)
@@ -111,29 +111,23 @@ def runs_to_compare(given: list[Path] | None, branch: str, *, across: bool) -> l
     place = folder_of(root, found)
     if place is None:
         raise UserError(
-            said(
-                "--baseline: {run}, the baseline of {experiment} on {branch}, is no longer in {root}; make another run "
-                "one: loadstone baseline set RUN",
-                run=found.run,
-                experiment=found.experiment,
-                branch=branch,
-                root=root,
-            )
+            "--baseline: {run}, the baseline of {experiment} on {branch}, is no longer in {root}; make another run "
+            "one: loadstone baseline set RUN",
+            run=found.run,
+            experiment=found.experiment,
+            branch=branch,
+            root=root,
         )
     if place.resolve() == folder.resolve():
-        raise UserError(
-            said("--baseline: {run} is the baseline itself; measure again, or name another run", run=folder.name)
-        )
+        raise UserError("--baseline: {run} is the baseline itself; measure again, or name another run", run=folder.name)
     of_baseline = _row(place)
     if of_baseline.machine_id != row.machine_id and not across:
         raise UserError(
-            said(
-                "--baseline: {run} was measured on another machine ({machine}; here: {here}); make a run of this one "
-                "the baseline: loadstone baseline set RUN --branch NAME, or compare all the same with --across",
-                run=found.run,
-                machine=of_baseline.machine or "?",
-                here=row.machine or "?",
-            )
+            "--baseline: {run} was measured on another machine ({machine}; here: {here}); make a run of this one "
+            "the baseline: loadstone baseline set RUN --branch NAME, or compare all the same with --across",
+            run=found.run,
+            machine=of_baseline.machine or "?",
+            here=row.machine or "?",
         )
     return [place, folder]
 
@@ -145,7 +139,7 @@ def _require_folder(runs: Path) -> None:
     except OSError:  # a name that is too long
         there = False
     if not there and runs != RUNS:
-        raise UserError(said("--runs {runs}: there is no such folder; name one", runs=runs))
+        raise UserError("--runs {runs}: there is no such folder; name one", runs=runs)
 
 
 def _named(word: str | Path) -> Path:

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from loadstone.run_folder.files import ARCHIVE, LAST_UNIX_S, PLAN
 from loadstone.run_folder.lines import FORMAT, dump_document, read_small, write_file
 from loadstone.safety.bounds.folder_files import is_file
-from loadstone.safety.errors import UserError
+from loadstone.safety.errors import Problem, UserError
 from loadstone.text.language import said
 
 BASELINES = "baselines.json"
@@ -25,7 +25,7 @@ _NAME_MAX = 200
 def _one_name(run: str) -> str:
     """A folder's name, which leads nowhere else."""
     if not 0 < len(run) <= _NAME_MAX or run in (".", "..") or "/" in run or "\0" in run:
-        raise ValueError(said("not the name of a run's folder"))
+        raise Problem("not the name of a run's folder")
     return run
 
 
@@ -49,14 +49,12 @@ def named(branch: str, experiment: str, folder: Path, set_unix_s: float) -> Base
     except ValidationError as error:
         field = str(error.errors()[0]["loc"][0])
         raise UserError(
-            said(
-                "{folder}: cannot be a baseline: the name of its {field} has {length} letters, and 1 to {most} are "
-                "kept; name another run, or call the folder otherwise",
-                folder=folder,
-                field=field,
-                length=len(names[field]),
-                most=_NAME_MAX,
-            )
+            "{folder}: cannot be a baseline: the name of its {field} has {length} letters, and 1 to {most} are "
+            "kept; name another run, or call the folder otherwise",
+            folder=folder,
+            field=field,
+            length=len(names[field]),
+            most=_NAME_MAX,
         ) from None
 
 
@@ -94,14 +92,12 @@ def baseline_of(root: Path, branch: str, experiment: str) -> Baseline:
     others = [one.branch for one in known if one.experiment == experiment]
     there = said("; it has one on: {branches}", branches=", ".join(others)) if others else ""
     raise UserError(
-        said(
-            "--branch {branch}: no baseline of {experiment} among the runs of {root}{there}; make a run one: "
-            "loadstone baseline set RUN",
-            experiment=experiment,
-            branch=branch,
-            root=root,
-            there=there,
-        )
+        "--branch {branch}: no baseline of {experiment} among the runs of {root}{there}; make a run one: "
+        "loadstone baseline set RUN",
+        experiment=experiment,
+        branch=branch,
+        root=root,
+        there=there,
     )
 
 
@@ -126,12 +122,7 @@ def _without(known: Sequence[Baseline], branch: str, experiment: str) -> list[Ba
 def _write(root: Path, baselines: Sequence[Baseline]) -> None:
     if len(baselines) > MOST:
         raise UserError(
-            said(
-                "{root}: {number} baselines; there may be {most}, remove some",
-                root=root,
-                number=len(baselines),
-                most=MOST,
-            )
+            "{root}: {number} baselines; there may be {most}, remove some", root=root, number=len(baselines), most=MOST
         )
     kept = sorted(baselines, key=lambda one: (one.experiment, one.branch))
     write_file(root / BASELINES, dump_document(_File(baselines=tuple(kept)).model_dump(mode="json")))

@@ -12,7 +12,6 @@ from typing import Any
 from loadstone.experiment.spec.experiment import TWIN
 from loadstone.experiment.spec.levels import Condition, same_level
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 FACTOR, BEFORE, AFTER = "version", "before", "after"
 _ELSE = "_measured"
@@ -54,7 +53,7 @@ def both_versions(
             both.merge(part, name, one, other)
     data, values = both.data, both.values
     if not values[BEFORE] and factor not in _used(data):
-        raise UserError(said("nothing that both experiments say of their servers and applications differs"))
+        raise UserError("nothing that both experiments say of their servers and applications differs")
     named = {"values": values} if values[BEFORE] else {}
     data["factors"][factor] = {"title": "Version", "levels": [BEFORE, AFTER], **named}
     return _one_question(data, condition, factor, metric, rate_per_s)
@@ -98,12 +97,10 @@ class _Versions:
             if any(value is None for value in pair):
                 setting = ".".join((part, name, *path))
                 raise UserError(
-                    said(
-                        "{setting}: only one of both runs sets it, and what it was in the other is not recorded; "
-                        "start both versions yourself and name them: --before {name}=URL --after {name}=URL",
-                        setting=setting,
-                        name=name,
-                    )
+                    "{setting}: only one of both runs sets it, and what it was in the other is not recorded; "
+                    "start both versions yourself and name them: --before {name}=URL --after {name}=URL",
+                    setting=setting,
+                    name=name,
                 )
             key = re.sub(r"\W", "_", "_".join((name, *path)))
             self.values[BEFORE][key], self.values[AFTER][key] = pair
@@ -116,22 +113,16 @@ class _Versions:
         """Two servers (or applications) of their own, each there for its version."""
         if before is None or after is None:
             raise UserError(
-                said(
-                    "{part} {name}: only one of both runs has it, so there are no two versions of it",
-                    part=part,
-                    name=name,
-                )
+                "{part} {name}: only one of both runs has it, so there are no two versions of it", part=part, name=name
             )
         data, factor = self.data, self.factor
         if part == "servers" and data.get("subjects"):
             raise UserError(
-                said(
-                    "servers {name}: before it was {before}, and after it {after}, behind an application; give the one "
-                    "of before by its URL: --before {name}=URL --after {name}=URL",
-                    name=name,
-                    before=before.get("kind"),
-                    after=after.get("kind"),
-                )
+                "servers {name}: before it was {before}, and after it {after}, behind an application; give the one "
+                "of before by its URL: --before {name}=URL --after {name}=URL",
+                name=name,
+                before=before.get("kind"),
+                after=after.get("kind"),
             )
         other = f"{name}-before"
         data[part][name] = {**after, "when": {**(after.get("when") or {}), factor: AFTER}}

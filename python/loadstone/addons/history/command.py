@@ -78,7 +78,7 @@ def history_command(
 ) -> None:
     """Show a figure over runs, and hints where it changed."""
     if not confirm and (between is not None or before or after):
-        raise UserError(said("--between, --before, --after: are for --confirm; add it, or leave them out"))
+        raise UserError("--between, --before, --after: are for --confirm; add it, or leave them out")
     for option, file in (("--svg", svg), ("--csv", csv)):
         if file is not None:
             require_place(option, file)
@@ -149,7 +149,7 @@ def _numbers(text: str) -> tuple[int, int]:
         before, after = (int(part) for part in text.split(","))
     except ValueError:
         raise UserError(
-            said("--between {text}: write the numbers of two runs, as the history has them: 41,42", text=text)
+            "--between {text}: write the numbers of two runs, as the history has them: 41,42", text=text
         ) from None
     return before, after
 
@@ -176,16 +176,14 @@ def history_asked(runs: Path, name: str, condition: str | None, metric: str | No
     if not chosen and unread and not found.runs:
         run = max(unread)
         raise UserError(
-            said(
-                "history {name}: none of its runs in {runs} can be read; the newest, {run}: {why}",
-                name=name,
-                runs=runs,
-                run=run,
-                why=unread[run],
-            )
+            "history {name}: none of its runs in {runs} can be read; the newest, {run}: {why}",
+            name=name,
+            runs=runs,
+            run=run,
+            why=unread[run],
         )
     if not chosen:
-        raise UserError(said("history {name}: none of its runs in {runs} has a figure yet", name=name, runs=runs))
+        raise UserError("history {name}: none of its runs in {runs} has a figure yet", name=name, runs=runs)
     return history_of(name, found.runs, chosen, found.unread)
 
 
@@ -193,13 +191,11 @@ def _unknown(name: str, known: Sequence[str], runs: Path) -> UserError:
     from loadstone.experiment.spec.problems import listed, nearest, shown
 
     return UserError(
-        said(
-            "history {name}: no run in {runs} is of it; {nearest}there are runs of: {known}",
-            name=shown(name),
-            runs=runs,
-            nearest=nearest(name, known),
-            known=listed(known),
-        )
+        "history {name}: no run in {runs} is of it; {nearest}there are runs of: {known}",
+        name=shown(name),
+        runs=runs,
+        nearest=nearest(name, known),
+        known=listed(known),
     )
 
 
@@ -212,9 +208,7 @@ def _metric(runs: Sequence["RunFigures"], text: str) -> str:
     known = list(dict.fromkeys(name for run in runs for place in run.places for name in place.figures))
     found = next((one for one in (text, f"{GATE_RATIO}{text}", metric_of(text)) if one in known), None)
     if found is None:
-        raise UserError(
-            said("--metric {text}: no run has it; there are: {known}", text=text, known=listed(known) or "none")
-        )
+        raise UserError("--metric {text}: no run has it; there are: {known}", text=text, known=listed(known) or "none")
     return found
 
 
@@ -230,12 +224,10 @@ def _of_condition(runs: Sequence["RunFigures"], chosen: Sequence[tuple[str, str]
     if len(found) != 1:
         names = [labels[key] for key, _ in found or chosen]
         raise UserError(
-            said(
-                "--condition {words}: {number} have these words; there are: {names}",
-                words=words,
-                number=len(found),
-                names=listed(names),
-            )
+            "--condition {words}: {number} have these words; there are: {names}",
+            words=words,
+            number=len(found),
+            names=listed(names),
         )
     return found
 
@@ -243,10 +235,8 @@ def _of_condition(runs: Sequence["RunFigures"], chosen: Sequence[tuple[str, str]
 def _draw(history: "History", file: Path) -> None:
     if len(history.figures) != 1:
         raise UserError(
-            said(
-                "--svg: is a picture of one condition, and there are {number}; add --condition WORDS",
-                number=len(history.figures),
-            )
+            "--svg: is a picture of one condition, and there are {number}; add --condition WORDS",
+            number=len(history.figures),
         )
     from loadstone.addons.history.trends_chart import over_runs_chart
 

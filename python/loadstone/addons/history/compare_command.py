@@ -187,28 +187,20 @@ def _status(report: CompareReport, objectives: Sequence[Objective]) -> int:
 def _require_sensible(options: CompareOptions) -> None:
     """Raises UserError for options that do not go together."""
     if len(options.runs) not in (1, 2):
-        raise UserError(
-            said("compare: {runs_count} runs given; give one run's folder, or two", runs_count=len(options.runs))
-        )
+        raise UserError("compare: {runs_count} runs given; give one run's folder, or two", runs_count=len(options.runs))
     if (options.a is None) != (options.b is None):
         given, missing = ("--a", "--b") if options.b is None else ("--b", "--a")
         raise UserError(
-            said(
-                "{given}: needs {missing} too, for example --a storage=json --b storage=hash",
-                given=given,
-                missing=missing,
-            )
+            "{given}: needs {missing} too, for example --a storage=json --b storage=hash", given=given, missing=missing
         )
     if len(options.runs) == 2 and options.a is not None:
-        raise UserError(said("--a, --b: choose two conditions of one run; give one run's folder"))
+        raise UserError("--a, --b: choose two conditions of one run; give one run's folder")
     if len(options.runs) == 1 and options.across:
-        raise UserError(said("--across: is for two runs; give a second run's folder, or leave the option out"))
+        raise UserError("--across: is for two runs; give a second run's folder, or leave the option out")
     if len(options.runs) == 2 and options.runs[0].resolve() == options.runs[1].resolve():
         raise UserError(
-            said(
-                "{runs}: the same run twice; give another one, or compare its conditions with --a, --b",
-                runs=options.runs[1],
-            )
+            "{runs}: the same run twice; give another one, or compare its conditions with --a, --b",
+            runs=options.runs[1],
         )
 
 
@@ -218,12 +210,10 @@ def _metric(text: str | None) -> str | None:
     metric = text if text in METRICS else metric_of(text)
     if metric not in METRICS:
         raise UserError(
-            said(
-                "--metric {text}: there is no such metric to compare; {hint}write for example goodput, p99 or "
-                "service_ns.p50",
-                text=text,
-                hint=nearest(text, METRICS),
-            )
+            "--metric {text}: there is no such metric to compare; {hint}write for example goodput, p99 or "
+            "service_ns.p50",
+            text=text,
+            hint=nearest(text, METRICS),
         )
     return metric
 
@@ -237,7 +227,7 @@ def _margin(text: str | None) -> float | None:
     except ValueError:
         margin = 0.0
     if not 0 < margin < 1:
-        raise UserError(said("--margin {text}: must be a share between 0 and 1, for example '5 %' or 0.05", text=text))
+        raise UserError("--margin {text}: must be a share between 0 and 1, for example '5 %' or 0.05", text=text)
     return margin
 
 
@@ -271,11 +261,11 @@ def _one_note(apart: Sequence[Message]) -> list[Message]:
 def _require_some(comparisons: Sequence[Comparison], apart: Sequence[Message]) -> None:
     if not comparisons:
         if not apart:
-            raise UserError(said("nothing was measured that could be compared"))
+            raise UserError("nothing was measured that could be compared")
         first = sentences.text(apart[0]).rstrip(".")
         if len(apart) == 1:
-            raise UserError(first)
-        raise UserError(said("{first} (and {n} more pairs)", first=first, n=len(apart) - 1))
+            raise UserError.of(first)
+        raise UserError("{first} (and {n} more pairs)", first=first, n=len(apart) - 1)
 
 
 def _declared_pairs(run: Run) -> list[PairDesign]:
@@ -284,12 +274,10 @@ def _declared_pairs(run: Run) -> list[PairDesign]:
     if not pairs:
         factors = listed(name for name, factor in run.experiment.factors.items() if len(factor.levels) > 1)
         raise UserError(
-            said(
-                "{run_path}: the run declares no comparison; choose with --a FACTOR=LEVEL --b FACTOR=LEVEL; "
-                "factors are: {factors}",
-                run_path=run.path,
-                factors=factors,
-            )
+            "{run_path}: the run declares no comparison; choose with --a FACTOR=LEVEL --b FACTOR=LEVEL; "
+            "factors are: {factors}",
+            run_path=run.path,
+            factors=factors,
         )
     return pairs
 
@@ -302,23 +290,16 @@ def _pairs(run: Run, a: str, b: str) -> list[PairDesign]:
     if not apart:
         factor = next(name for name in levels_a)
         raise UserError(
-            said(
-                "--a {a} --b {b}: are the same levels; name a factor on both sides, with two levels, for example "
-                "--a {factor}=... --b {factor}=..., or choose two that differ",
-                a=a,
-                b=b,
-                factor=factor,
-            )
+            "--a {a} --b {b}: are the same levels; name a factor on both sides, with two levels, for example "
+            "--a {factor}=... --b {factor}=..., or choose two that differ",
+            a=a,
+            b=b,
+            factor=factor,
         )
     pairs = pairs_between(run, levels_a, levels_b)
     if not pairs:
         raise UserError(
-            said(
-                "--a {a} --b {b}: the run has no two conditions that differ only in {apart}",
-                a=a,
-                b=b,
-                apart=listed(apart),
-            )
+            "--a {a} --b {b}: the run has no two conditions that differ only in {apart}", a=a, b=b, apart=listed(apart)
         )
     return pairs
 
@@ -331,21 +312,14 @@ def _levels(experiment: Experiment, option: str, text: str) -> dict[str, Level]:
         if "=" not in part:
             factors = listed(experiment.factors)
             raise UserError(
-                said(
-                    "{option} {text}: write FACTOR=LEVEL[,FACTOR=LEVEL]; factors are: {factors}",
-                    option=option,
-                    text=text,
-                    factors=factors,
-                )
+                "{option} {text}: write FACTOR=LEVEL[,FACTOR=LEVEL]; factors are: {factors}",
+                option=option,
+                text=text,
+                factors=factors,
             )
         if name in levels:
             raise UserError(
-                said(
-                    "{option} {text}: '{name}' is given twice; name each factor once",
-                    option=option,
-                    text=text,
-                    name=name,
-                )
+                "{option} {text}: '{name}' is given twice; name each factor once", option=option, text=text, name=name
             )
         ((factor, (level,)),) = parse_only(experiment, [part], option).items()
         levels[factor] = level
@@ -368,22 +342,18 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> _TwoRuns:
     if unlike and not options.across:
         more = said(", and {n} more", n=len(unlike) - _NAMED) if len(unlike) > _NAMED else ""
         raise UserError(
-            said(
-                "{first} and {second} are not of the same thing: {differences}{more}; compare them all the same "
-                "with --across",
-                first=options.runs[0],
-                second=options.runs[1],
-                differences="; ".join(map(sentences.text, unlike[:_NAMED])),
-                more=more,
-            )
+            "{first} and {second} are not of the same thing: {differences}{more}; compare them all the same "
+            "with --across",
+            first=options.runs[0],
+            second=options.runs[1],
+            differences="; ".join(map(sentences.text, unlike[:_NAMED])),
+            more=more,
         )
     if not matches:
         raise UserError(
-            said(
-                "{first} and {second}: no condition was measured in both, in the same group",
-                first=options.runs[0],
-                second=options.runs[1],
-            )
+            "{first} and {second}: no condition was measured in both, in the same group",
+            first=options.runs[0],
+            second=options.runs[1],
         )
     named = list(zip(names, (a, b), strict=True))
     why = costs_not_compared(a.run, b.run, matched, names)

@@ -14,7 +14,6 @@ from loadstone.cli.options import Results, RunOptions
 from loadstone.experiment.spec.experiment import COST
 from loadstone.run_folder.files import EXPERIMENT
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,20 +91,16 @@ def asked_of(history: History, runs: Path, between: tuple[int, int] | None, besi
 def _nothing_to_confirm(history: History, between: tuple[int, int] | None, beside: Sequence[str]) -> UserError:
     if between is not None:
         return UserError(
-            said(
-                "--between {before},{after}: {experiment} has no two such runs with a figure; `loadstone history "
-                "{experiment}` numbers them",
-                before=between[0],
-                after=between[1],
-                experiment=history.experiment,
-            )
-        )
-    return UserError(
-        said(
-            "{options}: no change of {experiment} is suspected; name two runs by their numbers: --between NO,NO",
-            options=", ".join(("--confirm", *beside)),
+            "--between {before},{after}: {experiment} has no two such runs with a figure; `loadstone history "
+            "{experiment}` numbers them",
+            before=between[0],
+            after=between[1],
             experiment=history.experiment,
         )
+    return UserError(
+        "{options}: no change of {experiment} is suspected; name two runs by their numbers: --between NO,NO",
+        options=", ".join(("--confirm", *beside)),
+        experiment=history.experiment,
     )
 
 
@@ -141,28 +136,22 @@ def _experiment(asked: Asked, servers: tuple[Sequence[str], Sequence[str]]) -> t
 
     if asked.key.startswith(GATE_KEY):
         raise UserError(
-            said(
-                "--confirm: a gate measures both versions in turns; compare the heads of runs {before} and {after}: "
-                "`loadstone gate --base EARLIER --head LATER`",
-                before=asked.hint.before.number,
-                after=asked.hint.after.number,
-            )
+            "--confirm: a gate measures both versions in turns; compare the heads of runs {before} and {after}: "
+            "`loadstone gate --base EARLIER --head LATER`",
+            before=asked.hint.before.number,
+            after=asked.hint.after.number,
         )
     if asked.metric == RATIO:
         raise UserError(
-            said(
-                "--confirm: {condition} is a ratio of two conditions, measured in turns already; name one of them by "
-                "--condition",
-                condition=asked.condition,
-            )
+            "--confirm: {condition} is a ratio of two conditions, measured in turns already; name one of them by "
+            "--condition",
+            condition=asked.condition,
         )
     runs = [read_run(folder_to_resume(folder, option="--confirm")) for folder in (asked.before, asked.after)]
     data = [override(run.experiment, servers=of).source.data for run, of in zip(runs, servers, strict=True)]
     condition = next((one.condition for one in runs[1].trials if _key(one.condition) == asked.key), None)
     if condition is None:
-        raise UserError(
-            said("--confirm: {run} has no trial of {condition}", run=asked.after, condition=asked.condition)
-        )
+        raise UserError("--confirm: {run} has no trial of {condition}", run=asked.after, condition=asked.condition)
     metric, rate = _measured_by(asked, runs[1])
     try:
         both = both_versions(
@@ -208,23 +197,19 @@ def _cannot(asked: Asked, runs: Sequence["Run"], error: UserError) -> UserError:
     differs = servers_unlike(surroundings_of(runs[0]), surroundings_of(runs[1]), names)
     if not differs:
         return UserError(
-            said(
-                "--confirm: runs {before} and {after} are of the same versions, settings and load, by all that is "
-                "recorded: not the program, but the machine, or what is not recorded. If a service of yours changed, "
-                "start both versions and name them: --before NAME=URL --after NAME=URL, or use `loadstone gate`",
-                before=asked.hint.before.number,
-                after=asked.hint.after.number,
-            )
+            "--confirm: runs {before} and {after} are of the same versions, settings and load, by all that is "
+            "recorded: not the program, but the machine, or what is not recorded. If a service of yours changed, "
+            "start both versions and name them: --before NAME=URL --after NAME=URL, or use `loadstone gate`",
+            before=asked.hint.before.number,
+            after=asked.hint.after.number,
         )
     servers = ", ".join((runs[1].environment.get("servers") or {}).keys())
     return UserError(
-        said(
-            "--confirm: {error} ({differs}); start both versions and name them: --before NAME=URL --after NAME=URL "
-            "(NAME: {servers}), or: `loadstone gate --base redis=VERSION --head redis=VERSION`",
-            error=str(error),
-            differs="; ".join(map(fmt.sentence, differs)),
-            servers=servers,
-        )
+        "--confirm: {error} ({differs}); start both versions and name them: --before NAME=URL --after NAME=URL "
+        "(NAME: {servers}), or: `loadstone gate --base redis=VERSION --head redis=VERSION`",
+        error=str(error),
+        differs="; ".join(map(fmt.sentence, differs)),
+        servers=servers,
     )
 
 

@@ -17,7 +17,6 @@ from loadstone.addons.history.baselines import branches_of
 from loadstone.run_folder.files import ARCHIVE, PLAN
 from loadstone.run_folder.ledger_file import is_needed
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -33,20 +32,16 @@ def remove_run(root: Path, name: str, *, archived: bool = False) -> None:
         folder = root / ARCHIVE / name if archived else root / name
         if is_needed(folder):
             raise UserError(
-                said(
-                    "{folder}: names what it left on a server, which only this folder knows of; remove that with "
-                    "`loadstone clean {folder}`, then the run",
-                    folder=folder,
-                )
+                "{folder}: names what it left on a server, which only this folder knows of; remove that with "
+                "`loadstone clean {folder}`, then the run",
+                folder=folder,
             )
         if branches := branches_of(root, name):
             raise UserError(
-                said(
-                    "{folder}: is the baseline on {branches}; make another run the baseline, or forget it with "
-                    "`loadstone baseline remove`, then remove the run",
-                    folder=folder,
-                    branches=", ".join(branches),
-                )
+                "{folder}: is the baseline on {branches}; make another run the baseline, or forget it with "
+                "`loadstone baseline remove`, then remove the run",
+                folder=folder,
+                branches=", ".join(branches),
             )
         try:
             entries = os.listdir(opened)  # noqa: PTH208 (of a file descriptor)
@@ -58,12 +53,10 @@ def remove_run(root: Path, name: str, *, archived: bool = False) -> None:
             os.rmdir(name, dir_fd=within)
         except OSError as error:
             raise UserError(
-                said(
-                    "{folder}: not wholly removed: {filename}: {strerror}",
-                    folder=folder,
-                    filename=error.filename,
-                    strerror=error.strerror,
-                )
+                "{folder}: not wholly removed: {filename}: {strerror}",
+                folder=folder,
+                filename=error.filename,
+                strerror=error.strerror,
             ) from None
 
 
@@ -85,17 +78,13 @@ def _move(root: Path, name: str, *, archived: bool) -> None:
         try:
             if _is_there(name, target):
                 raise UserError(
-                    said(
-                        "{root}: a run called {name} is in the archive and beside it; rename one of them",
-                        root=root,
-                        name=name,
-                    )
+                    "{root}: a run called {name} is in the archive and beside it; rename one of them",
+                    root=root,
+                    name=name,
                 )
             os.rename(name, name, src_dir_fd=within, dst_dir_fd=target)
         except OSError as error:
-            raise UserError(
-                said("{root}: cannot be moved: {strerror}", root=root / name, strerror=error.strerror)
-            ) from None
+            raise UserError("{root}: cannot be moved: {strerror}", root=root / name, strerror=error.strerror) from None
         finally:
             if target != outside:
                 os.close(target)
@@ -106,7 +95,7 @@ def _run(root: Path, name: str, *, archived: bool) -> Iterator[tuple[int, int]]:
     """The folder that a run stands in and the run's own, which no other process writes to meanwhile."""
     folder = root / ARCHIVE / name if archived else root / name
     if name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise UserError(said("{name!r}: not the name of a run's folder", name=name))
+        raise UserError("{name!r}: not the name of a run's folder", name=name)
     with contextlib.ExitStack() as stack:
         within = stack.enter_context(_opened_root(root))
         if archived:
@@ -115,15 +104,15 @@ def _run(root: Path, name: str, *, archived: bool) -> Iterator[tuple[int, int]]:
         opened = _folder(name, within, folder)
         stack.callback(os.close, opened)
         if os.fstat(opened).st_uid != os.geteuid():
-            raise UserError(said("{folder}: it is another user's; nothing was changed", folder=folder))
+            raise UserError("{folder}: it is another user's; nothing was changed", folder=folder)
         if not _is_file(PLAN, opened):
             raise UserError(
-                said("{folder}: not a run's folder ({plan} is missing); nothing was changed", folder=folder, plan=PLAN)
+                "{folder}: not a run's folder ({plan} is missing); nothing was changed", folder=folder, plan=PLAN
             )
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise UserError(said("{folder}: the run goes on; stop it first", folder=folder)) from None
+            raise UserError("{folder}: the run goes on; stop it first", folder=folder) from None
         yield within, opened
 
 
@@ -132,7 +121,7 @@ def _opened_root(root: Path) -> Iterator[int]:
     try:
         opened = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise UserError(said("{root}: cannot be opened: {strerror}", root=root, strerror=error.strerror)) from None
+        raise UserError("{root}: cannot be opened: {strerror}", root=root, strerror=error.strerror) from None
     try:
         yield opened
     finally:
@@ -144,11 +133,11 @@ def _folder(name: str, within: int, path: Path) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=within)
     except FileNotFoundError:
-        raise UserError(said("{path}: there is no such run; it was removed, moved or renamed", path=path)) from None
+        raise UserError("{path}: there is no such run; it was removed, moved or renamed", path=path) from None
     except OSError as error:
         if _is_link(name, within):
-            raise UserError(said("{path}: it is a link, and nothing is changed through a link", path=path)) from None
-        raise UserError(said("{path}: cannot be opened: {strerror}", path=path, strerror=error.strerror)) from None
+            raise UserError("{path}: it is a link, and nothing is changed through a link", path=path) from None
+        raise UserError("{path}: cannot be opened: {strerror}", path=path, strerror=error.strerror) from None
 
 
 def _is_link(name: str, within: int) -> bool:

@@ -11,7 +11,6 @@ from loadstone.run_folder.files import PLAN, TAGS, require_run
 from loadstone.run_folder.lines import FORMAT, dump_document, read_small, write_file
 from loadstone.safety.bounds.files import is_there
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 TAGS_MAX = 20
 NOTE_MAX = 2_000
@@ -56,31 +55,25 @@ def write_tags(folder: Path, tags: Sequence[str], note: str, root: Path | None =
     for tag in tags:
         if not _TAG.fullmatch(tag):
             raise UserError(
-                said(
-                    "tag '{tag}': a tag is one word of at most 40 letters, digits and . : / + - _; write more into "
-                    "the note",
-                    tag=tag[:60],
-                )
+                "tag '{tag}': a tag is one word of at most 40 letters, digits and . : / + - _; write more into "
+                "the note",
+                tag=tag[:60],
             )
     kept = tuple(sorted(set(tags)))
     note = "\n".join(line.rstrip() for line in note.replace("\r\n", "\n").strip().split("\n"))
     if len(kept) > TAGS_MAX:
         raise UserError(
-            said(
-                "{folder}: {kept_count} tags; a run has at most {tags_max}, remove some",
-                folder=folder,
-                kept_count=len(kept),
-                tags_max=TAGS_MAX,
-            )
+            "{folder}: {kept_count} tags; a run has at most {tags_max}, remove some",
+            folder=folder,
+            kept_count=len(kept),
+            tags_max=TAGS_MAX,
         )
     if len(note) > NOTE_MAX:
         raise UserError(
-            said(
-                "{folder}: a note of {note_count:,} letters; it has at most {note_max:,}, shorten it",
-                folder=folder,
-                note_count=len(note),
-                note_max=NOTE_MAX,
-            )
+            "{folder}: a note of {note_count:,} letters; it has at most {note_max:,}, shorten it",
+            folder=folder,
+            note_count=len(note),
+            note_max=NOTE_MAX,
         )
     found = Tags(tags=kept, note=note)
     if kept or note or is_there(folder / TAGS):

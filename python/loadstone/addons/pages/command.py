@@ -11,7 +11,7 @@ from loadstone.run_folder.files import PLAN
 from loadstone.safety import terminal
 from loadstone.safety.bounds.folder_files import is_file
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, by_option, marked, said
+from loadstone.text.language import _, by_option, marked
 
 
 def serve_command(
@@ -46,12 +46,12 @@ def serve_command(
         from loadstone.addons.pages.settings import Place
     except ModuleNotFoundError as error:
         wrong = marked("serve: {module} is not installed; pip install 'loadstone[serve]'")
-        raise UserError(said(wrong, module=error.name)) from None
+        raise UserError(wrong, module=error.name) from None
     for option, folder in (("--runs", runs), ("--experiments", experiments)):
         if folder.exists() and not folder.is_dir():
-            raise UserError(said("{option} {folder}: not a folder; name one", option=option, folder=folder))
+            raise UserError("{option} {folder}: not a folder; name one", option=option, folder=folder)
     if run is not None and not is_file(runs / run / PLAN):
-        raise UserError(said("--run {run}: there is no run of this name in {folder}", run=run, folder=runs))
+        raise UserError("--run {run}: there is no run of this name in {folder}", run=run, folder=runs)
     listening = Listening(listen, port, cert, key, insecure)
 
     def ready(address: str, once: str) -> None:

@@ -17,7 +17,6 @@ from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.command_line import hidden_arguments
 from loadstone.safety.secrets.in_texts import HIDDEN, PROBE, REFERENCE, secrets_in
 from loadstone.safety.secrets.known import learn
-from loadstone.text.language import said
 
 VARIABLE = "LOADSTONE_PASSWORD_"
 _SECRET_SETTING = re.compile(r"(?P<head>[?&][\w.-]+=)(?P<value>[^&#]+)")
@@ -65,7 +64,7 @@ class _Words:
         if not value:
             return
         if value.startswith("-"):
-            raise UserError(said("{value}: not an address; write for example redis://HOST:PORT", value=value[:80]))
+            raise UserError("{value}: not an address; write for example redis://HOST:PORT", value=value[:80])
         _require_no_mask(value)
         safe, found = without_secrets(_text(option, value))
         self.variables |= found
@@ -78,9 +77,10 @@ class _Words:
         for word, hidden in zip(self.words, hidden_arguments(self.words), strict=True):
             if HIDDEN in hidden and hidden != word:
                 raise UserError(
-                    said("{word}: here a password would be seen in the list of processes; write ${{env:NAME}} in its "
-                      "place, and start `loadstone serve` with this variable", word=hidden)
-                )  # fmt: skip
+                    "{word}: here a password would be seen in the list of processes; write ${{env:NAME}} in its "
+                    "place, and start `loadstone serve` with this variable",
+                    word=hidden,
+                )
         return CommandLine(tuple(self.words), self.variables)
 
 
@@ -101,7 +101,7 @@ def of_experiment(word: str, form: Form, factors: Mapping[str, Sequence[str]], u
     for name, levels in factors.items():
         chosen = [level for level in levels if level in form.all(f"level.{name}")]
         if not chosen:
-            raise UserError(said("{factor}: no level is chosen; choose one at least", factor=name))
+            raise UserError("{factor}: no level is chosen; choose one at least", factor=name)
         if list(chosen) != list(usual[name]):
             _only(made, name, chosen)
     for name, url in form.named("server."):
@@ -124,12 +124,12 @@ def of_quick(form: Form) -> CommandLine:
     kind = form.one("kind") or "redis"
     search = form.one("search") == "on"
     if kind not in ("redis", "http"):
-        raise UserError(said("{kind}: choose Redis or HTTP", kind=kind))
+        raise UserError("{kind}: choose Redis or HTTP", kind=kind)
     made = _Words(*(["saturate"] if search else []), kind)
     if kind == "http" and not form.one("url"):
-        raise UserError(said("write the address of the service, for example http://127.0.0.1:8080/"))
+        raise UserError("write the address of the service, for example http://127.0.0.1:8080/")
     if form.one("against") and not form.one("url"):
-        raise UserError(said("write the first address, too: the second one is compared with it"))
+        raise UserError("write the first address, too: the second one is compared with it")
     made.url("", form.one("url"))
     made.url("--against", form.one("against"))
     for option, name in (("--connections", "connections"), ("--duration", "time"), ("--seed", "seed")):
@@ -142,9 +142,10 @@ def _require_no_mask(word: str) -> None:
     probed = word.replace(HIDDEN, PROBE)
     if HIDDEN in word and hidden_arguments(["--set", probed]) != ["--set", probed]:
         raise UserError(
-            said("{word}: *** stands in the place of a password that is not kept; write ${{env:NAME}} there, and start "
-              "`loadstone serve` with this variable", word=word)
-        )  # fmt: skip
+            "{word}: *** stands in the place of a password that is not kept; write ${{env:NAME}} there, and start "
+            "`loadstone serve` with this variable",
+            word=word,
+        )
 
 
 def references_in(words: Sequence[str]) -> list[str]:
@@ -208,9 +209,9 @@ def _common(made: _Words, form: Form) -> None:
 def _text(option: str, value: str) -> str:
     """Raises UserError."""
     if len(value) > TEXT_MAX:
-        raise UserError(said("{option}: more than {most} characters", option=option, most=TEXT_MAX))
+        raise UserError("{option}: more than {most} characters", option=option, most=TEXT_MAX)
     if any(character in value for character in "\0\r\n"):
-        raise UserError(said("{option}: a line ends within it; write it on one line", option=option))
+        raise UserError("{option}: a line ends within it; write it on one line", option=option)
     return value
 
 

@@ -24,7 +24,7 @@ from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.safety.bounds.describe_only import describing
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import hide
-from loadstone.text.language import of_author, said
+from loadstone.text.language import of_author
 from loadstone.text.sentences import text
 
 _LINE = re.compile(r"^[^\s:]*:(\d{1,7}):")
@@ -187,8 +187,8 @@ def _options(words: Sequence[str]) -> RunOptions:
     except _Found as found:
         return found.options
     except TyperException as error:
-        raise UserError(usage_error(error)) from None
-    raise UserError(said("this command does not measure"))
+        raise UserError.of(usage_error(error)) from None
+    raise UserError("this command does not measure")
 
 
 def _described(options: RunOptions) -> Described:

@@ -261,11 +261,9 @@ async def _require_no_secret(place: Place, name: str, text: str, whole: Shown) -
     """Raises UserError where what was sent holds a password, or what a page shows in its place."""
     if not whole.whole or await place.memory.apart.call(has_mask, text):
         raise UserError(
-            said(
-                "{name}: a password stands in it, or *** in the place of one; write ${{env:NAME}} there, and start "
-                "`loadstone serve` with this variable",
-                name=name[:80],
-            )
+            "{name}: a password stands in it, or *** in the place of one; write ${{env:NAME}} there, and start "
+            "`loadstone serve` with this variable",
+            name=name[:80],
         )
 
 
@@ -275,11 +273,9 @@ async def _require_shown(place: Place, name: str, version: str, *, over: bool) -
     if there is None:
         return
     if not (await _shown(place, there)).whole:
-        raise UserError(said("{name}: a password stands in this file as it is; save it by another name", name=name))
+        raise UserError("{name}: a password stands in this file as it is; save it by another name", name=name)
     if version and version != version_of(there):
-        raise UserError(
-            said("{name}: it changed since it was opened here; save it by another name, or over it", name=name)
-        )
+        raise UserError("{name}: it changed since it was opened here; save it by another name, or over it", name=name)
 
 
 routes = (

@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 FIELDS_MAX = 2000
 ENCODING = "application/x-www-form-urlencoded"
@@ -36,9 +36,7 @@ class Form:
         for key, _value in self._fields:
             if key not in known:
                 raise UserError(
-                    said(
-                        "{field}: this form has no such field now; load its page again, and fill it in", field=key[:80]
-                    )
+                    "{field}: this form has no such field now; load its page again, and fill it in", field=key[:80]
                 )
 
     def named(self, prefix: str) -> list[tuple[str, str]]:

@@ -15,7 +15,6 @@ from loadstone.addons.pages.forms import form_of
 from loadstone.addons.pages.page import page
 from loadstone.addons.pages.settings import place_of
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 FLEET_S = 30.0
 """How long a fleet may take to answer."""
@@ -46,7 +45,7 @@ async def _fleet(request: Request) -> Response:
 async def _members(request: Request, address: str) -> list[dict[str, Any]]:
     """Raises UserError."""
     if read_fleet(address, "fleet").address is None:
-        raise UserError(said("fleet {address}: not the address of a scheduler; write tls://HOST:PORT", address=address))
+        raise UserError("fleet {address}: not the address of a scheduler; write tls://HOST:PORT", address=address)
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "loadstone", "fleet", "status", address, "--json"),
         stdin=asyncio.subprocess.DEVNULL,
@@ -59,9 +58,9 @@ async def _members(request: Request, address: str) -> list[dict[str, Any]]:
     except TimeoutError:
         child.kill()
         await child.wait()
-        raise UserError(said("fleet {address}: no answer within {time:.0f} s", address=address, time=FLEET_S)) from None
+        raise UserError("fleet {address}: no answer within {time:.0f} s", address=address, time=FLEET_S) from None
     if child.returncode or len(out) > ANSWER_BYTES_MAX:
-        raise UserError(told.decode(errors="replace").strip().removeprefix("loadstone: ")[:2000])
+        raise UserError.of(told.decode(errors="replace").strip().removeprefix("loadstone: ")[:2000])
     found: list[dict[str, Any]] = json.loads(out)
     return found
 

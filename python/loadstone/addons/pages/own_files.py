@@ -12,7 +12,7 @@ from loadstone.experiment.spec.built_in import question_in
 from loadstone.experiment.spec.loading import LARGEST_BYTES
 from loadstone.safety.bounds.folder_files import open_file, replace_file
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, marked, said
+from loadstone.text.language import _, marked
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\.ya?ml")
 SHOWN_MAX = 200
@@ -59,10 +59,10 @@ def read_own(folder: Path, name: str) -> str:
         with os.fdopen(open_file(path), "rb") as file:
             text = file.read(LARGEST_BYTES + 1)
         if len(text) > LARGEST_BYTES:
-            raise UserError(said("{name}: is larger than 1 MB", name=name))
+            raise UserError("{name}: is larger than 1 MB", name=name)
         return text.decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise UserError(said("{name}: {error}", name=name, error=error)) from None
+        raise UserError("{name}: {error}", name=name, error=error) from None
 
 
 def text_there(folder: Path, name: str) -> str | None:
@@ -82,10 +82,10 @@ def write_own(folder: Path, name: str, text: str, *, over: bool) -> None:
     """Write a file, whole or not at all; one that is there only where the user says so. Raises UserError."""
     if NAME.fullmatch(name) is None:
         wrong = marked("{name}: write a name of letters, digits, dots and dashes that ends in .yaml")
-        raise UserError(said(wrong, name=name[:80]))
+        raise UserError(wrong, name=name[:80])
     if not over and os.path.lexists(folder / name):
-        raise UserError(said("{name}: is there already; save it by another name, or over it", name=name))
+        raise UserError("{name}: is there already; save it by another name, or over it", name=name)
     try:
         replace_file(folder / name, text.encode())
     except OSError as error:
-        raise UserError(said("{name}: {error}", name=name, error=error)) from None
+        raise UserError("{name}: {error}", name=name, error=error) from None

@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 from starlette.concurrency import run_in_threadpool
 
 from loadstone.safety.errors import LoadstoneError, UserError
-from loadstone.text.language import language, said, speak
+from loadstone.text.language import language, speak
 
 WALL_S, CPU_S = 20.0, 15
 MEMORY_BYTES = 4 * 1024**3
@@ -55,18 +55,16 @@ def _called(function: Callable[..., R], arguments: tuple[Any, ...], named: dict[
         there.close()
         try:
             if not here.poll(WALL_S):
-                raise UserError(said("this takes too long to be read; make the experiment smaller"))
+                raise UserError("this takes too long to be read; make the experiment smaller")
             ok, found = here.recv()
         except EOFError:
-            raise UserError(
-                said("this takes too much time or memory to be read; make the experiment smaller")
-            ) from None
+            raise UserError("this takes too much time or memory to be read; make the experiment smaller") from None
         finally:
             child.kill()
             child.join()
             child.close()
     if not ok:
-        raise UserError(found)
+        raise UserError.of(found)
     result: R = found
     return result
 

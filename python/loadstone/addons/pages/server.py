@@ -107,14 +107,12 @@ class Listening:
     def check(self) -> None:
         """Raises UserError where it would let others read along, unasked."""
         if (self.certificate is None) != (self.key is None):
-            raise UserError(said("--cert, --key: give both, or neither"))
+            raise UserError("--cert, --key: give both, or neither")
         if not _is_loopback(self.address) and not self.secure and not self.insecure:
             raise UserError(
-                said(
-                    "--listen {address}: who reads the network could start programs here; add --cert FILE --key FILE "
-                    "for TLS, or --insecure if no one else is there",
-                    address=self.address,
-                )
+                "--listen {address}: who reads the network could start programs here; add --cert FILE --key FILE "
+                "for TLS, or --insecure if no one else is there",
+                address=self.address,
             )
 
 
@@ -191,7 +189,7 @@ def serve(place: Place, listening: Listening, ready: Callable[[str, str], None],
             server.config.load()
         except (OSError, ssl.SSLError) as error:
             raise UserError(
-                said("--cert {path}: {why}; name a PEM file", path=listening.certificate, why=error.strerror or error)
+                "--cert {path}: {why}; name a PEM file", path=listening.certificate, why=error.strerror or error
             ) from None
         place.memory.starts.give_way()
         address = f"{'https' if listening.secure else 'http'}://{_shown(listening.address)}:{port}{path}?{TOKEN}="
@@ -215,9 +213,7 @@ def _socket(listening: Listening) -> socket.socket:
             made = socket.socket(family, kind, protocol)
         except OSError as error:
             raise UserError(
-                said(
-                    "--listen {address}: {why}; name one of this machine", address=listening.address, why=error.strerror
-                )
+                "--listen {address}: {why}; name one of this machine", address=listening.address, why=error.strerror
             ) from None
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -228,12 +224,10 @@ def _socket(listening: Listening) -> socket.socket:
             if port != ports[-1]:
                 continue
             raise UserError(
-                said(
-                    "--port {port}: cannot listen at {address}: {why}; choose another port, or 0 for any that is free",
-                    port=port,
-                    address=listening.address,
-                    why=error.strerror,
-                )
+                "--port {port}: cannot listen at {address}: {why}; choose another port, or 0 for any that is free",
+                port=port,
+                address=listening.address,
+                why=error.strerror,
             ) from None
         made.setblocking(False)
         return made

@@ -20,7 +20,7 @@ from loadstone.measure.machine_lock import run_that_stops
 from loadstone.run_folder.files import PLAN
 from loadstone.safety.bounds.folder_files import is_file
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 ANSWERS = {"wait": "--wait", "share": "--share-machine"}
 """What may be answered where another run measures, and the option that says it."""
@@ -63,7 +63,7 @@ async def begin(request: Request, command: CommandLine, agreed_to: Shown | None 
     try:
         start = await run_in_threadpool(place.memory.starts.start, command, place.here)
     except OSError as error:
-        raise UserError(said("the run cannot be started: {why}", why=error.strerror or str(error))) from None
+        raise UserError("the run cannot be started: {why}", why=error.strerror or str(error)) from None
     place.memory.remember(start.name, asked_for)
     return RedirectResponse(f"/starts/{start.name}", 303)
 

@@ -19,7 +19,7 @@ from loadstone.experiment.spec.problems import Source
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import learn_environment, learn_options
-from loadstone.text.language import authored, said
+from loadstone.text.language import authored
 
 NAMES_SHOWN = 4
 
@@ -41,7 +41,7 @@ def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions, l
             workload["operations"] = [operation, {**row.load, "weight": 0}]
     server: Fields = {"kind": "embedded"} if url is None else redis_server(url, login)
     for option in given(login) if url is None else ():
-        raise UserError(said("{option}: is for a server of yours; add its URL, or leave it out", option=option))
+        raise UserError("{option}: is for a server of yours; add its URL, or leave it out", option=option)
     if row.modules:
         server["modules"] = list(row.modules)
     what = authored("an embedded Redis") if url is None else authored("the Redis {at}", at=at(url))

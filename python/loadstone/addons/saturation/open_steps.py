@@ -26,7 +26,8 @@ from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial
 from loadstone.measure.goals.goal import Measure, Shown
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.language import _, said
+from loadstone.safety.errors import Problem
+from loadstone.text.language import _
 
 LOW, HIGH = 1 / 32, 1.25
 """Of what the closed search brought: where the bisection begins."""
@@ -67,7 +68,7 @@ def rate_search(
     """The next trial, or what the finished ones say. `capacity_per_s`: what the closed search brought at most."""
     required = settings.required
     if required is None:
-        raise ValueError(said("the open model needs an objective"))
+        raise Problem("the open model needs an objective")
     first = rate_steps(trials, "locate", required, histogram)
     located = replayed(locate(LOW * capacity_per_s, HIGH * capacity_per_s), first)
     if not located.done:

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from loadstone.experiment.spec.levels import Level
 from loadstone.experiment.spec.part import Duration, Margin, PlanPart, SpecPart, readable_by
 from loadstone.experiment.spec.problems import shown
+from loadstone.safety.errors import Problem
 from loadstone.text.language import said
 from loadstone.text.units import duration_s, margin_share
 
@@ -33,15 +34,15 @@ def latency_objective(value: object) -> LatencyObjective:
     """The objective that a text states. Raises ValueError that quotes it and says what helps."""
     match = _TEXT.fullmatch(value.lower()) if isinstance(value, str) else None
     if match is None:
-        raise ValueError(said("{value} is no objective; {example}", value=shown(value), example=_EXAMPLE))
+        raise Problem("{value} is no objective; {example}", value=shown(value), example=_EXAMPLE)
     name, operator, digits, unit = match.groups()
     if name not in _QUANTILES:
-        raise ValueError(said("'{name}' is no quantile of the response time; {example}", name=name, example=_EXAMPLE))
+        raise Problem("'{name}' is no quantile of the response time; {example}", name=name, example=_EXAMPLE)
     if unit not in _UNITS_S:
-        raise ValueError(said("'{unit}' is no unit of time; {example}", unit=unit, example=_EXAMPLE))
+        raise Problem("'{unit}' is no unit of time; {example}", unit=unit, example=_EXAMPLE)
     latency_s = float(digits) * _UNITS_S[unit]
     if latency_s <= 0:
-        raise ValueError(said("{value}: no response takes no time; {example}", value=shown(value), example=_EXAMPLE))
+        raise Problem("{value}: no response takes no time; {example}", value=shown(value), example=_EXAMPLE)
     text = f"{name.replace('p999', 'p99.9')} {operator} {digits} {unit}"
     return LatencyObjective(text, _QUANTILES[name], latency_s)
 
@@ -64,16 +65,14 @@ def ramp_of(value: object) -> Ramp:
     """The ramp that a text states. Raises ValueError that quotes it and says what helps."""
     match = _RAMP.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        raise ValueError(said("{value} is no ramp; {ramp_example}", value=shown(value), ramp_example=_RAMP_EXAMPLE))
+        raise Problem("{value} is no ramp; {ramp_example}", value=shown(value), ramp_example=_RAMP_EXAMPLE)
     users = int(re.sub(r"[,_]", "", match[1]))
     if not RAMP_USERS_MIN <= users <= RAMP_USERS_MAX:
-        raise ValueError(
-            said(
-                "{users} is no number of users of a ramp; write {ramp_users_min} to {ramp_users_max}",
-                users=users,
-                ramp_users_min=RAMP_USERS_MIN,
-                ramp_users_max=RAMP_USERS_MAX,
-            )
+        raise Problem(
+            "{users} is no number of users of a ramp; write {ramp_users_min} to {ramp_users_max}",
+            users=users,
+            ramp_users_min=RAMP_USERS_MIN,
+            ramp_users_max=RAMP_USERS_MAX,
         )
     return Ramp(users, duration_s(match[2]))
 
@@ -122,16 +121,12 @@ class Saturate(SpecPart):
     @model_validator(mode="after")
     def _fits_together(self) -> "Saturate":
         if self.model == "open" and self.objective is None:
-            raise ValueError(
-                said("the open model needs an objective that a rate must keep; write objective: 'p99 < 10 ms'")
-            )
+            raise Problem("the open model needs an objective that a rate must keep; write objective: 'p99 < 10 ms'")
         if self.sweeps_max < self.sweeps:
-            raise ValueError(
-                said(
-                    "sweeps_max {sweeps_max} is less than sweeps {sweeps}; write at least as many",
-                    sweeps_max=self.sweeps_max,
-                    sweeps=self.sweeps,
-                )
+            raise Problem(
+                "sweeps_max {sweeps_max} is less than sweeps {sweeps}; write at least as many",
+                sweeps_max=self.sweeps_max,
+                sweeps=self.sweeps,
             )
         return self
 

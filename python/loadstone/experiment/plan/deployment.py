@@ -337,25 +337,20 @@ def check_started_by_user(experiment: Experiment, conditions: Iterable[Condition
             levels = list(dict.fromkeys(level_text(condition[factor]) for condition in there))
             if len(levels) > 1:
                 raise UserError(
-                    said(
-                        "{place}: {factor} changes what {name} is started with; choose one level: --only "
-                        "{factor}={levels}",
-                        place=place,
-                        factor=factor,
-                        name=name,
-                        levels=levels[0],
-                    )
+                    "{place}: {factor} changes what {name} is started with; choose one level: --only {factor}={levels}",
+                    place=place,
+                    factor=factor,
+                    name=name,
+                    levels=levels[0],
                 )
         replicas = substitute(subject.replicas, there[0], experiment.factors) if there else urls
         if replicas not in (subject.replicas, urls):
             raise UserError(
-                said(
-                    "{place}: replicas of {name} are {replicas}, and URLs given are {urls}; give one for each",
-                    place=place,
-                    name=name,
-                    replicas=replicas,
-                    urls=urls,
-                )
+                "{place}: replicas of {name} are {replicas}, and URLs given are {urls}; give one for each",
+                place=place,
+                name=name,
+                replicas=replicas,
+                urls=urls,
             )
 
 

@@ -25,6 +25,7 @@ from loadstone.experiment.plan.operations import (
 )
 from loadstone.experiment.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with_data
 from loadstone.experiment.spec.part import PlanPart, is_left_out, is_none
+from loadstone.safety.errors import Problem
 from loadstone.text.language import said
 
 LONGEST_S = 10 * 365 * 24 * 3600
@@ -75,16 +76,11 @@ class Closed(PlanPart):
     def _fewer_do_more(self) -> "Closed":
         more = self.operations_more
         if more and self.operations_per_user is None:
-            raise ValueError(
-                said(
-                    "operations_more {more} needs operations_per_user; write it, or leave operations_more out",
-                    more=more,
-                )
+            raise Problem(
+                "operations_more {more} needs operations_per_user; write it, or leave operations_more out", more=more
             )
         if more >= self.users:
-            raise ValueError(
-                said("operations_more {more} must be smaller than users {users}", more=more, users=self.users)
-            )
+            raise Problem("operations_more {more} must be smaller than users {users}", more=more, users=self.users)
         return self
 
 
@@ -173,12 +169,10 @@ class Documents(PlanPart):
     @model_validator(mode="after")
     def _field_fits(self) -> "Documents":
         if self.field_bytes >= self.payload_bytes:
-            raise ValueError(
-                said(
-                    "field_bytes {field_bytes} must be smaller than payload_bytes {payload_bytes}",
-                    field_bytes=self.field_bytes,
-                    payload_bytes=self.payload_bytes,
-                )
+            raise Problem(
+                "field_bytes {field_bytes} must be smaller than payload_bytes {payload_bytes}",
+                field_bytes=self.field_bytes,
+                payload_bytes=self.payload_bytes,
             )
         return self
 
@@ -228,9 +222,7 @@ class Share(PlanPart):
     @model_validator(mode="after")
     def _is_one_of_them(self) -> "Share":
         if self.number >= self.of:
-            raise ValueError(
-                said("number {number} must be below {of}, the number of agents", number=self.number, of=self.of)
-            )
+            raise Problem("number {number} must be below {of}, the number of agents", number=self.number, of=self.of)
         return self
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.operations import Operation, keys_of_one
-from loadstone.text.language import said
+from loadstone.safety.errors import Problem
 
 KEYS: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("MGET", "DEL", "UNLINK", "EXISTS", "TOUCH"), (-1, 1)),
@@ -95,8 +95,8 @@ def read_units(text: str) -> tuple[int, str]:
     """`10 messages` as 10 and `message`. Raises ValueError: it is nothing of the kind."""
     given = _GIVEN.fullmatch(text)
     if given is None:
-        raise ValueError(
-            said("'{text}' is not how many units an operation is; write auto, 1, or for example 10 messages", text=text)
+        raise Problem(
+            "'{text}' is not how many units an operation is; write auto, 1, or for example 10 messages", text=text
         )
     return int(given[1]), (given[2] or "unit").removesuffix("s") or "unit"
 

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from loadstone.experiment.spec.part import PlanPart, is_left_out
+from loadstone.safety.errors import Problem
 from loadstone.text.language import said
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -22,13 +23,11 @@ Status = Annotated[int, Field(ge=200, le=599)] | Literal["2xx", "3xx", "4xx", "5
 def _sendable(headers: dict[str, str]) -> dict[str, str]:
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name):
-            raise ValueError(said("'{name}' is no name of a header; use letters, digits and '-'", name=name))
+            raise Problem("'{name}' is no name of a header; use letters, digits and '-'", name=name)
         if name.lower() in _OWN_HEADERS:
-            raise ValueError(said("'{name}' is written by the driver; leave it out", name=name))
+            raise Problem("'{name}' is written by the driver; leave it out", name=name)
         if not _HEADER_VALUE.fullmatch(value):  # it may be a secret
-            raise ValueError(
-                said("the value of '{name}' holds a line end or a control character; remove it", name=name)
-            )
+            raise Problem("the value of '{name}' holds a line end or a control character; remove it", name=name)
     return headers
 
 
@@ -117,9 +116,7 @@ def as_arguments(text: str) -> list[str]:
     if not placeholders:
         return [text]
     if len(placeholders) > 1:
-        raise ValueError(
-            said("'{text}': {{keys:N}} stands for several arguments; write it once in an argument", text=text)
-        )
+        raise Problem("'{text}': {{keys:N}} stands for several arguments; write it once in an argument", text=text)
     (one,) = placeholders
     return [f"{text[: one.start()]}{place}{text[one.end() :]}" for place in _places(one)]
 
@@ -135,13 +132,11 @@ def as_text(text: str) -> str:
 def _places(match: re.Match[str]) -> list[str]:
     count = int(match[2])
     if not 1 <= count <= KEYS_OF_ONE_MAX:
-        raise ValueError(
-            said(
-                "'{match}': an operation has 1 to {most} keys; write {{{name}s:10}}",
-                match=match[0],
-                most=KEYS_OF_ONE_MAX,
-                name=match[1],
-            )
+        raise Problem(
+            "'{match}': an operation has 1 to {most} keys; write {{{name}s:10}}",
+            match=match[0],
+            most=KEYS_OF_ONE_MAX,
+            name=match[1],
         )
     return [f"{{{match[1]}{number if number > 1 else ''}}}" for number in range(1, count + 1)]
 

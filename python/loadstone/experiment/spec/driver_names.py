@@ -6,6 +6,7 @@ from pathlib import Path
 
 from loadstone.experiment.spec.problems import listed, nearest, shown
 from loadstone.safety.bounds.files import is_there
+from loadstone.safety.errors import Problem
 from loadstone.text.language import said
 
 NATIVE = "native"
@@ -59,14 +60,12 @@ def driver_path(place: str, folder: Path) -> Path:
         else said("{place} is no driver", place=shown(place))
     )
     known = [NATIVE, *names()]
-    raise ValueError(
-        said(
-            "{problem}; {place}drivers are: {known}; or give the path of a {manifest}",
-            problem=problem,
-            place=nearest(place, known),
-            known=listed(known),
-            manifest=MANIFEST,
-        )
+    raise Problem(
+        "{problem}; {place}drivers are: {known}; or give the path of a {manifest}",
+        problem=problem,
+        place=nearest(place, known),
+        known=listed(known),
+        manifest=MANIFEST,
     )
 
 
@@ -81,5 +80,5 @@ def resolved(word: str, folder: Path) -> str:
         path = driver_path(meant.place, folder)
         return word if meant.place in names() else str(DriverWord(str(path), meant.options))
     if meant.options:
-        raise ValueError(said("'{word}': the native engine has no options; leave them out", word=word))
+        raise Problem("'{word}': the native engine has no options; leave them out", word=word)
     return NATIVE

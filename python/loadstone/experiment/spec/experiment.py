@@ -19,7 +19,7 @@ from loadstone.experiment.spec.part import AtRate, Duration, Margin, SpecPart
 from loadstone.experiment.spec.problems import Source, listed, nearest
 from loadstone.experiment.spec.subject_names import manifest_path
 from loadstone.experiment.spec.workload import Workload
-from loadstone.text.language import said
+from loadstone.safety.errors import Problem
 
 RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s", "units_per_s")
 LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")
@@ -54,26 +54,19 @@ OUR_PREFIX = "loadstone:"
 def _known_metric(name: str) -> str:
     if name not in METRICS:
         known = f"{listed(RATES)}, {listed(f'{latency}.p99' for latency in LATENCIES)} (or {listed(QUANTILES)})"
-        raise ValueError(
-            said(
-                "'{name}' is no metric; {hint}metrics are: {known}",
-                name=name,
-                hint=nearest(name, METRICS),
-                known=known,
-            )
+        raise Problem(
+            "'{name}' is no metric; {hint}metrics are: {known}", name=name, hint=nearest(name, METRICS), known=known
         )
     return name
 
 
 def _known_column(name: str) -> str:
     if name not in COLUMNS:
-        raise ValueError(
-            said(
-                "'{name}' is no column; {hint}columns are: {columns}",
-                name=name,
-                hint=nearest(name, COLUMNS),
-                columns=listed(COLUMNS),
-            )
+        raise Problem(
+            "'{name}' is no column; {hint}columns are: {columns}",
+            name=name,
+            hint=nearest(name, COLUMNS),
+            columns=listed(COLUMNS),
         )
     return name
 

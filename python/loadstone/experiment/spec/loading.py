@@ -11,7 +11,6 @@ from loadstone.experiment.spec.yaml_text import YamlTextError, read_yaml
 from loadstone.safety.bounds.files import is_there, read_bytes
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_experiments import learn_experiment
-from loadstone.text.language import said
 
 LARGEST_BYTES = 1_000_000
 _SUFFIXES = (".yaml", ".yml")
@@ -47,14 +46,11 @@ def read_source(text: str, label: str) -> Source:
         raise Source(label, {}, {problem.path: problem.line}).error(problem.path, problem.problem) from None
     if data is None:
         raise UserError(
-            said(
-                "{label}:1: the file is empty; write an experiment, or copy one that `loadstone list` names",
-                label=label,
-            )
+            "{label}:1: the file is empty; write an experiment, or copy one that `loadstone list` names", label=label
         )
     if not isinstance(data, dict):
         raise UserError(
-            said("{label}:1: not a mapping; an experiment begins with `name: ...` and `question: ...`", label=label)
+            "{label}:1: not a mapping; an experiment begins with `name: ...` and `question: ...`", label=label
         )
     return Source(label, data, lines, digest=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest())
 
@@ -63,29 +59,27 @@ def _read(path: Path) -> str:
     """The text of a file. Raises UserError where there is none."""
     try:
         if path.exists() and not path.is_file():
-            raise UserError(said("{path}: not a file; name a YAML file", path=path))
+            raise UserError("{path}: not a file; name a YAML file", path=path)
         size = path.stat().st_size
         if size > LARGEST_BYTES:
             raise UserError(
-                said(
-                    "{path}: {size:.1f} MB is too much for an experiment; the limit is 1 MB",
-                    path=path,
-                    size=size / 1000000.0,
-                )
+                "{path}: {size:.1f} MB is too much for an experiment; the limit is 1 MB",
+                path=path,
+                size=size / 1000000.0,
             )
         text = read_bytes(path, LARGEST_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         raise UserError(
-            said("{path}: there is no such file; `loadstone list` names the built-in experiments", path=path)
+            "{path}: there is no such file; `loadstone list` names the built-in experiments", path=path
         ) from None
     except OSError as error:
         raise UserError(
-            said("{path}: cannot be read ({strerror}); check its permissions", path=path, strerror=error.strerror)
+            "{path}: cannot be read ({strerror}); check its permissions", path=path, strerror=error.strerror
         ) from None
     except ValueError:
         text = "\0"
     if "\0" in text:
-        raise UserError(said("{path}: not a text file; write an experiment as YAML in UTF-8", path=path))
+        raise UserError("{path}: not a text file; write an experiment as YAML in UTF-8", path=path)
     return text
 
 
@@ -102,17 +96,13 @@ def find(name: str) -> Experiment:
         return experiment
     if name == "latest":
         raise UserError(
-            said(
-                "'latest' is a run, and this takes an experiment; `loadstone report latest` shows the newest "
-                "run, built-in experiments are: {names}",
-                names=listed(names()),
-            )
-        )
-    raise UserError(
-        said(
-            "experiment {name} is not known; {hint}built-in experiments: {names}; or name a file that ends in .yaml",
-            name=shown(name),
-            hint=nearest(name, names()),
+            "'latest' is a run, and this takes an experiment; `loadstone report latest` shows the newest "
+            "run, built-in experiments are: {names}",
             names=listed(names()),
         )
+    raise UserError(
+        "experiment {name} is not known; {hint}built-in experiments: {names}; or name a file that ends in .yaml",
+        name=shown(name),
+        hint=nearest(name, names()),
+        names=listed(names()),
     )

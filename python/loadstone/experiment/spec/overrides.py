@@ -19,7 +19,6 @@ from loadstone.safety.secrets.in_texts import REFERENCE
 from loadstone.safety.secrets.references import learn_options
 from loadstone.safety.secrets.references import resolve as resolve_reference
 from loadstone.servers import registry
-from loadstone.text.language import said
 from loadstone.text.units import parse_any
 
 Only = dict[str, tuple[Level, ...]]
@@ -40,24 +39,20 @@ def parse_only(experiment: Experiment, texts: Iterable[str], option: str = "--on
         name = name.strip()
         if not equals:
             raise UserError(
-                said(
-                    "{option} {text}: write FACTOR=LEVEL[,LEVEL]; factors are: {factors}",
-                    option=option,
-                    text=text,
-                    factors=listed(experiment.factors),
-                )
+                "{option} {text}: write FACTOR=LEVEL[,LEVEL]; factors are: {factors}",
+                option=option,
+                text=text,
+                factors=listed(experiment.factors),
             )
         if name not in experiment.factors:
             hint = nearest(name, experiment.factors)
             raise UserError(
-                said(
-                    "{option} {text}: '{name}' is no factor; {hint}factors are: {factors}",
-                    option=option,
-                    text=text,
-                    name=name,
-                    hint=hint,
-                    factors=listed(experiment.factors),
-                )
+                "{option} {text}: '{name}' is no factor; {hint}factors are: {factors}",
+                option=option,
+                text=text,
+                name=name,
+                hint=hint,
+                factors=listed(experiment.factors),
             )
         required = [
             _level(experiment.factors[name], word.strip(), f"{option} {text}", name) for word in levels.split(",")
@@ -79,14 +74,12 @@ def _level(factor: Factor, word: str, option: str, name: str) -> Level:
             return level
     texts = [level_text(level) for level in factor.levels]
     raise UserError(
-        said(
-            "{option}: '{word}' is no level of {name}; {hint}levels are: {texts}",
-            option=option,
-            word=word,
-            name=name,
-            hint=nearest(word, texts),
-            texts=listed(texts),
-        )
+        "{option}: '{word}' is no level of {name}; {hint}levels are: {texts}",
+        option=option,
+        word=word,
+        name=name,
+        hint=nearest(word, texts),
+        texts=listed(texts),
     )
 
 
@@ -121,13 +114,13 @@ def override(
     for text in servers:
         path = _put_server(data, text, experiment)
         if path in given and given[path] == "--server":
-            raise UserError(said("--server {path}=...: given twice; leave one of them out", path=path[1]))
+            raise UserError("--server {path}=...: given twice; leave one of them out", path=path[1])
         given[path] = "--server"
     for text in subjects:
         path = _put_subject(data, text, experiment)
         if given.get(path[:-1]) == "--subject":
             raise UserError(
-                said("--subject {path}=...: given twice; write its URLs as one, with commas between them", path=path[1])
+                "--subject {path}=...: given twice; write its URLs as one, with commas between them", path=path[1]
             )
         given |= {path[:-1]: "--subject", path: "--subject"}
     for text in sets:
@@ -156,12 +149,10 @@ def host_settings(experiment: Experiment, texts: Iterable[str]) -> tuple[str, ..
         if not room or not host:
             known = listed([*experiment.servers, *experiment.subjects])
             raise UserError(
-                said(
-                    "--host {text}: write NAME=HOST; parts of {experiment} are: {known}",
-                    text=text,
-                    experiment=experiment.name,
-                    known=known,
-                )
+                "--host {text}: write NAME=HOST; parts of {experiment} are: {known}",
+                text=text,
+                experiment=experiment.name,
+                known=known,
             )
         settings.append(f"{room}.{name}.host={host}")
     return tuple(settings)
@@ -173,14 +164,12 @@ def _put_twin(data: dict[str, Any], experiment: Experiment) -> dict[Path, str]:
         if experiment.has_twin:  # a run that is resumed
             return {}
         raise UserError(
-            said(
-                "--twin: {experiment} has a factor '{twin}' of its own; give that another name",
-                experiment=experiment.name,
-                twin=TWIN,
-            )
+            "--twin: {experiment} has a factor '{twin}' of its own; give that another name",
+            experiment=experiment.name,
+            twin=TWIN,
         )
     if not experiment.comparisons:
-        raise UserError(said("--twin: {experiment} compares nothing; leave it out", experiment=experiment.name))
+        raise UserError("--twin: {experiment} compares nothing; leave it out", experiment=experiment.name)
     data.setdefault("factors", {})[TWIN] = {"levels": list(TWIN_LEVELS), "alike": True}
     path = ("factors", TWIN)
     return dict.fromkeys([path, (*path, "levels"), (*path, "alike")], "--twin")
@@ -193,33 +182,27 @@ def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path
         shown = f"{name}=..." if equals else "..."
         known = listed(experiment.servers)
         raise UserError(
-            said(
-                "--server {shown}: write NAME=URL; servers of {experiment} are: {known}",
-                shown=shown,
-                experiment=experiment.name,
-                known=known,
-            )
+            "--server {shown}: write NAME=URL; servers of {experiment} are: {known}",
+            shown=shown,
+            experiment=experiment.name,
+            known=known,
         )
     written = data["servers"][name]
     software = registry.software_of(written)
     if "://" not in url and not REFERENCE.search(url):
         shown = "HOST:PORT" if "@" in url else url
         raise UserError(
-            said(
-                "--server {name}=...: it begins with no scheme; write {name}={schemes}://{shown}",
-                name=name,
-                schemes=software.schemes[0],
-                shown=shown,
-            )
+            "--server {name}=...: it begins with no scheme; write {name}={schemes}://{shown}",
+            name=name,
+            schemes=software.schemes[0],
+            shown=shown,
         )
     if registry.software_by_url(resolve_reference(url)) is not software:
         raise UserError(
-            said(
-                "--server {name}=...: {name} is {one}; write {url_form}",
-                name=name,
-                one=software.one,
-                url_form=software.url_form,
-            )
+            "--server {name}=...: {name} is {one}; write {url_form}",
+            name=name,
+            one=software.one,
+            url_form=software.url_form,
         )
     kept = {key: value for key, value in written.items() if key in ("modules", "when")}
     data["servers"][name] = {"kind": software.url_kind, "url": url, **kept}
@@ -231,14 +214,12 @@ def _setting(text: str) -> tuple[Path, Any]:
     dotted, equals, value = text.partition("=")
     path = tuple(part.strip() for part in dotted.split("."))
     if not equals or not all(path):
-        raise UserError(
-            said("--set {dotted}: write PATH=VALUE, for example workload.phases.measure_s=5", dotted=dotted)
-        )
+        raise UserError("--set {dotted}: write PATH=VALUE, for example workload.phases.measure_s=5", dotted=dotted)
     try:
         return path, read_yaml(value)[0]
     except YamlTextError as problem:
         raise UserError(
-            said("--set {dotted}: the value {problem}; quote it if it is text", dotted=dotted, problem=problem.problem)
+            "--set {dotted}: the value {problem}; quote it if it is text", dotted=dotted, problem=problem.problem
         ) from None
 
 
@@ -256,12 +237,10 @@ def _put(data: dict[str, Any], dotted: Path, value: Any, option: str) -> Path:
         else:
             before = ".".join(str(step) for step in path)
             raise UserError(
-                said(
-                    "{option}: '{before}' is '{at}' and has nothing below it; shorten the path",
-                    option=option,
-                    before=before,
-                    at=at,
-                )
+                "{option}: '{before}' is '{at}' and has nothing below it; shorten the path",
+                option=option,
+                before=before,
+                at=at,
             )
     at[path[-1]] = value
     return tuple(path)
@@ -286,13 +265,11 @@ def _index(items: list[Any], part: str, option: str) -> int:
     figures = {"option": option, "part": part, "last": len(items) - 1}
     if known:
         raise UserError(
-            said(
-                "{option}: '{part}' is no item of the list; write a number from 0 to {last} or one of: {known}",
-                known=listed(known),
-                **figures,
-            )
+            "{option}: '{part}' is no item of the list; write a number from 0 to {last} or one of: {known}",
+            known=listed(known),
+            **figures,
         )
-    raise UserError(said("{option}: '{part}' is no item of the list; write a number from 0 to {last}", **figures))
+    raise UserError("{option}: '{part}' is no item of the list; write a number from 0 to {last}", **figures)
 
 
 def _drop(data: dict[str, Any], path: Path) -> None:
@@ -315,22 +292,18 @@ def _put_subject(data: dict[str, Any], text: str, experiment: Experiment) -> Pat
     known = listed(experiment.subjects)
     if not experiment.subjects:
         raise UserError(
-            said(
-                "--subject: {experiment} has no subject; its servers are given by --server NAME=URL",
-                experiment=experiment.name,
-            )
+            "--subject: {experiment} has no subject; its servers are given by --server NAME=URL",
+            experiment=experiment.name,
         )
     if named is None and len(experiment.subjects) > 1:
         raise UserError(
-            said(
-                "--subject: {experiment} has several subjects; write NAME=URL, with one of: {known}",
-                experiment=experiment.name,
-                known=known,
-            )
+            "--subject: {experiment} has several subjects; write NAME=URL, with one of: {known}",
+            experiment=experiment.name,
+            known=known,
         )
     if name not in experiment.subjects or not place:
         remedy = f"write URL, PATH or NAME=URL; subjects of {experiment.name} are: {known}"
-        raise UserError(said("--subject {name}=...: {remedy}", name=name, remedy=remedy))
+        raise UserError("--subject {name}=...: {remedy}", name=name, remedy=remedy)
     subject = {key: value for key, value in data["subjects"][name].items() if key not in ("manifest", "url")}
     kind = "url" if "://" in resolve_reference(place) else "manifest"
     subject[kind] = place if kind == "url" else _manifest(place, text)
@@ -350,12 +323,10 @@ def _manifest(place: str, text: str) -> str:
     shown = text if "@" not in text else "..."  # it may be a URL without its scheme, with a password
     meant = f"did you mean http://{place}? " if _HOST_AND_PORT.fullmatch(place) else ""
     raise UserError(
-        said(
-            "--subject {shown}: neither a URL nor a manifest; {meant}write http://HOST:PORT, or the path of "
-            "a {manifest}, which counts from the current folder; built-in subjects: {names}",
-            shown=shown,
-            meant=meant,
-            manifest=MANIFEST,
-            names=listed(names()),
-        )
+        "--subject {shown}: neither a URL nor a manifest; {meant}write http://HOST:PORT, or the path of "
+        "a {manifest}, which counts from the current folder; built-in subjects: {names}",
+        shown=shown,
+        meant=meant,
+        manifest=MANIFEST,
+        names=listed(names()),
     )

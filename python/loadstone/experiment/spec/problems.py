@@ -262,9 +262,7 @@ class Source:
         known = not dotted or place.endswith(f" {dotted}")  # by the option: `--set workload.pool.connections`
         text = problem if isinstance(problem, Said) else said("{problem}", problem=problem)
         in_one_line = text.changed(lambda part: re.sub(r"\s+", " ", part))
-        return UserError(
-            said("{place}: {problem}", place=place if known else f"{place}: {dotted}", problem=in_one_line)
-        )
+        return UserError("{place}: {problem}", place=place if known else f"{place}: {dotted}", problem=in_one_line)
 
     def first_problem(self, error: ValidationError, model: type[BaseModel], data: Any = None) -> tuple[Path, str]:
         """The first problem that pydantic found in `data` (the whole text if None), read as `model`: path and words."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from loadstone.experiment.spec.problems import listed, nearest
+from loadstone.safety.errors import Problem
 from loadstone.text.language import said
 
 MANIFEST = "subject.yaml"
@@ -33,13 +34,11 @@ def manifest_path(word: str, folder: Path) -> Path:
         return path
     no_manifest = said("folder '{path}' has no {manifest}", path=path, manifest=MANIFEST)
     problem = no_manifest if path.is_dir() else said("'{word}' is no subject", word=word)
-    raise ValueError(
-        said(
-            "{problem}; {word}built-in subjects: {names}; or give the path of a {manifest}, which counts "
-            "from the experiment's file",
-            problem=problem,
-            word=nearest(word, names()),
-            names=listed(names()),
-            manifest=MANIFEST,
-        )
+    raise Problem(
+        "{problem}; {word}built-in subjects: {names}; or give the path of a {manifest}, which counts "
+        "from the experiment's file",
+        problem=problem,
+        word=nearest(word, names()),
+        names=listed(names()),
+        manifest=MANIFEST,
     )

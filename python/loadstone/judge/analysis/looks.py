@@ -23,7 +23,7 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import DECIDED, OPEN, Verdict
 from loadstone.run_folder.latency_logs import LatencyKind
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.language import said
+from loadstone.safety.errors import Problem
 from loadstone.text.message import Message
 from loadstone.text.units import margin_share
 
@@ -203,6 +203,6 @@ def _decides(case: GroupCase) -> bool:
 
 
 def _no_histograms(trial: str, kind: LatencyKind) -> NoReturn:
-    raise ValueError(
-        said("{trial}: a quantile of the {kind} time decides, so its histograms are needed", trial=trial, kind=kind)
+    raise Problem(
+        "{trial}: a quantile of the {kind} time decides, so its histograms are needed", trial=trial, kind=kind
     )

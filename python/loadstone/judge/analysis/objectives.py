@@ -104,28 +104,24 @@ def parse_objective(text: str) -> Objective:
     """The objective that a text states. Raises UserError with the grammar and an example."""
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise UserError(said("--fail-if '{text}': is no objective; {grammar}", text=text, grammar=_GRAMMAR))
+        raise UserError("--fail-if '{text}': is no objective; {grammar}", text=text, grammar=_GRAMMAR)
     name, operator, sign, digits, unit, where = match.groups()
     metric = metric_of(name)
     if metric is None:
         raise UserError(
-            said("--fail-if '{text}': there is no metric '{name}'; {grammar}", text=text, name=name, grammar=_GRAMMAR)
+            "--fail-if '{text}': there is no metric '{name}'; {grammar}", text=text, name=name, grammar=_GRAMMAR
         )
     relative = unit == "%" and (metric != _ERRORS or bool(sign))
     if relative and metric == _ERRORS:
         raise UserError(
-            said(
-                "--fail-if '{text}': errors have no ratio, they may be 0; write for example 'errors > 0.1%'", text=text
-            )
+            "--fail-if '{text}': errors have no ratio, they may be 0; write for example 'errors > 0.1%'", text=text
         )
     if relative and metric in _POINT_UNITS:
         example = _POINT_EXAMPLES[metric]
         raise UserError(
-            said(
-                "--fail-if '{text}': saturation points are not compared by ratios; write for example '{example}'",
-                text=text,
-                example=example,
-            )
+            "--fail-if '{text}': saturation points are not compared by ratios; write for example '{example}'",
+            text=text,
+            example=example,
         )
     value = float(digits) * (-1 if sign == "-" else 1)
     return Objective(
@@ -159,7 +155,7 @@ def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
     units: Mapping[str, float]
     if sign:
         raise UserError(
-            said("--fail-if '{text}': a value with a sign is a ratio of B to A; write it in %, as -5%", text=text)
+            "--fail-if '{text}': a value with a sign is a ratio of B to A; write it in %, as -5%", text=text
         )
     if metric == _ERRORS:
         units, example = {"%": 0.01}, "errors > 1%"
@@ -173,13 +169,11 @@ def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
         known = ", ".join(unit for unit in units if unit)
         told = said("has the unit '{unit}'", unit=unit) if unit else said("has no unit")
         raise UserError(
-            said(
-                "--fail-if '{text}': the value {problem}; units here are {known}, for example '{example}'",
-                text=text,
-                problem=told,
-                known=known,
-                example=example,
-            )
+            "--fail-if '{text}': the value {problem}; units here are {known}, for example '{example}'",
+            text=text,
+            problem=told,
+            known=known,
+            example=example,
         )
     return value * units[unit]
 
@@ -189,11 +183,9 @@ def _where(text: str, where: str) -> Iterator[tuple[str, str]]:
         name, equals, level = (word.strip() for word in part.partition("="))
         if not (name and equals and level):
             raise UserError(
-                said(
-                    "--fail-if '{text}': '{part}' is no condition; write where FACTOR=LEVEL,...",
-                    text=text,
-                    part=part.strip(),
-                )
+                "--fail-if '{text}': '{part}' is no condition; write where FACTOR=LEVEL,...",
+                text=text,
+                part=part.strip(),
             )
         yield name, level
 
@@ -209,11 +201,9 @@ def require_absolute(objectives: Iterable[Objective]) -> None:
     for objective in objectives:
         if objective.relative:
             raise UserError(
-                said(
-                    "--fail-if '{objective_text}': is about B against A; use it with `loadstone compare`, or write a "
-                    "figure with its unit, for example 'goodput < 50k/s'",
-                    objective_text=objective.text,
-                )
+                "--fail-if '{objective_text}': is about B against A; use it with `loadstone compare`, or write a "
+                "figure with its unit, for example 'goodput < 50k/s'",
+                objective_text=objective.text,
             )
 
 
@@ -222,11 +212,9 @@ def require_relative(objectives: Iterable[Objective]) -> None:
     for objective in objectives:
         if not objective.relative:
             raise UserError(
-                said(
-                    "--fail-if '{objective_text}': is about a single condition; use it with `loadstone run`, or "
-                    "write B against A in %, for example 'goodput < -5%'",
-                    objective_text=objective.text,
-                )
+                "--fail-if '{objective_text}': is about a single condition; use it with `loadstone run`, or "
+                "write B against A in %, for example 'goodput < -5%'",
+                objective_text=objective.text,
             )
 
 
@@ -235,20 +223,16 @@ def require_measured(objectives: Iterable[Objective], *, rows: bool, points: boo
     for objective in objectives:
         if objective.of_point and not points:
             raise UserError(
-                said(
-                    "--fail-if '{objective_text}': this run looks for no saturation point; use it with `loadstone "
-                    "saturate`, or with an experiment that has `load: saturate` or `saturation`",
-                    objective_text=objective.text,
-                )
+                "--fail-if '{objective_text}': this run looks for no saturation point; use it with `loadstone "
+                "saturate`, or with an experiment that has `load: saturate` or `saturation`",
+                objective_text=objective.text,
             )
         if not objective.of_point and points and not rows and not objective.metric.startswith(COST):
             raise UserError(
-                said(
-                    "--fail-if '{objective_text}': this run has no figure but saturation points; write for example "
-                    "'{point_examples}' or 'cpu > 20us', and give a latency with --objective",
-                    objective_text=objective.text,
-                    point_examples=_POINT_EXAMPLES[_CAPACITY],
-                )
+                "--fail-if '{objective_text}': this run has no figure but saturation points; write for example "
+                "'{point_examples}' or 'cpu > 20us', and give a latency with --objective",
+                objective_text=objective.text,
+                point_examples=_POINT_EXAMPLES[_CAPACITY],
             )
 
 

@@ -15,7 +15,6 @@ from typing import IO
 
 from loadstone.machine.processes.own_folder import WRITABLE_BY_OTHERS, empty_folder, require_own, require_safe_parents
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 POLL_S = 0.1
 
@@ -41,13 +40,11 @@ def cache_folder() -> Path:
         require_own(status, str(real))
     except PermissionError as error:
         raise UserError(
-            said(
-                "cache folder {folder}: {filename}: {strerror}, who could put there what is run later; set "
-                "XDG_CACHE_HOME to a folder of your own",
-                folder=folder,
-                filename=error.filename,
-                strerror=error.strerror,
-            )
+            "cache folder {folder}: {filename}: {strerror}, who could put there what is run later; set "
+            "XDG_CACHE_HOME to a folder of your own",
+            folder=folder,
+            filename=error.filename,
+            strerror=error.strerror,
         ) from None
     if status.st_mode & WRITABLE_BY_OTHERS:
         _close_to_others(real)

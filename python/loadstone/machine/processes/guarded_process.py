@@ -23,7 +23,7 @@ from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import forms
 from loadstone.servers.server import DeployContext, Remark
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 TELL_S = 10.0
 """How long the guard may take to say that it did as ordered."""
@@ -252,11 +252,7 @@ def workspace_of(what: str, name: str, root: Path | None) -> Workspace:
         return Workspace(name, root)
     except OSError as error:
         raise UserError(
-            said(
-                "{what}: no temporary folder can be made ({error}); free some room, or set TMPDIR",
-                what=what,
-                error=error,
-            )
+            "{what}: no temporary folder can be made ({error}); free some room, or set TMPDIR", what=what, error=error
         ) from None
 
 

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 NETWORKS = IPv4Network("198.18.0.0/15")
 """Set apart for benchmarks of networks (RFC 2544, C.2.2); of it each pair of cards gets four addresses."""
@@ -73,13 +72,11 @@ class OwnHost:
             self._join(_in_its_namespace(self._holder))
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             raise UserError(
-                said(
-                    "servers.{server}.host: a host of its own cannot be made here ({error}); run as root where "
-                    "network namespaces may be made, with unshare and ip (Debian: util-linux, iproute2), or leave "
-                    "out host",
-                    server=self._server,
-                    error=error,
-                )
+                "servers.{server}.host: a host of its own cannot be made here ({error}); run as root where "
+                "network namespaces may be made, with unshare and ip (Debian: util-linux, iproute2), or leave "
+                "out host",
+                server=self._server,
+                error=error,
             ) from None
 
     def _join(self, holder: int) -> None:

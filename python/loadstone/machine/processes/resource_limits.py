@@ -19,6 +19,7 @@ from loadstone.machine.limits_in_force import LimitInForce, LimitName, limit_in_
 from loadstone.machine.processes.clean_up import group_name, note_group, remove_noted_groups
 from loadstone.machine.processes.endings import oom_kills_of_group
 from loadstone.machine.processes.workspace import Workspace
+from loadstone.safety.errors import SaidError
 from loadstone.text.language import said
 from loadstone.text.units import BYTES, parse
 
@@ -45,7 +46,7 @@ class Limits(BaseModel):
         return self.cpu is not None or self.memory is not None
 
 
-class LimitUnavailable(Exception):
+class LimitUnavailable(SaidError):
     """This machine cannot limit a process for us; the text says why."""
 
 
@@ -103,7 +104,7 @@ def limit(limits: Limits, workspace: Workspace) -> Limited:
 
 def _limited(limits: Limits, workspace: Workspace) -> Limited:
     if not MOUNTS.exists():
-        raise LimitUnavailable(said("this system has no control groups (they are Linux's)"))
+        raise LimitUnavailable("this system has no control groups (they are Linux's)")
     controllers = [name for name, value in (("cpu", limits.cpu), ("memory", limits.memory)) if value is not None]
     mounts = _mounts()
     try:
@@ -113,7 +114,7 @@ def _limited(limits: Limits, workspace: Workspace) -> Limited:
             groups = [_make(_parent(mounts[""], controllers), workspace)]
         else:
             raise LimitUnavailable(
-                said("no control group is mounted for {controllers}", controllers=" and ".join(controllers))
+                "no control group is mounted for {controllers}", controllers=" and ".join(controllers)
             )
         if limits.cpu is not None:
             _write_cpu(groups[0], round(limits.cpu * PERIOD_US))
@@ -123,12 +124,10 @@ def _limited(limits: Limits, workspace: Workspace) -> Limited:
     except OSError as error:
         remove_noted_groups(str(workspace.path))
         raise LimitUnavailable(
-            said(
-                "a control group cannot be made or set ({strerror}: {filename}); {remedy}",
-                strerror=error.strerror,
-                filename=error.filename,
-                remedy=REMEDY,
-            )
+            "a control group cannot be made or set ({strerror}: {filename}); {remedy}",
+            strerror=error.strerror,
+            filename=error.filename,
+            remedy=REMEDY,
         ) from None
     stat = groups[0] / "cpu.stat" if limits.cpu is not None else None
     memory = groups[-1] if limits.memory is not None else None
@@ -171,7 +170,7 @@ def _parent(mount: Path, controllers: list[str]) -> Path:
     missing = [name for name in controllers if name not in (mount / "cgroup.controllers").read_text().split()]
     if missing:
         raise LimitUnavailable(
-            said("the kernel gives no control over {missing} in {mount}", missing=" and ".join(missing), mount=mount)
+            "the kernel gives no control over {missing} in {mount}", missing=" and ".join(missing), mount=mount
         )
     own = _own(mount, "")
     for parent in (own, *own.parents):
@@ -183,7 +182,7 @@ def _parent(mount: Path, controllers: list[str]) -> Path:
                 return parent
         if parent == mount:
             break
-    raise LimitUnavailable(said("no control group that we may write to; {remedy}", remedy=REMEDY))
+    raise LimitUnavailable("no control group that we may write to; {remedy}", remedy=REMEDY)
 
 
 def _write_cpu(group: Path, quota_us: int) -> None:

@@ -59,7 +59,7 @@ def chosen_driver(word: str, called: str = "") -> ChosenDriver:
     try:
         path = driver_path(meant.place, Path())
     except ValueError as problem:
-        raise UserError(said("driver: {problem}", problem=problem)) from None
+        raise UserError("driver: {problem}", problem=problem) from None
     manifest, folder = read_driver_manifest(path)
     options = {name: values[0] for name, values in manifest.options.items()}
     usual = f"driver {manifest.name}"
@@ -73,24 +73,20 @@ def chosen_driver(word: str, called: str = "") -> ChosenDriver:
                 listed([*options, *([VERSION] if manifest.build and manifest.build.version_commands else [])]) or "none"
             )
             raise UserError(
-                said(
-                    "{driver}: '{name}' is no option; {hint}it has: {known}",
-                    driver=called or usual,
-                    name=name,
-                    hint=nearest(name, options),
-                    known=known,
-                )
+                "{driver}: '{name}' is no option; {hint}it has: {known}",
+                driver=called or usual,
+                name=name,
+                hint=nearest(name, options),
+                known=known,
             )
         if value not in manifest.options[name]:
             values = listed(manifest.options[name])
             raise UserError(
-                said(
-                    "{driver}: {name}: '{value}' is not known; write one of: {values}",
-                    driver=called or usual,
-                    name=name,
-                    value=value,
-                    values=values,
-                )
+                "{driver}: {name}: '{value}' is not known; write one of: {values}",
+                driver=called or usual,
+                name=name,
+                value=value,
+                values=values,
             )
         options[name] = value
     if other is not None:
@@ -104,16 +100,13 @@ def _other_version(manifest: DriverManifest, version: str, word: str) -> OtherVe
     if version == manifest.version:
         return None
     if not _VERSION.fullmatch(version):
-        raise UserError(said("{word}: no version; write it in full, as {pinned}", word=word, pinned=manifest.version))
+        raise UserError("{word}: no version; write it in full, as {pinned}", word=word, pinned=manifest.version)
     commands = () if manifest.build is None else manifest.build.version_commands
     if not commands:
         raise UserError(
-            said(
-                "{word}: it is built with {pinned} alone; leave it out, or add build.version_commands to its "
-                "driver.yaml",
-                word=word,
-                pinned=manifest.version,
-            )
+            "{word}: it is built with {pinned} alone; leave it out, or add build.version_commands to its driver.yaml",
+            word=word,
+            pinned=manifest.version,
         )
     filled = tuple(command.replace("{version}", version) for command in commands)
     return OtherVersion(manifest.library, version, manifest.version, filled)
@@ -138,7 +131,7 @@ def chosen_drivers(run_plan: RunPlan) -> dict[str, ChosenDriver]:
                 lacking[trial.driver] = str(problem)
         require_can(chosen[trial.driver].manifest, trial.plan)
     if lacking:
-        raise UserError(said("{why}{others}", why=next(iter(lacking.values())), others=_without(run_plan, lacking)))
+        raise UserError("{why}{others}", why=next(iter(lacking.values())), others=_without(run_plan, lacking))
     return chosen
 
 
@@ -161,14 +154,10 @@ def require_fleet_can(fleet: FleetSpec | None, run_plan: RunPlan, chosen: Mappin
     option = f"--fleet {fleet.word}"
     for driver in chosen.values():
         raise UserError(
-            said(
-                "{option}: driver {driver} is a client library's program, and agents have the native engine alone"
-                "{others}",
-                option=option,
-                driver=driver.manifest.name,
-                others=_without(run_plan, chosen)
-                or said("; leave --fleet out, or add --driver {native}", native=NATIVE),
-            )
+            "{option}: driver {driver} is a client library's program, and agents have the native engine alone{others}",
+            option=option,
+            driver=driver.manifest.name,
+            others=_without(run_plan, chosen) or said("; leave --fleet out, or add --driver {native}", native=NATIVE),
         )
     agents = 2 if fleet.agents is None else fleet.agents
     of_this_machine = {id(crash.trial) for crash in run_plan.crashes}
@@ -185,11 +174,9 @@ def _require_no_files(run_plan: RunPlan, option: str) -> None:
         read = plan.recording or plan.data
         if read is not None:
             raise UserError(
-                said(
-                    "{option}: the load reads {read_path}, which agents elsewhere do not have; use local:N",
-                    option=option,
-                    read_path=read.path,
-                )
+                "{option}: the load reads {read_path}, which agents elsewhere do not have; use local:N",
+                option=option,
+                read_path=read.path,
             )
 
 
@@ -203,24 +190,20 @@ def require_can(manifest: DriverManifest, plan: Plan) -> None:
     ):
         if value not in known:
             raise UserError(
-                said(
-                    "driver {manifest}: {field}: it cannot drive '{value}'; it can: {known}",
-                    manifest=manifest.name,
-                    field=field,
-                    value=value,
-                    known=listed(known),
-                )
+                "driver {manifest}: {field}: it cannot drive '{value}'; it can: {known}",
+                manifest=manifest.name,
+                field=field,
+                value=value,
+                known=listed(known),
             )
     for feature, place, requested in needed(plan):
         if feature not in can.features:
             raise UserError(
-                said(
-                    "driver {manifest}: {field}: it cannot drive '{value}' (feature '{feature}'); leave it out, or use "
-                    "driver {native}",
-                    manifest=manifest.name,
-                    field=place,
-                    value=requested,
-                    feature=feature,
-                    native=NATIVE,
-                )
+                "driver {manifest}: {field}: it cannot drive '{value}' (feature '{feature}'); leave it out, or use "
+                "driver {native}",
+                manifest=manifest.name,
+                field=place,
+                value=requested,
+                feature=feature,
+                native=NATIVE,
             )

@@ -16,7 +16,6 @@ from loadstone.programs.clients.manifest import DriverManifest
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import DriveFailed
 from loadstone.servers.server import DeployContext
-from loadstone.text.language import said
 
 CHUNK = 1 << 20
 WRITE_S = 10.0
@@ -63,7 +62,7 @@ class GuardedProgram:
             self._process.start()
         except OSError as error:
             self.end()
-            raise DriveFailed(said("driver {name}: it cannot be started ({error})", name=name, error=error)) from None
+            raise DriveFailed("driver {name}: it cannot be started ({error})", name=name, error=error) from None
         except BaseException:
             self.end()
             raise

@@ -20,8 +20,8 @@ from loadstone.programs.manifest import (
     read_as,
     without_shell,
 )
+from loadstone.safety.errors import Problem
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
-from loadstone.text.language import said
 from loadstone.text.units import LONGEST_S
 
 FILE = "driver.yaml"
@@ -35,35 +35,29 @@ Distribution = Literal["sequential", "uniform", "zipf", "gaussian", "exactly_onc
 def _known_places(command: str) -> str:
     unknown = set(_PLACE.findall(command)) - PLACES
     if unknown:
-        raise ValueError(
-            said(
-                "'{{{unknown}}}' is not known; known are {places}",
-                unknown=min(unknown),
-                places=", ".join(sorted(PLACES)),
-            )
+        raise Problem(
+            "'{{{unknown}}}' is not known; known are {places}", unknown=min(unknown), places=", ".join(sorted(PLACES))
         )
     if SECRET_REFERENCE.search(command):
-        raise ValueError(said("every user of the machine can read a command; a driver gets its secrets with the plan"))
+        raise Problem("every user of the machine can read a command; a driver gets its secrets with the plan")
     try:
         shlex.split(command)
     except ValueError as error:
-        raise ValueError(
-            said("is not a command line ({error}); write it as a shell takes it", error=str(error).lower())
+        raise Problem(
+            "is not a command line ({error}); write it as a shell takes it", error=str(error).lower()
         ) from None
     return command
 
 
 def _known_feature(name: str) -> str:
     if name not in FEATURES:
-        raise ValueError(
-            said("'{name}' is no feature; features are: {features}", name=name, features=", ".join(FEATURES))
-        )
+        raise Problem("'{name}' is no feature; features are: {features}", name=name, features=", ".join(FEATURES))
     return name
 
 
 def _quoted(version: Any) -> Any:
     if isinstance(version, int | float):  # as which 1.10 would be 1.1
-        raise ValueError(said("{version} is a number; write it in quotes", version=version))  # noqa: TRY004 (pydantic reports these)
+        raise Problem("{version} is a number; write it in quotes", version=version)
     return version
 
 
@@ -136,15 +130,13 @@ class DriverManifest(_Part):
     @classmethod
     def _no_version(cls, values: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         if VERSION in values:
-            raise ValueError(said("'version' is the option of every driver; write build.version_commands"))
+            raise Problem("'version' is the option of every driver; write build.version_commands")
         return values
 
     @model_validator(mode="after")
     def _has_its_output(self) -> Self:
         if self.build is None and "{output}" in self.run.command:
-            raise ValueError(
-                said("run.command: {{output}} is what a build makes, and there is none; write {{folder}}/NAME")
-            )
+            raise Problem("run.command: {{output}} is what a build makes, and there is none; write {{folder}}/NAME")
         return self
 
 

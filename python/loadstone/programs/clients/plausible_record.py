@@ -9,7 +9,6 @@ from loadstone.drivers.outcome import Interval
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.programs.clients.messages import ProgramCounts, RecordMessage
 from loadstone.programs.clients.program import DriverHung, DriverImplausible
-from loadstone.text.language import said
 
 PHASES = ("ramp_up", "warm_up", "measure", "drain")
 SHORT = 0.98
@@ -39,7 +38,7 @@ class Observed:
 def require_plausible(name: str, share: Plan, record: RecordMessage, observed: Observed) -> None:
     """Raises DriverImplausible with the first contradiction."""
     for wrong in _wrong(share, record, observed):
-        raise DriverImplausible(said("driver {name}: its record is wrong: {wrong}", name=name, wrong=wrong))
+        raise DriverImplausible("driver {name}: its record is wrong: {wrong}", name=name, wrong=wrong)
 
 
 def _wrong(share: Plan, record: RecordMessage, observed: Observed) -> Iterator[str]:
@@ -97,33 +96,29 @@ class Pace:
         end_s = interval.start_s + interval.duration_s
         if end_s > passed_s + CLOCKS_OFF_S:
             raise DriverImplausible(
-                said(
-                    "driver {name}: an interval ends {end_s:.3g} s after the load began, and {passed_s:.3g} s passed",
-                    name=self._name,
-                    end_s=end_s,
-                    passed_s=passed_s,
-                )
+                "driver {name}: an interval ends {end_s:.3g} s after the load began, and {passed_s:.3g} s passed",
+                name=self._name,
+                end_s=end_s,
+                passed_s=passed_s,
             )
         if interval.start_s < self._start_s:
             before = f"{interval.start_s:.3g} s after one that begins at {self._start_s:.3g} s"
             raise DriverImplausible(
-                said("driver {name}: its intervals go back: one begins at {before}", name=self._name, before=before)
+                "driver {name}: its intervals go back: one begins at {before}", name=self._name, before=before
             )
         self._start_s = interval.start_s
         if self._planned is not None and counted.ended > self._planned:
             raise DriverImplausible(
-                said(
-                    "driver {name}: {ended} operations ended, and {planned} are planned",
-                    name=self._name,
-                    ended=counted.ended,
-                    planned=self._planned,
-                )
+                "driver {name}: {ended} operations ended, and {planned} are planned",
+                name=self._name,
+                ended=counted.ended,
+                planned=self._planned,
             )
         if counted.ended > self._ended:
             self._ended, self._went_on_s = counted.ended, passed_s
         elif passed_s - self._went_on_s > self._patience_s:
             waited = f"no operation ended for {passed_s - self._went_on_s:.3g} s"
-            raise DriverHung(said("driver {name}: it does not end: {waited}", name=self._name, waited=waited))
+            raise DriverHung("driver {name}: it does not end: {waited}", name=self._name, waited=waited)
 
 
 def _patience_s(share: Plan) -> float:

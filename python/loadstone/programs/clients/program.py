@@ -13,7 +13,6 @@ from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.programs.clients.messages import MESSAGE, Failed, IntervalMessage, Ready, RecordMessage
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.language import said
 
 LONGEST_LINE_BYTES = 16 * 1024 * 1024
 POLL_S = 0.05
@@ -98,17 +97,15 @@ class MessageLines:
             deadline_s += time.monotonic() - began_s  # the program is not to blame for that
             if time.monotonic() > deadline_s:
                 raise DriverHung(
-                    said(
-                        "driver {name}: it hangs: no {what} for {within_s:.3g} s",
-                        name=self._name,
-                        what=what,
-                        within_s=within_s,
-                    )
+                    "driver {name}: it hangs: no {what} for {within_s:.3g} s",
+                    name=self._name,
+                    what=what,
+                    within_s=within_s,
                 )
             received = self._program.read(POLL_S)
             if received == b"":
                 raise DriverDied(
-                    said("driver {name}: it ended before its record: {end}", name=self._name, end=self._program.end())
+                    "driver {name}: it ended before its record: {end}", name=self._name, end=self._program.end()
                 )
             self._pending += received or b""
         return self._message(line)
@@ -117,11 +114,9 @@ class MessageLines:
         end = self._pending.find(b"\n", self._searched)
         if max(end, len(self._pending) * (end < 0)) > LONGEST_LINE_BYTES:
             raise DriverBroken(
-                said(
-                    "driver {name}: it wrote a line of more than {longest_line_bytes} MB",
-                    name=self._name,
-                    longest_line_bytes=LONGEST_LINE_BYTES >> 20,
-                )
+                "driver {name}: it wrote a line of more than {longest_line_bytes} MB",
+                name=self._name,
+                longest_line_bytes=LONGEST_LINE_BYTES >> 20,
             )
         if end < 0:
             self._searched = len(self._pending)
@@ -138,5 +133,5 @@ class MessageLines:
             text = shortened(line.decode(errors="replace"))
             why = shortened(f"{place}: {first['msg']}" if place else first["msg"], 120)
             raise DriverBroken(
-                said("driver {name}: it wrote what is no message: {text} ({why})", name=self._name, text=text, why=why)
+                "driver {name}: it wrote what is no message: {text} ({why})", name=self._name, text=text, why=why
             ) from None

@@ -26,7 +26,6 @@ from loadstone.programs.clients.program import (
 )
 from loadstone.programs.clients.translation import Translation
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.language import said
 
 SILENCE_S = 10.0
 """A program writes something at least so often, and every three intervals."""
@@ -75,9 +74,7 @@ class ProgramDriver:
             DriveFailed: also in rounds: a program cannot be paused.
         """
         if rounds is not None:
-            raise DriveFailed(
-                said("driver {name}: it cannot take turns in rounds; compare whole trials", name=self.name)
-            )
+            raise DriveFailed("driver {name}: it cannot take turns in rounds; compare whole trials", name=self.name)
         (share,) = shares
         program = self._launch(share)
         try:
@@ -114,9 +111,7 @@ class ProgramDriver:
             ready = lines.next(self._ready_within_s + _start_s(share), waiting, "word that it is ready")
         except DriverHung as hung:
             at = ", ".join(endpoint.label for endpoint in share.endpoints[:3])
-            raise DriverHung(
-                said("{hung}; or {at} does not answer its connections in time", hung=hung, at=at)
-            ) from None
+            raise DriverHung("{hung}; or {at} does not answer its connections in time", hung=hung, at=at) from None
         if not isinstance(ready, Ready):
             raise self._unexpected(ready, "ready")
         self._require_library(ready)
@@ -137,20 +132,18 @@ class ProgramDriver:
             most = round(min(end_s, passed_s) / share.interval_s) + INTERVALS_MORE
             if interval.index > most:
                 raise DriverBroken(
-                    said(
-                        "driver {name}: it wrote {index} intervals, and {most} are the most",
-                        name=self.name,
-                        index=interval.index,
-                        most=most,
-                    )
+                    "driver {name}: it wrote {index} intervals, and {most} are the most",
+                    name=self.name,
+                    index=interval.index,
+                    most=most,
                 )
             if passed_s > end_s + LATE_S:
                 raise DriverHung(
-                    said("driver {name}: it does not end: {end_s:.3g} s are planned", name=self.name, end_s=end_s)
+                    "driver {name}: it does not end: {end_s:.3g} s are planned", name=self.name, end_s=end_s
                 )
             if order.given_s is not None and time.monotonic() - order.given_s > LATE_S:
                 raise DriverHung(
-                    said("driver {name}: it goes on {late_s:g} s after an order to stop", name=self.name, late_s=LATE_S)
+                    "driver {name}: it goes on {late_s:g} s after an order to stop", name=self.name, late_s=LATE_S
                 )
             pace.require(interval, translation.counted, passed_s)
             on_interval(interval)
@@ -161,31 +154,23 @@ class ProgramDriver:
         if 0 < most < taken:
             shares = f"{taken / 1e9:.3g} GB of memory, and {most / 1e9:.3g} GB are the most"
             raise DriverTooLarge(
-                said(
-                    "driver {name}: it takes {shares}; replies without end may be the reason",
-                    name=self.name,
-                    shares=shares,
-                )
+                "driver {name}: it takes {shares}; replies without end may be the reason", name=self.name, shares=shares
             )
 
     def _require_library(self, ready: Ready) -> None:
         reported = f"{ready.library} {ready.version}"
         if self._library not in ("", reported):
             what = f"it drives with {reported}, and its {MANIFEST} names {self._library}"
-            raise DriverImplausible(
-                said("driver {name}: {what}; correct the one that is wrong", name=self.name, what=what)
-            )
+            raise DriverImplausible("driver {name}: {what}; correct the one that is wrong", name=self.name, what=what)
 
     def _unexpected(self, message: Ready | IntervalMessage | RecordMessage | Failed, expected: str) -> DriveFailed:
         if isinstance(message, Failed):
-            return DriverRefused(said("driver {name}: {message}", name=self.name, message=message.message))
+            return DriverRefused("driver {name}: {message}", name=self.name, message=message.message)
         return DriverBroken(
-            said(
-                "driver {name}: it wrote '{type}' where '{expected}' is expected",
-                name=self.name,
-                type=message.type,
-                expected=expected,
-            )
+            "driver {name}: it wrote '{type}' where '{expected}' is expected",
+            name=self.name,
+            type=message.type,
+            expected=expected,
         )
 
 

@@ -28,7 +28,6 @@ from loadstone.programs.clients.messages import (
 )
 from loadstone.programs.clients.program import DriverBroken
 from loadstone.safety.bounds.replies import shortened
-from loadstone.text.language import said
 
 
 class Translation:
@@ -53,11 +52,9 @@ class Translation:
         """The next interval. Raises DriverBroken: a histogram cannot be read, an operation is not in the plan."""
         for name in message.operations.keys() - {operation.name for operation in self._share.operations}:
             raise DriverBroken(
-                said(
-                    "driver {name}: an interval has operation {operation}, and the plan does not",
-                    name=self._name,
-                    operation=shortened(name),
-                )
+                "driver {name}: an interval has operation {operation}, and the plan does not",
+                name=self._name,
+                operation=shortened(name),
             )
         for operation in message.operations.values():
             self.counted = self.counted.plus(operation)
@@ -147,7 +144,7 @@ class Translation:
         latencies = [self._summary(histogram) for histogram in histograms]
         if most := max((latency.count for latency in latencies if latency.count > operation.ok), default=0):
             what = f"operation {name}: a histogram has {most} times, and {operation.ok} replies were correct"
-            raise DriverBroken(said("driver {name}: an interval is wrong: {what}", name=self._name, what=what))
+            raise DriverBroken("driver {name}: an interval is wrong: {what}", name=self._name, what=what)
         return latencies[0]
 
     def _most(self, what: str, histogram: str, most: int) -> Latency:
@@ -155,7 +152,7 @@ class Translation:
         latency = self._summary(histogram)
         if latency.count > most:
             wrong = f"{what} has {latency.count} times, and there were {most} operations"
-            raise DriverBroken(said("driver {name}: its record is wrong: {wrong}", name=self._name, wrong=wrong))
+            raise DriverBroken("driver {name}: its record is wrong: {wrong}", name=self._name, wrong=wrong)
         return latency
 
     def _whole(self, operation: str, ok: int, histogram: str, overflowed: int) -> Latency:
@@ -163,11 +160,11 @@ class Translation:
         latency = self._summary(histogram)
         if not ok - overflowed <= latency.count <= ok:
             what = f"operation {operation}: a histogram has {latency.count} times, and {ok} replies were correct"
-            raise DriverBroken(said("driver {name}: its record is wrong: {what}", name=self._name, what=what))
+            raise DriverBroken("driver {name}: its record is wrong: {what}", name=self._name, what=what)
         return latency
 
     def _summary(self, histogram: str) -> Latency:
         try:
             return Histogram.read(histogram).summary()
         except ValueError as error:
-            raise DriverBroken(said("driver {name}: {error}", name=self._name, error=error)) from None
+            raise DriverBroken("driver {name}: {error}", name=self._name, error=error) from None

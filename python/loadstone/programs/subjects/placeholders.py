@@ -60,10 +60,7 @@ class Address:
         options = registry.room(self.software).jdbc_options if self.software in registry.SOFTWARE else None
         if options is None:
             raise UserError(
-                said(
-                    "server {address}: an application does not connect to it by JDBC; leave it out",
-                    address=self.address,
-                )
+                "server {address}: an application does not connect to it by JDBC; leave it out", address=self.address
             )
         tls = self.encryption
         if tls is not None and self.behind_line and not tls.verify:
@@ -79,10 +76,8 @@ def address_of(endpoint: Endpoint, facts: ServerFacts, software: str = "", *, be
     """
     if endpoint.unix_path is not None:
         raise UserError(
-            said(
-                "server {endpoint_label}: a subject needs a host and port; give one by redis://HOST:PORT",
-                endpoint_label=endpoint.label,
-            )
+            "server {endpoint_label}: a subject needs a host and port; give one by redis://HOST:PORT",
+            endpoint_label=endpoint.label,
         )
     database = facts.details.get("database", str(endpoint.database))
     login = (endpoint.username or "", endpoint.password or "")
@@ -104,14 +99,12 @@ def resolved(
         for server in sorted(missing - set(optional)):
             known = ", ".join(servers) or "none"
             raise UserError(
-                said(
-                    "subject {subject}: environment.{name}: the experiment has no server '{server}' (it has: "
-                    "{known}); name one of these, or list it under optional_servers",
-                    subject=subject,
-                    name=name,
-                    server=server,
-                    known=known,
-                )
+                "subject {subject}: environment.{name}: the experiment has no server '{server}' (it has: "
+                "{known}); name one of these, or list it under optional_servers",
+                subject=subject,
+                name=name,
+                server=server,
+                known=known,
             )
         if not missing:
             try:
@@ -151,16 +144,14 @@ def require_verifiable(environment: Mapping[str, str], servers: Mapping[str, Add
         if by_jdbc or "tls_name" not in facts:
             remedy = "by JDBC no other name can be given:" if by_jdbc else f"give it ${{{server}.tls_name}}, or"
             raise UserError(
-                said(
-                    "subject {subject}: servers.{server}.link: the application connects to the line, and would "
-                    "verify the certificate for {host} instead of {tls_name}; {remedy} leave out link for this "
-                    "server, or give up verification with ?verify=no",
-                    subject=subject,
-                    server=server,
-                    host=address.host,
-                    tls_name=address.tls_name,
-                    remedy=remedy,
-                )
+                "subject {subject}: servers.{server}.link: the application connects to the line, and would "
+                "verify the certificate for {host} instead of {tls_name}; {remedy} leave out link for this "
+                "server, or give up verification with ?verify=no",
+                subject=subject,
+                server=server,
+                host=address.host,
+                tls_name=address.tls_name,
+                remedy=remedy,
             )
 
 

@@ -21,7 +21,7 @@ from loadstone.safety.errors import UserError
 from loadstone.servers.deployed import Deployed, DeployedSubject
 from loadstone.servers.remote_part import HostedSubject, manifest_sent, require_reachable
 from loadstone.servers.server import DeployContext
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 MEMORY_FLOOR_BYTES = 3 * 1024**3 // 2
 """Below it a subject that is not needed at the moment is stopped before another part starts."""
@@ -206,4 +206,4 @@ def _limits(name: str, limits: Mapping[str, object]) -> Limits:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in ("subjects", name, "limits", *first["loc"]))
         told = first.get("ctx", {}).get("error") or first["msg"]
-        raise UserError(said("{where}: {told}; write cpu: 0.5, memory: 512 MB", where=where, told=told)) from None
+        raise UserError("{where}: {told}; write cpu: 0.5, memory: 512 MB", where=where, told=told) from None

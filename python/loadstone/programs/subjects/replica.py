@@ -57,23 +57,19 @@ def worker_count(run: Run, environment: Mapping[str, str], subject: str) -> int:
     text = environment.get(run.workers)
     if text is None:
         raise UserError(
-            said(
-                "subject {subject}: run.workers: the environment has no '{workers}'; add it, or correct it",
-                subject=subject,
-                workers=run.workers,
-            )
+            "subject {subject}: run.workers: the environment has no '{workers}'; add it, or correct it",
+            subject=subject,
+            workers=run.workers,
         )
     number = whole_number(text)
     if number is None or not 1 <= number <= WORKERS_MAX:
         raise UserError(
-            said(
-                "subject {subject}: environment.{workers}: '{text}' is no number of workers; write one from 1 to "
-                "{workers_max}",
-                subject=subject,
-                workers=run.workers,
-                text=text[:40],
-                workers_max=WORKERS_MAX,
-            )
+            "subject {subject}: environment.{workers}: '{text}' is no number of workers; write one from 1 to "
+            "{workers_max}",
+            subject=subject,
+            workers=run.workers,
+            text=text[:40],
+            workers_max=WORKERS_MAX,
         )
     return number
 

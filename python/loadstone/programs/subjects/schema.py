@@ -11,7 +11,6 @@ from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers import registry
 from loadstone.servers.control import TableStore
 from loadstone.servers.deployed import Deployed
-from loadstone.text.language import said
 
 STATEMENTS_MAX_BYTES = 16 * 1024 * 1024
 
@@ -35,12 +34,10 @@ def read_tables(name: str, file: Path, server: str) -> str:
         return pinned_files.check(file, read_bytes(file, STATEMENTS_MAX_BYTES)).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise UserError(
-            said(
-                "{where}: {file} cannot be read ({error}); correct the path, or the file",
-                where=where,
-                file=file,
-                error=why(error),
-            )
+            "{where}: {file} cannot be read ({error}); correct the path, or the file",
+            where=where,
+            file=file,
+            error=why(error),
         ) from None
 
 
@@ -55,12 +52,10 @@ def _run(name: str, file: Path, server: str, deployed: Deployed) -> None:
     if not isinstance(store, TableStore):
         known = " and no ".join(one.title for one in registry.with_tables())
         raise UserError(
-            said(
-                "{where}: the experiment's server '{server}' is no {known} and has no tables; leave it out",
-                where=where,
-                server=server,
-                known=known,
-            )
+            "{where}: the experiment's server '{server}' is no {known} and has no tables; leave it out",
+            where=where,
+            server=server,
+            known=known,
         )
     store.prepare_tables(where, statements, deployed.traces, ours=deployed.server.ours)
     try:
@@ -68,5 +63,5 @@ def _run(name: str, file: Path, server: str, deployed: Deployed) -> None:
     except ServerGone as error:
         if not deployed.server.alive() and not deployed.server.ours:
             raise
-        raise UserError(said("{where}: {error}; correct {file}", where=where, error=error, file=file)) from None
+        raise UserError("{where}: {error}; correct {file}", where=where, error=error, file=file) from None
     deployed.holds[place] = digest

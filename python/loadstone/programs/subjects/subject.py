@@ -19,7 +19,7 @@ from loadstone.safety.bounds import pinned_files
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import hidden, learn
 from loadstone.servers.server import DeployContext, Remark
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 REPLICAS_MAX = 64
 
@@ -118,12 +118,10 @@ class LocalSubject:
         self.limits: Mapping[LimitName, LimitInForce] = {}
         if not 1 <= self._settings.replicas <= REPLICAS_MAX:
             raise UserError(
-                said(
-                    "subject {name}: replicas: {replicas} is not 1 to {replicas_max}",
-                    name=self.name,
-                    replicas=self._settings.replicas,
-                    replicas_max=REPLICAS_MAX,
-                )
+                "subject {name}: replicas: {replicas} is not 1 to {replicas_max}",
+                name=self.name,
+                replicas=self._settings.replicas,
+                replicas_max=REPLICAS_MAX,
             )
 
     @property

@@ -40,9 +40,9 @@ def parse_subject_url(url: str) -> Endpoint:
         parts = urlsplit(url)
         host, port = host_of(parts), parts.port
     except ValueError as error:
-        raise UserError(said("subject '{shown}': {error}; write http://HOST:PORT", shown=shown, error=error)) from None
+        raise UserError("subject '{shown}': {error}; write http://HOST:PORT", shown=shown, error=error) from None
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
-        raise UserError(said("subject '{shown}': write http://HOST:PORT or https://HOST:PORT", shown=shown))
+        raise UserError("subject '{shown}': write http://HOST:PORT or https://HOST:PORT", shown=shown)
     secure = parts.scheme == "https"
     try:
         return Endpoint(
@@ -55,7 +55,7 @@ def parse_subject_url(url: str) -> Endpoint:
         )
     except ValueError:
         raise UserError(
-            said("subject '{shown}': the path may not hold such characters; write http://HOST:PORT/PATH", shown=shown)
+            "subject '{shown}': the path may not hold such characters; write http://HOST:PORT/PATH", shown=shown
         ) from None
 
 
@@ -155,7 +155,7 @@ def _ask(name: str, endpoint: Endpoint) -> None:
             endpoint.host, endpoint.port, endpoint.base_path or "/", method="HEAD", within_s=ASK_S, context=context
         )
     except TooMuch:
-        raise UserError(said("{where}: the head of its answer has no end; correct its URL", where=where)) from None
+        raise UserError("{where}: the head of its answer has no end; correct its URL", where=where) from None
     except OSError as error:
         kind = _Slow if isinstance(error, TimeoutError) else UserError
         raise kind(
@@ -163,7 +163,7 @@ def _ask(name: str, endpoint: Endpoint) -> None:
         ) from None
     except NotHttp as error:
         raise UserError(
-            said("{where}: it does not answer with HTTP ({error}); correct its URL", where=where, error=error)
+            "{where}: it does not answer with HTTP ({error}); correct its URL", where=where, error=error
         ) from None
     except (ValueError, http.client.HTTPException) as error:  # a host or a path that cannot be sent
-        raise UserError(said("{where}: {error}; correct its URL", where=where, error=error)) from None
+        raise UserError("{where}: {error}; correct its URL", where=where, error=error) from None

@@ -51,13 +51,13 @@ class _Pen:
             raise self._failed(process) from None
         if kind != b"+":
             self.failure = f"a picture cannot be drawn ({answer.decode(errors='replace')[:160]})"
-            raise NotDrawn(self.failure)
+            raise NotDrawn.of(self.failure)
         return answer
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             if self._starts == STARTS_MAX:
-                raise NotDrawn(self.failure)
+                raise NotDrawn.of(self.failure)
             self._starts += 1
             try:
                 self._process = subprocess.Popen(
@@ -69,7 +69,7 @@ class _Pen:
             except OSError as error:
                 self._starts = STARTS_MAX
                 self.failure = f"pictures cannot be drawn: their process does not start ({error.strerror})"
-                raise NotDrawn(self.failure) from None
+                raise NotDrawn.of(self.failure) from None
         return self._process
 
     def _read(self, process: subprocess.Popen[bytes], size: int) -> bytes:
@@ -79,10 +79,10 @@ class _Pen:
         while len(data) < size:
             left_s = deadline_s - time.monotonic()
             if left_s <= 0 or not select.select([process.stdout], [], [], left_s)[0]:
-                raise NotDrawn
+                raise NotDrawn.of("")
             piece = process.stdout.read1(size - len(data))  # type: ignore[attr-defined]
             if not piece:
-                raise NotDrawn
+                raise NotDrawn.of("")
             data += piece
         return bytes(data)
 
@@ -97,7 +97,7 @@ class _Pen:
             if gone
             else f"a picture is not drawn within {LONGEST_S:g} s"
         )
-        return NotDrawn(self.failure)
+        return NotDrawn.of(self.failure)
 
     def close(self) -> None:
         """End the process. May be called more than once."""

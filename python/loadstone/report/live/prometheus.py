@@ -21,7 +21,6 @@ from loadstone.monitors.monitor import Sample
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import hide
 from loadstone.servers import registry
-from loadstone.text.language import said
 
 ADDRESS = "127.0.0.1"
 STALE_S = 10.0
@@ -117,7 +116,7 @@ class LiveExporter(Collector):
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", None) or "not a port"
             raise UserError(
-                said("--prometheus: cannot listen on port {port} ({why}); name a free one", port=port, why=why)
+                "--prometheus: cannot listen on port {port} ({why}); name a free one", port=port, why=why
             ) from None
         self.port: int = self._server.server_port
 

@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from loadstone.safety.bounds.deadlines import MEBIBYTE, TooMuch, received, said_in_time, step_s
+from loadstone.safety.errors import Problem
 from loadstone.text.language import said
 
 
@@ -65,7 +66,7 @@ class BoundedSocket:
     def makefile(self, mode: str = "rb") -> io.BufferedReader:
         """What is received, as a file."""
         if mode != "rb":
-            raise ValueError(said("a bounded socket is read as 'rb', not as {mode!r}", mode=mode))
+            raise Problem("a bounded socket is read as 'rb', not as {mode!r}", mode=mode)
         self._files += 1
         return io.BufferedReader(_Received(self))
 

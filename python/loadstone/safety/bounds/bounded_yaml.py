@@ -7,7 +7,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import Node, ScalarNode
 
-from loadstone.text.language import said
+from loadstone.safety.errors import Problem
 
 VALUES_MAX = 200_000
 DEPTH_MAX = 32
@@ -39,13 +39,13 @@ def load_yaml(text: str) -> Any:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}: " if mark else ""
-        raise ValueError(
-            said("it is not YAML: {line}{split}", line=line, split=" ".join(str(error.problem or error).split()))
+        raise Problem(
+            "it is not YAML: {line}{split}", line=line, split=" ".join(str(error.problem or error).split())
         ) from None
     except YAMLError as error:
-        raise ValueError(said("it is not YAML: {split}", split=" ".join(str(error).split()))) from None
+        raise Problem("it is not YAML: {split}", split=" ".join(str(error).split())) from None
     except RecursionError:
-        raise ValueError(said("it is nested too deeply")) from None
+        raise Problem("it is nested too deeply") from None
     finally:
         if parser is not None:
             parser.dispose()
@@ -76,9 +76,9 @@ def _require_bounded(root: Node) -> None:
     def count(node: Node) -> int:
         key = id(node)
         if key in above:
-            raise ValueError(said("an alias contains itself"))
+            raise Problem("an alias contains itself")
         if len(above) >= DEPTH_MAX:
-            raise ValueError(said("it is nested too deeply"))
+            raise Problem("it is nested too deeply")
         if isinstance(node, ScalarNode):
             return 1
         if key not in counts:
@@ -90,10 +90,8 @@ def _require_bounded(root: Node) -> None:
 
     values = count(root)
     if values > VALUES_MAX:
-        raise ValueError(
-            said(
-                "its aliases expand to {values:,} values; at most {values_max:,}: write them out",
-                values=values,
-                values_max=VALUES_MAX,
-            )
+        raise Problem(
+            "its aliases expand to {values:,} values; at most {values_max:,}: write them out",
+            values=values,
+            values_max=VALUES_MAX,
         )

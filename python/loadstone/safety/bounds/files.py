@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from loadstone.safety.bounds.folder_files import open_file
-from loadstone.safety.errors import UserError
+from loadstone.safety.errors import Problem, UserError
 from loadstone.text.language import Said, said
 
 LARGEST_BYTES = 512 * 1024 * 1024
@@ -56,10 +56,10 @@ def _content(path: Path, number: int, largest_bytes: int) -> bytes:
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(status.st_mode):
-            raise ValueError(said("it is not a regular file"))
+            raise Problem("it is not a regular file")
         content = _read(file, largest_bytes + 1)
     if len(content) > largest_bytes:
-        raise ValueError(said("it is larger than {largest_bytes:,.0f} MB", largest_bytes=largest_bytes / 1000000.0))
+        raise Problem("it is larger than {largest_bytes:,.0f} MB", largest_bytes=largest_bytes / 1000000.0)
     return content
 
 
@@ -76,7 +76,7 @@ def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
     try:
         return read_bytes(path, largest_bytes).decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise UserError(said("{path}: cannot be read: {error}", path=path, error=why(error))) from None
+        raise UserError("{path}: cannot be read: {error}", path=path, error=why(error)) from None
 
 
 def read_json(path: Path, largest_bytes: int = LARGEST_BYTES) -> Any:
@@ -91,7 +91,7 @@ def read_json(path: Path, largest_bytes: int = LARGEST_BYTES) -> Any:
 
 def _short(digits: str) -> int:
     if len(digits.lstrip("-")) > DIGITS_MAX:
-        raise ValueError(said("a number in it has too many digits"))
+        raise Problem("a number in it has too many digits")
     return int(digits)
 
 
@@ -110,17 +110,17 @@ def load_json(text: bytes) -> Any:
         )
         return whole(value) if _HALF.search(text) else value
     except RecursionError:
-        raise ValueError(said("it is nested too deeply")) from None
+        raise Problem("it is nested too deeply") from None
     except ValueError as error:
         if "integer string conversion" in str(error):  # its own text tells how to change Python's limit
-            raise ValueError(said("a number in it has too many digits")) from None
+            raise Problem("a number in it has too many digits") from None
         raise
 
 
 def require_few_values(text: bytes) -> None:
     """Returns unless a JSON text holds more values than any file of ours. Raises ValueError."""
     if len(text) > VALUES_MAX and sum(map(text.count, (b",", b"[", b"{"))) > VALUES_MAX:
-        raise ValueError(said("it holds more than {values_max:,} values", values_max=VALUES_MAX))
+        raise Problem("it holds more than {values_max:,} values", values_max=VALUES_MAX)
 
 
 def whole(value: Any) -> Any:
@@ -135,7 +135,7 @@ def whole(value: Any) -> Any:
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(said("{constant} is not a figure", constant=constant))
+    raise Problem("{constant} is not a figure", constant=constant)
 
 
 def _finite(text: str) -> float:

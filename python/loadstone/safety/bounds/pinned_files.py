@@ -12,7 +12,6 @@ from pathlib import Path
 
 from loadstone.safety.bounds.files import CHUNK_BYTES
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 
 _WORD = re.compile(r"[^\s'\"`;&|<>()=]+")
 """What may be a path in a command, also within the text of `sh -c`."""
@@ -56,9 +55,7 @@ def check_digest(name: str, digest: str, shown: str) -> None:
     """Returns if nothing is pinned under the name, or this. Raises UserError; `shown` is what it is called."""
     if _PINNED.get(name, digest) != digest:
         raise UserError(
-            said(
-                "{shown}: it was changed after this run looked at it; look at it by show, and run it again", shown=shown
-            )
+            "{shown}: it was changed after this run looked at it; look at it by show, and run it again", shown=shown
         )
 
 

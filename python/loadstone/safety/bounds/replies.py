@@ -89,14 +89,12 @@ def typed(expected: str) -> Callable[[Method], Method]:
 def bad_reply(server: str, command: str, expected: str, came: object) -> BadReply:
     """The error about a reply."""
     return BadReply(
-        said(
-            "server {server}: {command}: it answered {came}, and {expected} was expected; is it such a "
-            "server, and is there a proxy in between?",
-            server=server,
-            command=shortened(command, 40),
-            came=came if isinstance(came, Said) else shortened(came),
-            expected=expected,
-        )
+        "server {server}: {command}: it answered {came}, and {expected} was expected; is it such a "
+        "server, and is there a proxy in between?",
+        server=server,
+        command=shortened(command, 40),
+        came=came if isinstance(came, Said) else shortened(came),
+        expected=expected,
     )
 
 

@@ -29,7 +29,7 @@ def give_files(options: Iterable[str]) -> None:
     for option in options:
         name, equals, path = option.partition("=")
         if not equals or not _NAME.fullmatch(name) or not path:
-            raise UserError(said("--secret-file: write NAME=PATH, with letters, digits and _ in the name"))
+            raise UserError("--secret-file: write NAME=PATH, with letters, digits and _ in the name")
         _FILES[name] = _read(name, Path(path))
         learn(_FILES[name], f"${{secret:{name}}}")
 
@@ -89,27 +89,21 @@ def variables() -> frozenset[str]:
 def _value(where: str, name: str) -> str:
     reference = f"${{{where}:{name}}}"
     if not _NAME.fullmatch(name):
-        raise UserError(
-            said("'{reference}' is no reference; write ${{env:NAME}} or ${{secret:NAME}}", reference=reference)
-        )
+        raise UserError("'{reference}' is no reference; write ${{env:NAME}} or ${{secret:NAME}}", reference=reference)
     if where == "env":
         value = os.environ.get(name, "")
         if not value:
             state = said("is empty") if name in os.environ else said("does not exist")
             raise UserError(
-                said(
-                    "'{reference}': the variable {name} {state} in the environment; export it",
-                    reference=reference,
-                    name=name,
-                    state=state,
-                )
+                "'{reference}': the variable {name} {state} in the environment; export it",
+                reference=reference,
+                name=name,
+                state=state,
             )
         _VARIABLES.add(name)
     elif name not in _FILES:
         raise UserError(
-            said(
-                "'{reference}': no file was named for it; add --secret-file {name}=PATH", reference=reference, name=name
-            )
+            "'{reference}': no file was named for it; add --secret-file {name}=PATH", reference=reference, name=name
         )
     else:
         value = _FILES[name]
@@ -130,15 +124,13 @@ def _read(name: str, path: Path) -> str:
     except OSError as error:
         named = f"{name}: {path}" if os.path.lexists(path) else name  # it may be the secret itself, not its file
         raise UserError(
-            said(
-                "--secret-file {named} cannot be read ({strerror}); write NAME=PATH of a file",
-                named=named,
-                strerror=error.strerror,
-            )
+            "--secret-file {named} cannot be read ({strerror}); write NAME=PATH of a file",
+            named=named,
+            strerror=error.strerror,
         ) from None
     except UnicodeDecodeError:
         raise UserError(
-            said("--secret-file {name}: {path} is not text in UTF-8; write the secret as text", name=name, path=path)
+            "--secret-file {name}: {path} is not text in UTF-8; write the secret as text", name=name, path=path
         ) from None
     text = text.removesuffix("\n").removesuffix("\r")
     if not text or len(raw) > LARGEST_BYTES or "\0" in text:
@@ -146,11 +138,6 @@ def _read(name: str, path: Path) -> str:
         if not text or "\0" in text:
             wrong = said("holds NUL") if text else said("is empty")
         raise UserError(
-            said(
-                "--secret-file {name}: {path} {wrong}; write the secret alone into it",
-                name=name,
-                path=path,
-                wrong=wrong,
-            )
+            "--secret-file {name}: {path} {wrong}; write the secret alone into it", name=name, path=path, wrong=wrong
         )
     return text

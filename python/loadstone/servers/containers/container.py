@@ -21,7 +21,7 @@ from loadstone.servers.containers.contained import Contained, InContainer
 from loadstone.servers.control import Control
 from loadstone.servers.server import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings, Stays
 from loadstone.servers.software_rooms import in_containers, room
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 if TYPE_CHECKING:  # imported when it is needed: half a second that other kinds need not wait
     from loadstone.servers.containers.container_run import ContainerRun
@@ -122,7 +122,7 @@ class ContainerServer:
         try:
             engine = find_engine()
         except UserError as error:
-            raise UserError(said("server {name}: {error}", name=self.name, error=error)) from None
+            raise UserError("server {name}: {error}", name=self.name, error=error) from None
         log, within = None, None
         if context.log_folder is not None:
             log, within = context.log_of(f"server {self.name}", f"{self.name}.log", context.log_folder)
@@ -156,11 +156,7 @@ class ContainerServer:
             except PortTaken:
                 continue
         raise UserError(
-            said(
-                "server {name}: {port_tries} ports in a row were in use; try again",
-                name=self.name,
-                port_tries=PORT_TRIES,
-            )
+            "server {name}: {port_tries} ports in a row were in use; try again", name=self.name, port_tries=PORT_TRIES
         )
 
     def restart(self) -> Endpoint:
@@ -190,15 +186,13 @@ class ContainerServer:
                 except LoadstoneError as error:
                     if self._run is None or not self._run.running():
                         told = self._software.why_it_ended(self._run.output() if self._run is not None else ())
-                        raise UserError(said("server {name}: {problem}", name=self.name, problem=told)) from None
+                        raise UserError("server {name}: {problem}", name=self.name, problem=told) from None
                     if time.monotonic() > deadline:
                         raise UserError(
-                            said(
-                                "server {name}: not ready within {patience_s:g} s ({error})",
-                                name=self.name,
-                                patience_s=patience_s,
-                                error=error,
-                            )
+                            "server {name}: not ready within {patience_s:g} s ({error})",
+                            name=self.name,
+                            patience_s=patience_s,
+                            error=error,
                         ) from None
                     time.sleep(POLL_S)
                 else:

@@ -167,12 +167,10 @@ class Engine:
             return dict(self._client.images.get(image).attrs)
         except ENGINE_ERRORS as error:
             raise UserError(
-                said(
-                    "image '{image}' is not on this machine and cannot be pulled ({error}); name one that 'docker "
-                    "images' or 'podman images' lists, or make a registry reachable that has it",
-                    image=image,
-                    error=message_of(error),
-                )
+                "image '{image}' is not on this machine and cannot be pulled ({error}); name one that 'docker "
+                "images' or 'podman images' lists, or make a registry reachable that has it",
+                image=image,
+                error=message_of(error),
             ) from None
 
     @contextlib.contextmanager
@@ -267,13 +265,11 @@ class Engine:
             raise
         except Exception as error:  # Docker's client raises nothing more special of an answer that makes no sense
             raise UserError(
-                said(
-                    "the {what} cannot be {done} ({name}: {error})",
-                    what=what,
-                    done=done,
-                    name=self.name,
-                    error=message_of(error),
-                )
+                "the {what} cannot be {done} ({name}: {error})",
+                what=what,
+                done=done,
+                name=self.name,
+                error=message_of(error),
             ) from None
 
 
@@ -316,11 +312,9 @@ def find_engine() -> Engine:
             except ENGINE_ERRORS as error:
                 looked.append(f"{path}: {message_of(error)}")
     raise UserError(
-        said(
-            "no container engine answers ({looked}); {how_to_start}, or use a server of another kind",
-            looked="; ".join(looked),
-            how_to_start=HOW_TO_START,
-        )
+        "no container engine answers ({looked}); {how_to_start}, or use a server of another kind",
+        looked="; ".join(looked),
+        how_to_start=HOW_TO_START,
     )
 
 

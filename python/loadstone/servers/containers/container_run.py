@@ -22,7 +22,6 @@ from loadstone.servers.containers.container_engine import (
     Removal,
     begin,
 )
-from loadstone.text.language import said
 
 LAST_LINES = 100
 LINE_MAX = 400
@@ -90,7 +89,7 @@ class ContainerRun:
                 begin(container)
             except PortTaken:
                 raise UserError(
-                    said("its port was taken by another process while it was down; end that process, or run again")
+                    "its port was taken by another process while it was down; end that process, or run again"
                 ) from None
         self.process = self._find_process()
 
@@ -160,7 +159,7 @@ class ContainerRun:
 
     def _need(self) -> Container:
         if self._container is None:
-            raise UserError(said("the container was not made"))
+            raise UserError("the container was not made")
         return self._container
 
     def _status(self) -> str | None:
@@ -191,7 +190,7 @@ class ContainerRun:
         try:
             yield
         except UserError as error:
-            raise UserError(said("server {server}: {error}", server=self._server, error=error)) from None
+            raise UserError("server {server}: {error}", server=self._server, error=error) from None
 
 
 def _groups(pid: int) -> str:

@@ -102,7 +102,7 @@ def tables_changed(text: str) -> frozenset[str]:
     for at in range(len(words)):
         for never in NEVER:
             if tuple(words[at : at + len(never)]) == never:
-                raise SqlProblem(said("'{never}' is not supported; {remedy}", never=" ".join(never), remedy=_REMEDY))
+                raise SqlProblem("'{never}' is not supported; {remedy}", never=" ".join(never), remedy=_REMEDY)
     _no_other_database(tokens)
     if words[0] in ("ALTER", "CREATE"):
         _engine(tokens)
@@ -115,7 +115,7 @@ def _no_other_database(tokens: Sequence[Token]) -> None:
         if token.sign == ".":
             before = tokens[at - 1].text if at else ""
             raise SqlProblem(
-                said("'{before}.' names a database or a table before a name; write the name alone", before=before)
+                "'{before}.' names a database or a table before a name; write the name alone", before=before
             )
 
 
@@ -135,9 +135,7 @@ def _calls(tokens: Sequence[Token]) -> None:
         begins_columns = makes_table and not lists_names
         lists_names.append(not begins_columns and (is_named or before.word in ("KEY", "INDEX", "UNIQUE")))
         if before.is_name and not is_named and not is_length and before.word not in TYPES | FUNCTIONS | CLAUSES:
-            raise SqlProblem(
-                said("the function '{before_text}' is not known here; leave it out", before_text=before.text)
-            )
+            raise SqlProblem("the function '{before_text}' is not known here; leave it out", before_text=before.text)
 
 
 def _is_length(inner: Sequence[Token]) -> bool:
@@ -160,7 +158,7 @@ def _engine(tokens: Sequence[Token]) -> None:
             continue
         engine = named[0].text.strip("'")
         if engine.upper() not in ENGINES:
-            raise SqlProblem(said("the engine '{engine}' may keep its rows elsewhere; use InnoDB", engine=engine))
+            raise SqlProblem("the engine '{engine}' may keep its rows elsewhere; use InnoDB", engine=engine)
 
 
 def _setting(tokens: Sequence[Token]) -> None:
@@ -173,10 +171,8 @@ def _setting(tokens: Sequence[Token]) -> None:
         is_fine = len(rest) == 3 and rest[0].word in SESSION and rest[1].text == "=" and rest[2].kind != "sign"
     if not is_fine:
         raise SqlProblem(
-            said(
-                "SET is supported for NAMES utf8mb4, and for one of {session} of the session",
-                session=", ".join(sorted(SESSION)),
-            )
+            "SET is supported for NAMES utf8mb4, and for one of {session} of the session",
+            session=", ".join(sorted(SESSION)),
         )
 
 
@@ -211,7 +207,7 @@ def _tables(tokens: Sequence[Token]) -> frozenset[str]:
         changed = reader.name()
         reader.one_of("(", "VALUES", "VALUE", "SET")
         return frozenset({changed})
-    raise SqlProblem(said("'{text}' is not supported; {remedy}", text=tokens[0].text, remedy=_REMEDY))
+    raise SqlProblem("'{text}' is not supported; {remedy}", text=tokens[0].text, remedy=_REMEDY)
 
 
 def _alters(tokens: Sequence[Token]) -> None:
@@ -220,14 +216,14 @@ def _alters(tokens: Sequence[Token]) -> None:
     for token in tokens:
         depth += {"(": 1, ")": -1}.get(token.sign, 0)
         if begins and token.word not in ALTERS:
-            raise SqlProblem(said("ALTER TABLE ... {text} is not supported; {remedy}", text=token.text, remedy=_REMEDY))
+            raise SqlProblem("ALTER TABLE ... {text} is not supported; {remedy}", text=token.text, remedy=_REMEDY)
         begins = token.sign == "," and depth == 0
 
 
 def _renames_no_table(tokens: Sequence[Token]) -> None:
     for token, after in pairwise([*tokens, Token("sign", "")]):
         if token.word == "RENAME" and after.word not in ("COLUMN", "INDEX", "KEY"):
-            raise SqlProblem(said("'RENAME' gives a table another name; make it under that name"))
+            raise SqlProblem("'RENAME' gives a table another name; make it under that name")
 
 
 def _created(reader: Reader, tokens: Sequence[Token]) -> frozenset[str]:
@@ -245,7 +241,7 @@ def _created(reader: Reader, tokens: Sequence[Token]) -> frozenset[str]:
         if reader.skip("ON"):
             return frozenset({reader.name()})
     raise SqlProblem(
-        said("CREATE {text} is not supported; {remedy}", text=tokens[1].text if len(tokens) > 1 else "", remedy=_REMEDY)
+        "CREATE {text} is not supported; {remedy}", text=tokens[1].text if len(tokens) > 1 else "", remedy=_REMEDY
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.safety.errors import Problem
 from loadstone.servers.containers.contained import ANYWHERE, Contents, Settings
 from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.local import check_settings, init_text, options_text, why_it_ended
@@ -15,7 +16,7 @@ def check(settings: Settings, modules: Sequence[Module]) -> None:
     """Returns if a container of ours can be given these settings. Raises ValueError."""
     check_settings(settings)
     if modules:
-        raise ValueError(said("'modules': a MariaDB has none; leave the key out"))
+        raise Problem("'modules': a MariaDB has none; leave the key out")
 
 
 class ContainedMariaDb:

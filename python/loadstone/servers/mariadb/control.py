@@ -63,22 +63,18 @@ class MariaDbControl(MariaDbSession, SqlControl):
         software = _software(version, comment)
         if software is None:
             raise UserError(
-                said(
-                    "server {endpoint_label}: it is not a MariaDB but '{comment}'; give the URL of a MariaDB, or of "
-                    "a MySQL 8",
-                    endpoint_label=self.endpoint.label,
-                    comment=shortened(comment or version),
-                )
+                "server {endpoint_label}: it is not a MariaDB but '{comment}'; give the URL of a MariaDB, or of "
+                "a MySQL 8",
+                endpoint_label=self.endpoint.label,
+                comment=shortened(comment or version),
             )
         if software == MYSQL and _major(number) < MYSQL_LEAST:
             raise UserError(
-                said(
-                    "server {endpoint_label}: it is a MySQL {number}; give one of version {mysql_least} or newer, or "
-                    "a MariaDB",
-                    endpoint_label=self.endpoint.label,
-                    number=shortened(number),
-                    mysql_least=MYSQL_LEAST,
-                )
+                "server {endpoint_label}: it is a MySQL {number}; give one of version {mysql_least} or newer, or "
+                "a MariaDB",
+                endpoint_label=self.endpoint.label,
+                number=shortened(number),
+                mysql_least=MYSQL_LEAST,
             )
         role = "replica" if reported.get("read_only", "OFF") != "OFF" else "primary"
         return ServerFacts(software, number, mode="standalone", role=role, details={"database": self.database})
@@ -121,11 +117,9 @@ class MariaDbControl(MariaDbSession, SqlControl):
             warnings = [text for level, _, text in self.table(3, "SHOW WARNINGS") if level != "Note"]
             if warnings:
                 raise UserError(
-                    said(
-                        "table '{table}': {warnings}; make its columns and the data's fit",
-                        table=table,
-                        warnings=warnings[0],
-                    )
+                    "table '{table}': {warnings}; make its columns and the data's fit",
+                    table=table,
+                    warnings=warnings[0],
                 )
             done = min(rows.count, done + content.count(b"\n"))
             tell(done)

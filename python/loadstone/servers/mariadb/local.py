@@ -61,7 +61,7 @@ class MariaDbSettings(ServerSettings):
     def server(self, name: str) -> "LocalMariaDb":
         """The server, not started."""
         if self.modules:
-            raise UserError(said("servers.{name}.modules: a MariaDB has none; leave the key out", name=name))
+            raise UserError("servers.{name}.modules: a MariaDB has none; leave the key out", name=name)
         return LocalMariaDb(name, self)
 
 
@@ -125,7 +125,7 @@ class LocalMariaDb(OwnSqlServer):
         if any(("port" in line and "already" in line) or "Address already in use" in line for line in errors):
             return PortTaken()
         reason = why_it_ended(lines, said("free some, or set TMPDIR to another disk"))
-        return UserError(said("server {name}: {reason}", name=self.name, reason=reason))
+        return UserError("server {name}: {reason}", name=self.name, reason=reason)
 
 
 def _own_user() -> str:

@@ -183,33 +183,29 @@ class MariaDbSession(SqlSession):
         text = " ".join(str(error.args[-1] if error.args else error).split()).rstrip(".") or type(error).__name__
         where = f"server {self.endpoint.label}"
         if (ended := bound_that_ended(error)) is not None:
-            return ServerGone(f"{where}: {ended}")
+            return ServerGone.of(f"{where}: {ended}")
         cause = getattr(error, "original_exception", None)
         if isinstance(error, Untrusted):
-            return UserError(f"{where}: {text}")
+            return UserError.of(f"{where}: {text}")
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return UserError(f"{where}: {certificate_problem(cause, '?verify=no')}")
+            return UserError.of(f"{where}: {certificate_problem(cause, '?verify=no')}")
         if code == CR.CR_SSL_CONNECTION_ERROR:
             return UserError(
-                said(
-                    "{where}: {text}; turn TLS on there, or add ?ssl=no to its URL: then anyone on the network path "
-                    "can read the log-in and the data",
-                    where=where,
-                    text=text,
-                )
+                "{where}: {text}; turn TLS on there, or add ?ssl=no to its URL: then anyone on the network path "
+                "can read the log-in and the data",
+                where=where,
+                text=text,
             )
         if code in REFUSED:
             tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?ssl=yes"
             return AccessRefused(
-                said(
-                    "{where}: {text}; check user, password and rights in its URL{tls}", where=where, text=text, tls=tls
-                )
+                "{where}: {text}; check user, password and rights in its URL{tls}", where=where, text=text, tls=tls
             )
         if code in GONE or not isinstance(error, pymysql.Error):
             return ServerGone(
-                said("{where}: {text}; it no longer answers; its own log may give the reason", where=where, text=text)
+                "{where}: {text}; it no longer answers; its own log may give the reason", where=where, text=text
             )
-        return ServerRefused(f"{where}: {text}", str(code), text)
+        return ServerRefused.of(f"{where}: {text}").answered(str(code), text)
 
 
 def error_code(error: BaseException | None) -> int:

@@ -14,7 +14,6 @@ from loadstone.servers.server import ServerSettings
 from loadstone.servers.sql.url import UsersSqlServer, jdbc_text, parse_sql_url, require_expressible
 from loadstone.servers.transport import ca_file_of, is_loopback
 from loadstone.servers.urls import TLS_OPTIONS, tls_of, truth_of, valid_by
-from loadstone.text.language import said
 
 OPTIONS = ("password_env", "ssl", "ssl-mode", *TLS_OPTIONS)
 MODES = {
@@ -44,17 +43,13 @@ def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
         mode = MODES.get(options["ssl-mode"].upper())
         if mode is None:
             raise UserError(
-                said(
-                    "url '{shown}': ssl-mode '{options}' is none of {modes}",
-                    shown=shown,
-                    options=options["ssl-mode"],
-                    modes=", ".join(MODES),
-                )
+                "url '{shown}': ssl-mode '{options}' is none of {modes}",
+                shown=shown,
+                options=options["ssl-mode"],
+                modes=", ".join(MODES),
             )
         if "ssl" in options or "verify" in options:
-            raise UserError(
-                said("url '{shown}': ssl-mode sets the same as ssl and verify; leave these out", shown=shown)
-            )
+            raise UserError("url '{shown}': ssl-mode sets the same as ssl and verify; leave these out", shown=shown)
         options = options | mode
     encrypted = any(name in options for name in TLS_OPTIONS)
     if "ssl" not in options:
@@ -63,11 +58,9 @@ def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
         return tls_of(options, shown)
     if encrypted:
         raise UserError(
-            said(
-                "url '{shown}': ssl={options} forbids TLS, and other options require TLS",
-                shown=shown,
-                options=options["ssl"],
-            )
+            "url '{shown}': ssl={options} forbids TLS, and other options require TLS",
+            shown=shown,
+            options=options["ssl"],
         )
     return None
 

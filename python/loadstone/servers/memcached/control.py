@@ -61,10 +61,8 @@ class MemcachedControl(MemcachedSession):
         except ServerGone as gone:
             silent = not isinstance(gone, ServerRefused | BadReply) and bound_that_ended(gone) is None
             if silent:
-                raise UserError(
-                    said("{gone}; is it a memcached, and does a firewall let us through?", gone=gone)
-                ) from None
-            raise UserError(str(gone)) from None
+                raise UserError("{gone}; is it a memcached, and does a firewall let us through?", gone=gone) from None
+            raise UserError.of(str(gone)) from None
         return ServerFacts(
             software=MEMCACHED.name,
             version=stats.get("version", "unknown"),
@@ -84,16 +82,12 @@ class MemcachedControl(MemcachedSession):
             answer, removed = odd.said or str(odd).partition(": ")[2], b""
         if answer.startswith("SERVER_ERROR"):
             problem = f"it takes no writes ({shortened(answer, 60)}); free some of its memory, or raise its limit (-m)"
-            raise ServerGone(
-                said("server {endpoint_label}: {problem}", endpoint_label=self.endpoint.label, problem=problem)
-            )
+            raise ServerGone("server {endpoint_label}: {problem}", endpoint_label=self.endpoint.label, problem=problem)
         if answer != "HD" or removed != b"HD":
             raise ServerGone(
-                said(
-                    "server {endpoint_label}: {format}",
-                    endpoint_label=self.endpoint.label,
-                    format=TOO_OLD.format(said=shortened(answer, 60)),
-                )
+                "server {endpoint_label}: {format}",
+                endpoint_label=self.endpoint.label,
+                format=TOO_OLD.format(said=shortened(answer, 60)),
             )
 
     def _require_version(self, version: str) -> None:
@@ -101,11 +95,9 @@ class MemcachedControl(MemcachedSession):
         numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
         if numbers is None or tuple(map(int, numbers.groups())) < OLDEST:
             raise ServerGone(
-                said(
-                    "server {endpoint_label}: {format}",
-                    endpoint_label=self.endpoint.label,
-                    format=TOO_OLD.format(said=shortened(version, 60)),
-                )
+                "server {endpoint_label}: {format}",
+                endpoint_label=self.endpoint.label,
+                format=TOO_OLD.format(said=shortened(version, 60)),
             )
 
     def snapshot(self) -> MemcachedSnapshot:
@@ -118,7 +110,7 @@ class MemcachedControl(MemcachedSession):
     def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:  # noqa: ARG002
         """None: keys are stored by operations."""
         raise UserError(
-            said("'{server}' is a memcached, which takes no rows; store its keys by workload.load", server=data.server)
+            "'{server}' is a memcached, which takes no rows; store its keys by workload.load", server=data.server
         )
 
     def is_full(self, error: BaseException) -> bool:

@@ -74,7 +74,7 @@ class MemcachedSettings(ServerSettings):
     def server(self, name: str) -> "LocalMemcached":
         """The server, not started."""
         if self.modules:
-            raise UserError(said("servers.{name}.modules: a memcached has none; leave the key out", name=name))
+            raise UserError("servers.{name}.modules: a memcached has none; leave the key out", name=name)
         return LocalMemcached(name, self)
 
 
@@ -106,12 +106,10 @@ class LocalMemcached(OwnServer):
         except OSError as error:
             self.stop()
             raise UserError(
-                said(
-                    "server {name}: cannot be started ({error}); check {binary} and the free room",
-                    name=self.name,
-                    error=error,
-                    binary=self._binary,
-                )
+                "server {name}: cannot be started ({error}); check {binary} and the free room",
+                name=self.name,
+                error=error,
+                binary=self._binary,
             ) from None
         except BaseException:
             self.stop()
@@ -123,19 +121,17 @@ class LocalMemcached(OwnServer):
         if program is None:
             problem = f"binary '{binary}' is not an executable file" if binary else "no memcached on PATH"
             raise UserError(
-                said("server {name}: {problem}; {how_to_get}", name=self.name, problem=problem, how_to_get=HOW_TO_GET)
+                "server {name}: {problem}; {how_to_get}", name=self.name, problem=problem, how_to_get=HOW_TO_GET
             )
         version = version_of(program)
         if version is not None and is_too_old(version):
             least = ".".join(map(str, LEAST))
             problem = f"{program} is version {version}, whose meta commands are missing or others"
             raise UserError(
-                said(
-                    "server {name}: {problem}; install {least} or newer, or name another with 'binary'",
-                    name=self.name,
-                    problem=problem,
-                    least=least,
-                )
+                "server {name}: {problem}; install {least} or newer, or name another with 'binary'",
+                name=self.name,
+                problem=problem,
+                least=least,
             )
         return program.absolute()
 
@@ -166,7 +162,7 @@ class LocalMemcached(OwnServer):
     def _why_it_ended(self, lines: Sequence[str]) -> Exception:
         if any("Address already in use" in line for line in lines):
             return PortTaken()
-        return UserError(said("server {name}: {lines}", name=self.name, lines=why_it_ended(lines)))
+        return UserError("server {name}: {lines}", name=self.name, lines=why_it_ended(lines))
 
 
 def _own_user() -> list[str]:

@@ -18,7 +18,7 @@ from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.safety.bounds.bounded_socket import BoundedSocket
 from loadstone.safety.bounds.deadlines import bound_that_ended, require_time, step_s
 from loadstone.safety.bounds.replies import bad_reply, read_as, recordable, shortened
-from loadstone.safety.errors import ServerGone, ServerRefused, UserError
+from loadstone.safety.errors import Problem, ServerGone, ServerRefused, UserError
 from loadstone.servers.memcached.settings import SPELLING, reported
 from loadstone.servers.settings_in_force import Spelling
 from loadstone.servers.transport import error_text
@@ -96,10 +96,8 @@ class MemcachedSession:
         for reply in answers:
             if reply.startswith(ERRORS):
                 told = shortened(reply.decode(errors="replace"))
-                raise ServerRefused(
-                    said("server {server}: {problem}", server=self.endpoint.label, problem=told),
-                    told.split(" ")[0],
-                    told,
+                raise ServerRefused("server {server}: {problem}", server=self.endpoint.label, problem=told).answered(
+                    told.split(" ")[0], told
                 )
         return answers
 
@@ -117,7 +115,7 @@ class MemcachedSession:
                 if word != "STAT":
                     raise ValueError(shortened(line))
                 values[name] = value[0] if value else ""
-            raise ValueError(said("lines without end"))
+            raise Problem("lines without end")
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
         """The server's settings under the names that they are requested by; without those that it does not report."""
@@ -140,19 +138,17 @@ class MemcachedSession:
         """
         words = text.split()
         if len(words) < 2 or words[0].upper() not in MEMCACHED_COUNTING:
-            raise UserError(said("count '{text}': {how_to_count}", text=text, how_to_count=MEMCACHED.how_to_count))
+            raise UserError("count '{text}': {how_to_count}", text=text, how_to_count=MEMCACHED.how_to_count)
         try:
             if words[0].upper() == MEMCACHED_COUNTING[0]:
                 return self._whole(words[1])
             value = self.call("mg", words[1], "v")
             return 0 if value == b"EN" else recordable(int(value))
         except ValueError:
-            raise UserError(
-                said("count '{text}': the answer is no number; name a key that holds one", text=text)
-            ) from None
+            raise UserError("count '{text}': the answer is no number; name a key that holds one", text=text) from None
         except KeyError:
             raise UserError(
-                said("count '{text}': memcached reports no '{words}'; name a line of stats", text=text, words=words[1])
+                "count '{text}': memcached reports no '{words}'; name a line of stats", text=text, words=words[1]
             ) from None
 
     def remove_numbered(self, prefix: str, count: int) -> int:
@@ -173,7 +169,7 @@ class MemcachedSession:
         for key in keys:
             if not key.startswith(OUR_PREFIX):
                 problem = f"only keys that begin with '{OUR_PREFIX}' are removed; use such a key"
-                raise UserError(said("key '{key}': {problem}", key=key, problem=problem))
+                raise UserError("key '{key}': {problem}", key=key, problem=problem)
         return sum(reply.startswith(b"HD") for reply in self.pipelined([("md", key) for key in keys])) if keys else 0
 
     def _whole(self, name: str) -> int:
@@ -193,12 +189,10 @@ class MemcachedSession:
                 if isinstance(error, OSError | EOFError):
                     told = bound_that_ended(error) or error_text(error)
                     raise ServerGone(
-                        said(
-                            "server {server}: {command}: {problem}",
-                            server=self.endpoint.label,
-                            command=command,
-                            problem=told,
-                        )
+                        "server {server}: {command}: {problem}",
+                        server=self.endpoint.label,
+                        command=command,
+                        problem=told,
                     ) from error
                 raise
 
@@ -219,22 +213,20 @@ class MemcachedSession:
             self._log_in(replies)
         elif line == b"ERROR":
             raise ServerRefused(
-                said(
-                    "server {endpoint_label}: {format}",
-                    endpoint_label=self.endpoint.label,
-                    format=TOO_OLD.format(said="ERROR"),
-                )
+                "server {endpoint_label}: {format}",
+                endpoint_label=self.endpoint.label,
+                format=TOO_OLD.format(said="ERROR"),
             )
         elif line != b"MN":
             told = shortened(line.decode(errors="replace"), 60)
             problem = f"what listens there is not memcached (it said '{told}'); give the address of a memcached server"
             raise ServerRefused(
-                said("server {endpoint_label}: {problem}", endpoint_label=self.endpoint.label, problem=problem)
+                "server {endpoint_label}: {problem}", endpoint_label=self.endpoint.label, problem=problem
             )
         elif self.endpoint.password is not None:
             problem = "it requires no password, and one was given; leave it out"
             raise ServerRefused(
-                said("server {endpoint_label}: {problem}", endpoint_label=self.endpoint.label, problem=problem)
+                "server {endpoint_label}: {problem}", endpoint_label=self.endpoint.label, problem=problem
             )
         return replies
 
@@ -243,7 +235,7 @@ class MemcachedSession:
         user = self.endpoint.username or ""
         if self.endpoint.password is None:
             raise ServerRefused(
-                said("{where}: it requires a password; give it as memcached://USER:PASSWORD@HOST:PORT", where=where)
+                "{where}: it requires a password; give it as memcached://USER:PASSWORD@HOST:PORT", where=where
             )
         login = f"{user} {self.endpoint.password}".encode()
         self._send(b"set %sprobe:login 0 0 %d\r\n%s\r\n" % (OUR_PREFIX.encode(), len(login), login))
@@ -255,7 +247,7 @@ class MemcachedSession:
                 user=user,
                 told=told,
             )
-            raise ServerRefused(said("{where}: {why}", where=where, why=problem))
+            raise ServerRefused("{where}: {why}", where=where, why=problem)
 
     def _drop(self) -> None:
         for part in (self._replies, self._socket):
@@ -284,7 +276,7 @@ class MemcachedSession:
         with read_as(self.endpoint.label, "mg", said("the length of a value")):
             length = int(line.split()[1])
             if not 0 <= length <= VALUE_MAX_BYTES:
-                raise ValueError(said("{length} bytes", length=length))
+                raise Problem("{length} bytes", length=length)
         value = replies.read(length + 2)
         if len(value) < length + 2:
             raise EOFError("it closed the connection within a value")
@@ -319,7 +311,7 @@ def _framed(command: Sequence[str | bytes]) -> bytes:
     for word in words:
         if not is_one_word(word):
             raise UserError(
-                said("'{word}' is no word of memcached's protocol; write it without spaces", word=shortened(word))
+                "'{word}' is no word of memcached's protocol; write it without spaces", word=shortened(word)
             )
     if data is None:
         return b" ".join(words) + b"\r\n"

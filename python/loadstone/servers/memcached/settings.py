@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from loadstone.safety.bounds.replies import shortened, whole_number
+from loadstone.safety.errors import Problem
 from loadstone.servers.memcached.known_settings import OPTIONS, SWITCH
 from loadstone.servers.server import ConfigValue
 from loadstone.servers.settings_in_force import Spelling
@@ -29,16 +30,12 @@ def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigVa
         option = OPTIONS.get(name)
         if option is None:
             known = ", ".join(f"{known} ({option.letter})" for known, option in OPTIONS.items())
-            raise ValueError(
-                said(
-                    "'{name}' is no setting of memcached that is handed on; there are: {known}", name=name, known=known
-                )
+            raise Problem(
+                "'{name}' is no setting of memcached that is handed on; there are: {known}", name=name, known=known
             )
         if not option.form.fullmatch(SPELLING.written(value)):
-            raise ValueError(
-                said(
-                    "'{name}: {value}' must be {what}", name=name, value=SPELLING.written(value)[:40], what=option.what
-                )
+            raise Problem(
+                "'{name}: {value}' must be {what}", name=name, value=SPELLING.written(value)[:40], what=option.what
             )
     return settings
 

@@ -15,7 +15,7 @@ from loadstone.servers.server import DeployContext, ServerFacts, ServerSettings
 from loadstone.servers.transport import remark_on_exposure
 from loadstone.servers.urls import host_of, options_of, password_of, unfit, valid_by
 from loadstone.servers.users_server import UsersServer, listening_pid
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 OPTIONS = ("password_env",)
 PORT = 11211
@@ -33,10 +33,10 @@ def parse_memcached_url(url: str) -> Endpoint:
         host, port = host_of(parts), parts.port
     except ValueError as error:
         raise UserError(
-            said("url '{shown}': {error}; write {url_form}", shown=shown, error=error, url_form=MEMCACHED.url_form)
+            "url '{shown}': {error}; write {url_form}", shown=shown, error=error, url_form=MEMCACHED.url_form
         ) from None
     if parts.scheme not in MEMCACHED.schemes or parts.path.strip("/") or parts.fragment:
-        raise UserError(said("url '{shown}': write {url_form}", shown=shown, url_form=MEMCACHED.url_form))
+        raise UserError("url '{shown}': write {url_form}", shown=shown, url_form=MEMCACHED.url_form)
     options = options_of(parts, OPTIONS, shown)
     try:
         return Endpoint(
@@ -60,7 +60,7 @@ class MemcachedUrlSettings(ServerSettings):
     def server(self, name: str) -> "MemcachedUrlServer":
         """The server, not queried yet."""
         if self.modules:
-            raise UserError(said("servers.{name}.modules: a memcached has none; leave the key out", name=name))
+            raise UserError("servers.{name}.modules: a memcached has none; leave the key out", name=name)
         return MemcachedUrlServer(name, self)
 
 

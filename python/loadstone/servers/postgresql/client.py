@@ -22,6 +22,7 @@ from pg8000.exceptions import Error, InterfaceError
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.deadlines import received, step_s
+from loadstone.safety.errors import Problem
 from loadstone.servers.transport import certificate_problem, tls_context
 from loadstone.text.language import said
 
@@ -259,7 +260,7 @@ class _Taker:
 def _json(text: str) -> Any:
     """A value of JSON: in memory, lists in a list take 25 times as much as their text. Raises ValueError."""
     if len(text) > JSON_MAX:
-        raise ValueError(said("more than {largest_bytes:,} bytes", largest_bytes=JSON_MAX))
+        raise Problem("more than {largest_bytes:,} bytes", largest_bytes=JSON_MAX)
     return json.loads(text)
 
 
@@ -267,7 +268,7 @@ def _number(text: str) -> Decimal:
     """A number that may become an integer: of `1e999999999` that would take for ever. Raises ValueError."""
     value = Decimal(text)
     if value.is_finite() and value.adjusted() > DIGITS_MAX:
-        raise ValueError(said("more than {digits_max} digits", digits_max=DIGITS_MAX))
+        raise Problem("more than {digits_max} digits", digits_max=DIGITS_MAX)
     return value
 
 

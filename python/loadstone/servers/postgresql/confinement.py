@@ -90,7 +90,7 @@ def tables_changed(text: str) -> frozenset[str]:
     before = ""
     for token in tokens:
         if token.word in NEVER and (before, token.word) not in ALLOWED_AFTER:
-            raise SqlProblem(said("'{word}' is not supported; {remedy}", word=token.word, remedy=_REMEDY))
+            raise SqlProblem("'{word}' is not supported; {remedy}", word=token.word, remedy=_REMEDY)
         before = token.word
     _of_our_schema(tokens)
     _calls(tokens)
@@ -110,7 +110,7 @@ def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
         try:
             changed, created = tables_changed(text) | tables_referred_to(tokens_of(text)), table_made(text)
         except SqlProblem as problem:
-            raise UserError(said("{where}: '{shown}': {problem}", where=where, shown=shown, problem=problem)) from None
+            raise UserError("{where}: '{shown}': {problem}", where=where, shown=shown, problem=problem) from None
         for table in sorted(before & changed):
             raise was_there(where, shown, table)
         made |= {created} - {""}
@@ -139,13 +139,11 @@ def _of_our_schema(tokens: Sequence[Token]) -> None:
     for at, token in enumerate(tokens):
         if token.sign == ".":
             before = tokens[at - 1].text if at else ""
-            raise SqlProblem(
-                said("'{before}.' names a schema or a table before a name; write the name alone", before=before)
-            )
+            raise SqlProblem("'{before}.' names a schema or a table before a name; write the name alone", before=before)
         if token.is_name and (token.text.lower().startswith("pg_") or token.text.upper() in OBJECT_TYPES):
-            raise SqlProblem(said("'{token_text}' is the server's own", token_text=token.text))
+            raise SqlProblem("'{token_text}' is the server's own", token_text=token.text)
         if token.sign == "::" and (at + 1 == len(tokens) or tokens[at + 1].word not in TYPES):
-            raise SqlProblem(said("'::' must be followed by a supported type; leave it out"))
+            raise SqlProblem("'::' must be followed by a supported type; leave it out")
 
 
 def _calls(tokens: Sequence[Token]) -> None:
@@ -153,7 +151,7 @@ def _calls(tokens: Sequence[Token]) -> None:
     for at, token in called(tokens):
         is_named = at > 0 and token.is_name and tokens[at - 1].word in NAMING
         if not is_named and token.word not in TYPES | FUNCTIONS | CLAUSES:
-            raise SqlProblem(said("the function '{token_text}' is not known here; leave it out", token_text=token.text))
+            raise SqlProblem("the function '{token_text}' is not known here; leave it out", token_text=token.text)
 
 
 def _reads_no_table(tokens: Sequence[Token]) -> None:
@@ -163,7 +161,7 @@ def _reads_no_table(tokens: Sequence[Token]) -> None:
         depth += {"(": 1, ")": -1}.get(before.text, 0) if before.kind == "sign" else 0
         is_source = token.word == "FROM" and depth == 0 and before.word != "DISTINCT"
         if at > 1 and (token.word == "TABLE" or is_source):
-            raise SqlProblem(said("'{token_text}' reads another table; leave it out", token_text=token.text))
+            raise SqlProblem("'{token_text}' reads another table; leave it out", token_text=token.text)
 
 
 def _tables(tokens: Sequence[Token]) -> frozenset[str]:
@@ -192,7 +190,7 @@ def _tables(tokens: Sequence[Token]) -> frozenset[str]:
             changed = reader.name()
             reader.one_of(*after)
             return frozenset({changed})
-    raise SqlProblem(said("'{text}' is not supported; {remedy}", text=tokens[0].text, remedy=_REMEDY))
+    raise SqlProblem("'{text}' is not supported; {remedy}", text=tokens[0].text, remedy=_REMEDY)
 
 
 _NO_NAMES = ("ONLY",)

@@ -46,10 +46,8 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
         reported = self.settings(("server_version", "server_version_num", "in_hot_standby"))
         if not reported.get("server_version_num", "").isdecimal():
             raise UserError(
-                said(
-                    "server {endpoint_label}: it is no PostgreSQL; give the URL of a PostgreSQL",
-                    endpoint_label=self.endpoint.label,
-                )
+                "server {endpoint_label}: it is no PostgreSQL; give the URL of a PostgreSQL",
+                endpoint_label=self.endpoint.label,
             )
         role = "replica" if reported.get("in_hot_standby", "off") == "on" else "primary"
         version = shortened(reported.get("server_version", "").partition(" ")[0], VERSION_MAX)

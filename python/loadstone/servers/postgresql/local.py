@@ -53,7 +53,7 @@ class PostgresqlSettings(ServerSettings):
     def server(self, name: str) -> "LocalPostgresql":
         """The server, not started."""
         if self.modules:
-            raise UserError(said("servers.{name}.modules: a PostgreSQL has none; leave the key out", name=name))
+            raise UserError("servers.{name}.modules: a PostgreSQL has none; leave the key out", name=name)
         return LocalPostgresql(name, self)
 
 
@@ -125,21 +125,19 @@ class LocalPostgresql(OwnSqlServer):
             unclear = without_unit(requested, control.units())
             if unclear:
                 raise UserError(
-                    said(
-                        "server {name}: settings: {unclear}: {requested} has no unit; write one, as {unclear}: "
-                        "{requested}{control}",
-                        name=self.name,
-                        unclear=unclear[0],
-                        requested=requested[unclear[0]],
-                        control=_example(control, unclear[0]),
-                    )
+                    "server {name}: settings: {unclear}: {requested} has no unit; write one, as {unclear}: "
+                    "{requested}{control}",
+                    name=self.name,
+                    unclear=unclear[0],
+                    requested=requested[unclear[0]],
+                    control=_example(control, unclear[0]),
                 )
         super()._read_back()
 
     def _why_it_ended(self, lines: Sequence[str]) -> Exception:
         if port_is_taken(lines):
             return PortTaken()
-        return UserError(said("server {name}: {lines}", name=self.name, lines=why_it_ended(lines, MORE_ROOM)))
+        return UserError("server {name}: {lines}", name=self.name, lines=why_it_ended(lines, MORE_ROOM))
 
 
 def _example(control: PostgresqlControl, name: str) -> str:

@@ -51,10 +51,8 @@ def server_user() -> pwd.struct_passwd | None:
         except KeyError:
             continue
     raise UserError(
-        said(
-            "a PostgreSQL does not run as root, and there is no user {other_users}; add one",
-            other_users=" or ".join(OTHER_USERS),
-        )
+        "a PostgreSQL does not run as root, and there is no user {other_users}; add one",
+        other_users=" or ".join(OTHER_USERS),
     )
 
 
@@ -84,10 +82,8 @@ def as_user(user: pwd.struct_passwd | None, folder: Path, command: Sequence[str]
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         raise UserError(
-            said(
-                "a PostgreSQL does not run as root, and there is no setpriv to change to another user; install "
-                "it (Debian: util-linux), or run loadstone as a user of your own"
-            )
+            "a PostgreSQL does not run as root, and there is no setpriv to change to another user; install "
+            "it (Debian: util-linux), or run loadstone as a user of your own"
         )
     rights = ["--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--no-new-privs"]
     ids = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]

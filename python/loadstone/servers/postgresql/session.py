@@ -11,7 +11,7 @@ from loadstone.experiment.software import POSTGRESQL, Software
 from loadstone.run_folder.ledger import Made
 from loadstone.safety.bounds.deadlines import bound_that_ended
 from loadstone.safety.bounds.replies import shortened, typed
-from loadstone.safety.errors import AccessRefused, ServerGone, ServerRefused, UserError
+from loadstone.safety.errors import AccessRefused, Problem, ServerGone, ServerRefused, UserError
 from loadstone.servers.postgresql.client import MAINTENANCE, PostgresqlClient, Untrusted
 from loadstone.servers.settings_in_force import Spelling
 from loadstone.servers.sql.session import SqlSession
@@ -148,24 +148,22 @@ class PostgresqlSession(SqlSession):
         """The error as one line for a person."""
         where, state = f"server {self.endpoint.label}", sql_state(error)
         if (ended := bound_that_ended(error)) is not None:
-            return ServerGone(f"{where}: {ended}")
+            return ServerGone.of(f"{where}: {ended}")
         text = _text(error)
         if state.startswith("57P") or state.startswith("08"):
             self.close()  # it is shutting down, or starting up
         if isinstance(error, Untrusted):
-            return UserError(f"{where}: {text}")
+            return UserError.of(f"{where}: {text}")
         if not state:
             return ServerGone(
-                said("{where}: {text}; it no longer answers; its own log may give the reason", where=where, text=text)
+                "{where}: {text}; it no longer answers; its own log may give the reason", where=where, text=text
             )
         if state in REFUSED:
             tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?sslmode=verify-full"
             return AccessRefused(
-                said(
-                    "{where}: {text}; check user, password and rights in its URL{tls}", where=where, text=text, tls=tls
-                )
+                "{where}: {text}; check user, password and rights in its URL{tls}", where=where, text=text, tls=tls
             )
-        return ServerRefused(f"{where}: {text}", state, text)
+        return ServerRefused.of(f"{where}: {text}").answered(state, text)
 
 
 def sql_state(error: BaseException | None) -> str:
@@ -188,5 +186,5 @@ def _text(error: Exception) -> str:
 def literal(text: str) -> str:
     """A text as it stands in a statement that takes no parameters. Raises ValueError if it cannot."""
     if re.search(r"['\\\0]", text):
-        raise ValueError(said("{text!r} cannot stand in a statement", text=text))
+        raise Problem("{text!r} cannot stand in a statement", text=text)
     return f"'{text}'"

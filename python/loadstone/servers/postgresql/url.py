@@ -14,7 +14,6 @@ from loadstone.servers.server import ServerSettings
 from loadstone.servers.sql.url import UsersSqlServer, jdbc_text, parse_sql_url, require_expressible
 from loadstone.servers.transport import ca_file_of, is_loopback
 from loadstone.servers.urls import TLS_OPTIONS, tls_of, valid_by
-from loadstone.text.language import said
 
 OPTIONS = ("password_env", "sslmode", *TLS_OPTIONS)
 MODES: dict[str, dict[str, str] | None] = {
@@ -46,17 +45,15 @@ def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
     mode = options["sslmode"]
     if mode not in MODES:
         raise UserError(
-            said("url '{shown}': sslmode '{mode}' is none of {modes}", shown=shown, mode=mode, modes=", ".join(MODES))
+            "url '{shown}': sslmode '{mode}' is none of {modes}", shown=shown, mode=mode, modes=", ".join(MODES)
         )
     settings = MODES[mode]
     if settings is None:
         if encrypted:
-            raise UserError(
-                said("url '{shown}': sslmode=disable forbids TLS, and other options require TLS", shown=shown)
-            )
+            raise UserError("url '{shown}': sslmode=disable forbids TLS, and other options require TLS", shown=shown)
         return None
     if "verify" in options:
-        raise UserError(said("url '{shown}': sslmode and verify set the same; leave one out", shown=shown))
+        raise UserError("url '{shown}': sslmode and verify set the same; leave one out", shown=shown)
     return tls_of(options | settings, shown)
 
 

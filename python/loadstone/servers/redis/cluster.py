@@ -17,7 +17,7 @@ from loadstone.servers.redis.local import READY_S, EmbeddedSettings, LocalRedis,
 from loadstone.servers.redis.requirements import ask
 from loadstone.servers.redis.settings import Settings, check_settings
 from loadstone.servers.server import ConfigValue, DeployContext, Module, ServerFacts, ServerSettings
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 POLL_S = 0.05
 NODE_TIMEOUT: Mapping[str, ConfigValue] = {"cluster-node-timeout": 60_000}
@@ -101,11 +101,7 @@ class RedisCluster:
         except ServerGone as gone:
             self.stop()
             raise UserError(
-                said(
-                    "server {name}: the cluster cannot be formed ({gone}); see its nodes' logs",
-                    name=self.name,
-                    gone=gone,
-                )
+                "server {name}: the cluster cannot be formed ({gone}); see its nodes' logs", name=self.name, gone=gone
             ) from None
         except BaseException:
             self.stop()
@@ -150,11 +146,9 @@ class RedisCluster:
         except ServerGone as gone:
             if "unknown" in str(gone).lower():
                 raise UserError(
-                    said(
-                        "server {name}: this Redis cannot form a cluster ({gone}); use Redis 7 or newer",
-                        name=self.name,
-                        gone=gone,
-                    )
+                    "server {name}: this Redis cannot form a cluster ({gone}); use Redis 7 or newer",
+                    name=self.name,
+                    gone=gone,
                 ) from None
             raise
 
@@ -175,14 +169,12 @@ class RedisCluster:
                 if time.monotonic() > deadline:
                     state = {name: reported.get(name) for name in required}
                     raise UserError(
-                        said(
-                            "server {name}: no cluster within {ready_s:g} s ({endpoint_label} says {state}); "
-                            "see its nodes' logs",
-                            name=self.name,
-                            ready_s=READY_S,
-                            endpoint_label=node.endpoint.label,
-                            state=state,
-                        )
+                        "server {name}: no cluster within {ready_s:g} s ({endpoint_label} says {state}); "
+                        "see its nodes' logs",
+                        name=self.name,
+                        ready_s=READY_S,
+                        endpoint_label=node.endpoint.label,
+                        state=state,
                     )
                 time.sleep(POLL_S)
 

@@ -121,13 +121,11 @@ class ClusterControl(RedisControl):
         named = next((ours for ours in self.nodes if (ours.endpoint.host, ours.endpoint.port) == (host, port)), None)
         if named is None:
             raise ServerGone(
-                said(
-                    "server {endpoint_label}: a slot moved to {host}:{port}, which was no primary of the cluster "
-                    "when the run began and is not connected to; begin again",
-                    endpoint_label=node.endpoint.label,
-                    host=host,
-                    port=port,
-                )
+                "server {endpoint_label}: a slot moved to {host}:{port}, which was no primary of the cluster "
+                "when the run began and is not connected to; begin again",
+                endpoint_label=node.endpoint.label,
+                host=host,
+                port=port,
             )
         return named
 

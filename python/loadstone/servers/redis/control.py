@@ -24,7 +24,6 @@ from loadstone.servers.redis.rows import writing_of
 from loadstone.servers.redis.session import RedisSession
 from loadstone.servers.redis.settings import SPELLING
 from loadstone.servers.settings_in_force import Spelling
-from loadstone.text.language import said
 
 SUBJECT_KEYS = f"{OUR_PREFIX}subject:"
 """What the keys of our own applications begin with."""
@@ -68,7 +67,7 @@ class RedisControl(RedisSession):
     def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:  # noqa: ARG002
         """What sends the commands for each row, once rows of before are removed and the keys noted."""
         if not data.commands:
-            raise UserError(said("'{server}' is a Redis: name 'commands', and leave 'table' out", server=data.server))
+            raise UserError("'{server}' is a Redis: name 'commands', and leave 'table' out", server=data.server)
         writing = writing_of(data.commands, rows)
         if self.keys():
             writing.remove(self)  # of an earlier run, or of other rows under these keys

@@ -95,12 +95,10 @@ class LocalRedis(OwnServer):
             self.stop()
             binary = self._parts.binary
             raise UserError(
-                said(
-                    "server {name}: cannot be started ({error}); check {binary} and the free room",
-                    name=self.name,
-                    error=error,
-                    binary=binary,
-                )
+                "server {name}: cannot be started ({error}); check {binary} and the free room",
+                name=self.name,
+                error=error,
+                binary=binary,
             ) from None
         except BaseException:
             self.stop()
@@ -139,7 +137,7 @@ class LocalRedis(OwnServer):
         """What the log says about an end during the start, as an error for a person."""
         if any("Address already in use" in line for line in lines):
             return PortTaken()
-        return UserError(said("server {name}: {lines}", name=self.name, lines=why_it_ended(lines)))
+        return UserError("server {name}: {lines}", name=self.name, lines=why_it_ended(lines))
 
 
 class _FromPackage(ServerSettings):
@@ -202,13 +200,11 @@ class ProcessSettings(ServerSettings):
             if self.binary:
                 problem = said("binary '{binary}' is not an executable file", binary=self.binary)
             raise UserError(
-                said(
-                    "server {name}: {problem}; install one ({how}), name it with "
-                    "'binary', or use the embedded server (kind: embedded)",
-                    name=name,
-                    problem=problem,
-                    how=install_line("redis-server", "valkey", "redis"),
-                )
+                "server {name}: {problem}; install one ({how}), name it with "
+                "'binary', or use the embedded server (kind: embedded)",
+                name=name,
+                problem=problem,
+                how=install_line("redis-server", "valkey", "redis"),
             )
         return Parts(Path(binary).absolute(), self._modules(name))
 
@@ -218,11 +214,9 @@ class ProcessSettings(ServerSettings):
             path = Path(self.json_module)
             if not path.is_file():
                 raise UserError(
-                    said(
-                        "server {name}: json_module '{path}' is not a file; give the path of a rejson.so",
-                        name=name,
-                        path=path,
-                    )
+                    "server {name}: json_module '{path}' is not a file; give the path of a rejson.so",
+                    name=name,
+                    path=path,
                 )
             return (path.resolve(),)
         module = packages.find_json_module() if "json" in self.modules else None

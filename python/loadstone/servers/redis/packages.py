@@ -65,7 +65,7 @@ def need_server() -> Path:
     """
     server = find_server()
     if server is None:
-        raise UserError(_missing(said("the Redis server"), SERVER_WHEEL, said("Nothing embedded runs without it")))
+        raise UserError.of(_missing(said("the Redis server"), SERVER_WHEEL, said("Nothing embedded runs without it")))
     return _executable(server)
 
 
@@ -77,7 +77,7 @@ def need_valkey() -> Path:
     """
     server = find_valkey()
     if server is None:
-        raise UserError(
+        raise UserError.of(
             _missing(said("the Valkey server"), VALKEY_WHEEL, said("Everything but kind: valkey runs without it"))
         )
     return _executable(server)
@@ -91,7 +91,9 @@ def need_json_module() -> Path:
     """
     module = find_json_module()
     if module is None:
-        raise UserError(_missing("RedisJSON", JSON_WHEEL, said("Experiments without 'modules: [json]' run without it")))
+        raise UserError.of(
+            _missing("RedisJSON", JSON_WHEEL, said("Experiments without 'modules: [json]' run without it"))
+        )
     return _executable(module)
 
 
@@ -184,11 +186,9 @@ def _executable(path: Path) -> Path:
             path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
         except OSError as error:
             raise UserError(
-                said(
-                    "embedded: {path} is not executable and cannot be made so ({strerror}); run 'chmod +x' on it",
-                    path=path,
-                    strerror=error.strerror,
-                )
+                "embedded: {path} is not executable and cannot be made so ({strerror}); run 'chmod +x' on it",
+                path=path,
+                strerror=error.strerror,
             ) from None
     return path
 

@@ -131,10 +131,10 @@ class Pipe:
             if not isinstance(error, (redis.RedisError, OSError)):
                 raise
             if (ended := bound_that_ended(error)) is not None:
-                raise ServerGone(said("server {label}: {ended}", label=self._label, ended=ended)) from error
+                raise ServerGone("server {label}: {ended}", label=self._label, ended=ended) from error
             if is_bad_reply(error):
                 came = LastReply().came(error)
                 raise bad_reply(self._label, "the commands of the data", said("a short reply to each"), came) from error
             raise ServerGone(
-                said("server {label}: {error}; it no longer answers", label=self._label, error=error_text(error))
+                "server {label}: {error}; it no longer answers", label=self._label, error=error_text(error)
             ) from error

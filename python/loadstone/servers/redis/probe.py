@@ -53,23 +53,21 @@ def probe(endpoint: Endpoint) -> None:
         try:
             answer = _first_line(connection)
         except TimeoutError:
-            raise UserError(said("{where}: {why}", where=where, why=_silent(endpoint))) from None
+            raise UserError("{where}: {why}", where=where, why=_silent(endpoint)) from None
         except OSError as error:
-            raise UserError(said("{where}: {why}", where=where, why=_broke_off(endpoint, error))) from None
+            raise UserError("{where}: {why}", where=where, why=_broke_off(endpoint, error)) from None
     if not answer or answer.startswith(TLS_RECORDS):
-        raise UserError(said("{where}: {why}", where=where, why=_broke_off(endpoint, None)))
+        raise UserError("{where}: {why}", where=where, why=_broke_off(endpoint, None))
     if not answer.startswith((b"+PONG", b"-")):
         line = answer.splitlines()[0].decode(errors="replace")[:60]
         raise UserError(
-            said(
-                "{where}: what listens there is not Redis (it said '{line}'); give the address of a Redis server",
-                where=where,
-                line=line,
-            )
+            "{where}: what listens there is not Redis (it said '{line}'); give the address of a Redis server",
+            where=where,
+            line=line,
         )
     for message, text in TURNED_AWAY.items():
         if answer.startswith(message):
-            raise UserError(said("{where}: {why}", where=where, why=text))
+            raise UserError("{where}: {why}", where=where, why=text)
 
 
 def _first_line(connection: socket.socket) -> bytes:
@@ -99,34 +97,26 @@ def _connect(endpoint: Endpoint, where: str) -> socket.socket:
             raise
     except socket.gaierror as error:
         raise UserError(
-            said(
-                "{where}: no such host ({error}); check the name '{host}'",
-                where=where,
-                error=error_text(error),
-                host=endpoint.host,
-            )
+            "{where}: no such host ({error}); check the name '{host}'",
+            where=where,
+            error=error_text(error),
+            host=endpoint.host,
         ) from None
     except PermissionError as error:
         raise UserError(
-            said(
-                "{where}: not allowed to connect ({error}); run as a user who may", where=where, error=error_text(error)
-            )
+            "{where}: not allowed to connect ({error}); run as a user who may", where=where, error=error_text(error)
         ) from None
     except TimeoutError:
         raise UserError(
-            said(
-                "{where}: no answer within {probe_s:g} s; check the address, and whether a firewall lets it through",
-                where=where,
-                probe_s=PROBE_S,
-            )
+            "{where}: no answer within {probe_s:g} s; check the address, and whether a firewall lets it through",
+            where=where,
+            probe_s=PROBE_S,
         ) from None
     except OSError as error:
         raise UserError(
-            said(
-                "{where}: nothing listens there ({error}); start a server there, or give another address",
-                where=where,
-                error=error_text(error),
-            )
+            "{where}: nothing listens there ({error}); start a server there, or give another address",
+            where=where,
+            error=error_text(error),
         ) from None
     return connection
 
@@ -142,11 +132,11 @@ def _shaken(connection: socket.socket, context: ssl.SSLContext, endpoint: Endpoi
         encrypted.settimeout(PROBE_S)
         return encrypted
     if _speaks_plainly(endpoint, QUICK_S):
-        raise UserError(said("{where}: {why}", where=where, why=NOT_TLS))
+        raise UserError("{where}: {why}", where=where, why=NOT_TLS)
     try:
         return _encrypted(_connect(endpoint, where), context, endpoint, where)
     except TimeoutError:
-        raise UserError(said("{where}: {why}", where=where, why=_silent(endpoint))) from None
+        raise UserError("{where}: {why}", where=where, why=_silent(endpoint)) from None
 
 
 def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: Endpoint, where: str) -> ssl.SSLSocket:
@@ -154,19 +144,17 @@ def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: End
     try:
         return context.wrap_socket(connection, server_hostname=name)
     except ssl.SSLCertVerificationError as error:
-        raise UserError(said("{where}: {why}", where=where, why=certificate_problem(error, "?verify=no"))) from None
+        raise UserError("{where}: {why}", where=where, why=certificate_problem(error, "?verify=no")) from None
     except TimeoutError:
         raise
     except OSError as error:
         if "handshake failure" in error_text(error).lower().replace("_", " "):
-            raise UserError(said("{where}: {why}", where=where, why=_broke_off(endpoint, error))) from None
+            raise UserError("{where}: {why}", where=where, why=_broke_off(endpoint, error)) from None
         raise UserError(
-            said(
-                "{where}: the TLS handshake failed ({error}); if the server does not use TLS, write redis:// "
-                "instead of rediss://",
-                where=where,
-                error=error_text(error),
-            )
+            "{where}: the TLS handshake failed ({error}); if the server does not use TLS, write redis:// "
+            "instead of rediss://",
+            where=where,
+            error=error_text(error),
         ) from None
 
 

@@ -8,6 +8,7 @@ whose keys are in one slot.
 import re
 from collections.abc import Sequence
 
+from loadstone.safety.errors import SaidError
 from loadstone.servers.redis.commands.arguments import Argument
 from loadstone.servers.redis.commands.table import BLOCKING, DATA, KEYLESS, REFUSED, SUBCOMMANDS, Unclear, placed
 from loadstone.text.language import said
@@ -26,7 +27,7 @@ IN_SEVERAL_SLOTS = said("its keys are in several slots of a cluster")
 OF_ANOTHER_SLOT = said("its key is in another slot than its transaction")
 
 
-class LeftOut(Exception):
+class LeftOut(SaidError):
     """Why a recorded command is not sent again."""
 
 
@@ -43,20 +44,20 @@ def keys_of_command(name: str, arguments: Sequence[bytes]) -> Sequence[int]:
         LeftOut: the command is not sent again.
     """
     if name in REFUSED:
-        raise LeftOut(REFUSED[name])
+        raise LeftOut.of(REFUSED[name])
     if name in BLOCKING or (name in _READS_STREAMS and _waits_for_streams(arguments)):
-        raise LeftOut(IT_WAITS)
+        raise LeftOut.of(IT_WAITS)
     if name in KEYLESS:
         return ()
     if name in SUBCOMMANDS:
         if not arguments or arguments[0].decode(errors="replace").upper() not in SUBCOMMANDS[name]:
-            raise LeftOut(said("it does not work on a key"))
+            raise LeftOut("it does not work on a key")
         return (1,) if len(arguments) > 1 else ()
     if name not in DATA:
-        raise LeftOut(NOT_KNOWN)
+        raise LeftOut.of(NOT_KNOWN)
     places = _places(name, arguments)
     if not places:
-        raise LeftOut(said("it names no key"))
+        raise LeftOut("it names no key")
     return places
 
 
@@ -68,7 +69,7 @@ def _places(name: str, arguments: Sequence[bytes]) -> Sequence[int]:
     try:
         keys = {id(key) for key in DATA[name](literal)}
     except Unclear:
-        raise LeftOut(NOT_KNOWN) from None
+        raise LeftOut.of(NOT_KNOWN) from None
     return [place for place, argument in enumerate(literal) if id(argument) in keys]
 
 
@@ -127,7 +128,7 @@ class Transactions:
     def open(self, client: bytes, arguments: Sequence[bytes]) -> None:
         """A MULTI, which is not sent yet. Raises LeftOut where it has arguments."""
         if len(arguments) > 1:
-            raise LeftOut(WITH_ARGUMENTS)
+            raise LeftOut.of(WITH_ARGUMENTS)
         before = self._open.get(client)
         self._nothing_in_them += before is not None and before.name is not None
         self._open[client] = _Transaction(arguments[0])
@@ -135,7 +136,7 @@ class Transactions:
     def require_open(self, client: bytes) -> None:
         """Raises LeftOut where the transaction that ends was begun before the recording."""
         if client not in self._open:
-            raise LeftOut(NOT_BEGUN)
+            raise LeftOut.of(NOT_BEGUN)
 
     def begun(self, client: bytes, keys: Sequence[bytes], *, closes: bool) -> bytes | None:
         """The MULTI that is to be sent before a command of a client with these keys, if one is."""

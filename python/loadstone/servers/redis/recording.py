@@ -109,19 +109,15 @@ def recorded_load(path: Path, folder: Path) -> RecordedLoad:
         with os.fdopen(number, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise UserError(
-                    said("{path}: is no regular file; name what `redis-cli MONITOR` printed into", path=path)
-                )
+                raise UserError("{path}: is no regular file; name what `redis-cli MONITOR` printed into", path=path)
             _require_room(path, status.st_size, folder)
             with prepared.open("xb") as out:
                 return _Reading(path, out, prepared).read(file)
     except OSError as error:
         raise UserError(
-            said(
-                "{path}: cannot be read ({strerror}); name a recording of `redis-cli MONITOR`",
-                path=path,
-                strerror=error.strerror,
-            )
+            "{path}: cannot be read ({strerror}); name a recording of `redis-cli MONITOR`",
+            path=path,
+            strerror=error.strerror,
         ) from None
 
 
@@ -129,14 +125,12 @@ def _require_room(path: Path, needed: int, folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise UserError(
-            said(
-                "{path}: a copy for the generator takes up to {needed:,.0f} MB, and {folder} has {free:,.0f} MB left; "
-                "set TMPDIR to a folder with more room",
-                path=path,
-                needed=needed / 1e6,
-                folder=folder,
-                free=free / 1e6,
-            )
+            "{path}: a copy for the generator takes up to {needed:,.0f} MB, and {folder} has {free:,.0f} MB left; "
+            "set TMPDIR to a folder with more room",
+            path=path,
+            needed=needed / 1e6,
+            folder=folder,
+            free=free / 1e6,
         )
 
 
@@ -173,13 +167,11 @@ class _Reading:
         if not self._sent:
             why = said("holds no command that is sent again") if self._left_out else said("holds no command")
             raise UserError(
-                said(
-                    "{path}: {why} ({number:,} lines); {remedy}",
-                    path=self._path,
-                    why=why,
-                    number=number,
-                    remedy=self._remedy(),
-                )
+                "{path}: {why} ({number:,} lines); {remedy}",
+                path=self._path,
+                why=why,
+                number=number,
+                remedy=self._remedy(),
             )
         return RecordedLoad(
             prepared=self._prepared,
@@ -209,12 +201,10 @@ class _Reading:
             number += 1
             if len(line) > LINE_MAX_BYTES:
                 raise UserError(
-                    said(
-                        "{path}, line {number}: is longer than {line_max_bytes} MB; remove it",
-                        path=self._path,
-                        number=number,
-                        line_max_bytes=LINE_MAX_BYTES >> 20,
-                    )
+                    "{path}, line {number}: is longer than {line_max_bytes} MB; remove it",
+                    path=self._path,
+                    number=number,
+                    line_max_bytes=LINE_MAX_BYTES >> 20,
                 )
             text = line.rstrip(b"\r\n")
             if text in (b"", b"OK"):
@@ -226,12 +216,10 @@ class _Reading:
             if command is None:
                 form = '1700000000.123456 [0 127.0.0.1:5000] "GET" "key"'
                 raise UserError(
-                    said(
-                        "{path}, line {number}: is no line of MONITOR; such a line is: {form}",
-                        path=self._path,
-                        number=number,
-                        form=form,
-                    )
+                    "{path}, line {number}: is no line of MONITOR; such a line is: {form}",
+                    path=self._path,
+                    number=number,
+                    form=form,
                 )
             yield number, command
 
@@ -252,12 +240,10 @@ class _Reading:
             self._send(line, self._at_ns(line, number), name, frozenset(place + 1 for place in keys))
         if len(self._clients) > CLIENTS_MAX or (name == OPENS and len(self._transactions) > CLIENTS_MAX):
             raise UserError(
-                said(
-                    "{path}, line {number}: more than {clients_max:,} clients; take a part of the file",
-                    path=self._path,
-                    number=number,
-                    clients_max=CLIENTS_MAX,
-                )
+                "{path}, line {number}: more than {clients_max:,} clients; take a part of the file",
+                path=self._path,
+                number=number,
+                clients_max=CLIENTS_MAX,
             )
 
     def _send(self, line: MonitorLine, at_ns: int, name: str, placed: frozenset[int]) -> None:
@@ -286,12 +272,10 @@ class _Reading:
         if back_ns > BACK_MAX_NS:
             why = said("is {seconds:,.3f} s before the line before it", seconds=back_ns / 1e9)
             raise UserError(
-                said(
-                    "{path}, line {number}: {why}; replay one recording at a time, or sort the lines",
-                    path=self._path,
-                    number=number,
-                    why=why,
-                )
+                "{path}, line {number}: {why}; replay one recording at a time, or sort the lines",
+                path=self._path,
+                number=number,
+                why=why,
             )
         if line.at_ns - self._begin_ns > LENGTH_MAX_NS:
             days = (line.at_ns - self._begin_ns) / _DAY_NS
@@ -301,12 +285,10 @@ class _Reading:
                 most=LENGTH_MAX_NS // _DAY_NS,
             )
             raise UserError(
-                said(
-                    "{path}, line {number}: {why}; correct its time, or replay a part of the file",
-                    path=self._path,
-                    number=number,
-                    why=why,
-                )
+                "{path}, line {number}: {why}; correct its time, or replay a part of the file",
+                path=self._path,
+                number=number,
+                why=why,
             )
         self._set_forward += back_ns > 0
         self._last_ns = max(self._last_ns, line.at_ns)
@@ -338,11 +320,9 @@ class _Reading:
         self._number += 1
         if self._number > COMMANDS_MAX:
             raise UserError(
-                said(
-                    "{path}: more than {commands_max:,} commands; take a part: head -n {commands_max}",
-                    path=self._path,
-                    commands_max=COMMANDS_MAX,
-                )
+                "{path}: more than {commands_max:,} commands; take a part: head -n {commands_max}",
+                path=self._path,
+                commands_max=COMMANDS_MAX,
             )
 
     def _note_stored(self, name: str, texts: Sequence[bytes], keys: frozenset[int]) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.deadlines import require_time
-from loadstone.safety.errors import UserError
+from loadstone.safety.errors import Problem, UserError
 from loadstone.text.language import said
 
 HOST = re.compile(r"[A-Za-z0-9._:-]{1,255}")
@@ -52,13 +52,11 @@ def allowed_hosts(options: Mapping[str, str], shown: str) -> Allowed:
         except ValueError:
             if "/" in text or not HOST.fullmatch(text):
                 raise UserError(
-                    said(
-                        "url '{shown}': {hosts} '{text}' is no host; write names, addresses or networks with commas "
-                        "between: ?{hosts}=db-1.example,10.0.0.0/8",
-                        shown=shown,
-                        hosts=HOSTS,
-                        text=text[:40],
-                    )
+                    "url '{shown}': {hosts} '{text}' is no host; write names, addresses or networks with commas "
+                    "between: ?{hosts}=db-1.example,10.0.0.0/8",
+                    shown=shown,
+                    hosts=HOSTS,
+                    text=text[:40],
                 ) from None
             names.add(text.lower().rstrip("."))
     return Allowed(frozenset(names), tuple(networks))
@@ -72,20 +70,18 @@ def allowed_by(url: str) -> Allowed:
 def require_address(host: str, port: int) -> None:
     """Raises ValueError if it is nothing that can be connected to and printed."""
     if not HOST.fullmatch(host) or not 0 < port < PORT_END:
-        raise ValueError(said("{host!r} and port {port}", host=host, port=port))
+        raise Problem("{host!r} and port {port}", host=host, port=port)
 
 
 def require_few(where: str, what: str, count: int) -> None:
     """No more are announced than loadstone works with. Raises UserError."""
     if count > ANNOUNCED_MAX:
         raise UserError(
-            said(
-                "server {where}: it announces {count:,} {what}; at most {announced_max:,} are loaded",
-                where=where,
-                count=count,
-                what=what,
-                announced_max=ANNOUNCED_MAX,
-            )
+            "server {where}: it announces {count:,} {what}; at most {announced_max:,} are loaded",
+            where=where,
+            count=count,
+            what=what,
+            announced_max=ANNOUNCED_MAX,
         )
 
 
@@ -111,15 +107,13 @@ def require_plausible(
     require_time()  # each name is looked up, and a server may announce many
     if allowed != ANYWHERE and host != named.host and not allowed.include(host):
         raise UserError(
-            said(
-                "server {named_label}: it announces {what} at {host}:{port}, which is none of {hosts} of its "
-                "URL; add it there if it is yours (nothing was sent to it)",
-                named_label=named.label,
-                what=what,
-                host=host,
-                port=port,
-                hosts=HOSTS,
-            )
+            "server {named_label}: it announces {what} at {host}:{port}, which is none of {hosts} of its "
+            "URL; add it there if it is yours (nothing was sent to it)",
+            named_label=named.label,
+            what=what,
+            host=host,
+            port=port,
+            hosts=HOSTS,
         )
     theirs, ours = _addresses(host, port), _addresses(named.host, named.port)
     for address in theirs:
@@ -128,16 +122,14 @@ def require_plausible(
         alike = any(getattr(own, kind) for kind, its in kinds if its == reach for own in ours)
         if address.is_unspecified or address.is_multicast or (reach and not alike):
             raise UserError(
-                said(
-                    "server {named_label}: it announces {what} at {host}:{port}, an address {reach}; set {setting} "
-                    "there to one that it can be reached by",
-                    named_label=named.label,
-                    what=what,
-                    host=host,
-                    port=port,
-                    reach=reach or said("of no host"),
-                    setting=setting,
-                )
+                "server {named_label}: it announces {what} at {host}:{port}, an address {reach}; set {setting} "
+                "there to one that it can be reached by",
+                named_label=named.label,
+                what=what,
+                host=host,
+                port=port,
+                reach=reach or said("of no host"),
+                setting=setting,
             )
 
 

@@ -49,13 +49,11 @@ def require_as_many(where: str, endpoints: Sequence[Endpoint], first: int | None
     count = sum(endpoint.replica_of is not None for endpoint in endpoints)
     if first is not None and count < first:
         raise UserError(
-            said(
-                "server {where}: replicas that can be read from: {first} when the run began, {count} by now; "
-                "what fewer answer is another load: bring them back, or begin again",
-                where=where,
-                first=first,
-                count=count,
-            )
+            "server {where}: replicas that can be read from: {first} when the run began, {count} by now; "
+            "what fewer answer is another load: bring them back, or begin again",
+            where=where,
+            first=first,
+            count=count,
         )
     return count if first is None else first
 
@@ -71,12 +69,10 @@ def require_replicas(where: str, endpoints: Sequence[Endpoint], chosen: ReadFrom
     if len(alone) == len(holders) or (alone and chosen == "replica"):
         remedy = "add one, or leave --read-from (read_from) out" if chosen == "any" else "add one, or write any"
         raise UserError(
-            said(
-                "server {where}: {alone} has no replica in sync that could be read from; {remedy}",
-                where=where,
-                alone=alone[0],
-                remedy=remedy,
-            )
+            "server {where}: {alone} has no replica in sync that could be read from; {remedy}",
+            where=where,
+            alone=alone[0],
+            remedy=remedy,
         )
 
 
@@ -97,11 +93,9 @@ def replicas_of(
     if reported.get("role") != "master":
         at = f"{reported.get('master_host')}:{reported.get('master_port')}"
         raise UserError(
-            said(
-                "server {primary_label}: it is a replica; give the address of its primary, {at}",
-                primary_label=primary.label,
-                at=shortened(at, 80),
-            )
+            "server {primary_label}: it is a replica; give the address of its primary, {at}",
+            primary_label=primary.label,
+            at=shortened(at, 80),
         )
     with read_as(primary.label, "INFO replication", said("its replicas")):
         announced = [
@@ -109,13 +103,10 @@ def replicas_of(
         ]
     if len(announced) > REPLICAS_MAX:
         raise UserError(
-            said(
-                "server {primary_label}: it announces {announced_count:,} replicas; at most {replicas_max} are "
-                "read from",
-                primary_label=primary.label,
-                announced_count=len(announced),
-                replicas_max=REPLICAS_MAX,
-            )
+            "server {primary_label}: it announces {announced_count:,} replicas; at most {replicas_max} are read from",
+            primary_label=primary.label,
+            announced_count=len(announced),
+            replicas_max=REPLICAS_MAX,
         )
     replicas = []
     for host, port in dict.fromkeys(announced):
@@ -137,14 +128,10 @@ def require_following(primary: Endpoint, replica: Endpoint, data_set: object) ->
         reported = replication(replica)
     except UserError as error:
         raise UserError(
-            said(
-                "{announced}, which cannot be used ({error}); {remedy}", announced=announced, error=error, remedy=remedy
-            )
+            "{announced}, which cannot be used ({error}); {remedy}", announced=announced, error=error, remedy=remedy
         ) from None
     if reported.get("role") == "master" or reported.get("master_replid", data_set) != data_set:
-        raise UserError(
-            said("{announced}, and another one answers there; {remedy}", announced=announced, remedy=remedy)
-        )
+        raise UserError("{announced}, and another one answers there; {remedy}", announced=announced, remedy=remedy)
 
 
 def follows(replica: Endpoint) -> bool:
@@ -162,7 +149,7 @@ def replication(endpoint: Endpoint) -> Mapping[str, Any]:
         try:
             return session.info("replication")
         except ServerGone as gone:
-            raise UserError(explain(session, gone)) from None
+            raise UserError.of(explain(session, gone)) from None
 
 
 def _in_sync(value: Mapping[str, Any]) -> bool:

@@ -10,13 +10,12 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.processes.endings import oom_kills_of
 from loadstone.machine.processes.resource_limits import Limits
-from loadstone.safety.errors import UserError
+from loadstone.safety.errors import Problem, UserError
 from loadstone.servers.redis.control import RedisControl
 from loadstone.servers.redis.local import READY_S, EmbeddedSettings, LocalRedis, ProcessSettings
 from loadstone.servers.redis.replicas import ReadFrom, with_readers
 from loadstone.servers.redis.settings import SPELLING, Settings, check_settings
 from loadstone.servers.server import ConfigValue, DeployContext, ServerFacts, ServerSettings
-from loadstone.text.language import said
 
 POLL_S = 0.02
 NEEDING_REPLICAS = ("min-replicas-to-write", "min-slaves-to-write")
@@ -45,7 +44,7 @@ class ReplicatedSettings(ServerSettings):
     @model_validator(mode="after")
     def _checked(self) -> Self:
         if self.of == "embedded" and (self.binary is not None or self.json_module is not None):
-            raise ValueError(said("'binary' and 'json_module' are for 'of: process'; leave them out, or write it"))
+            raise Problem("'binary' and 'json_module' are for 'of: process'; leave them out, or write it")
         return self
 
     def server(self, name: str) -> "ReplicatedRedis":
@@ -181,18 +180,14 @@ class ReplicatedRedis:
                 self._context.raise_if_stopped()
                 dead = next((server.name for server in self._all() if not server.alive()), None)
                 if dead is not None:
-                    raise UserError(
-                        said("server {dead}: it ended before the replicas were in sync; see its log", dead=dead)
-                    )
+                    raise UserError("server {dead}: it ended before the replicas were in sync; see its log", dead=dead)
                 if time.monotonic() > deadline:
                     told = ", ".join(f"{name}: {state}" for name, state in waiting.items())
                     raise UserError(
-                        said(
-                            "server {name}: not in sync within {seconds:g} s ({states}); see their logs",
-                            name=self.name,
-                            seconds=READY_S,
-                            states=told,
-                        )
+                        "server {name}: not in sync within {seconds:g} s ({states}); see their logs",
+                        name=self.name,
+                        seconds=READY_S,
+                        states=told,
                     )
                 time.sleep(POLL_S)
 

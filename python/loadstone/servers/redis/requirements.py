@@ -51,9 +51,9 @@ def ask(control: RedisSession, modules: Collection[str] = (), *, ours: bool = Fa
         if "json" in modules:
             _require_json(control)
     except BadReply as bad:
-        raise UserError(str(bad)) from None
+        raise UserError.of(str(bad)) from None
     except ServerGone as gone:
-        raise UserError(explain(control, gone)) from None
+        raise UserError.of(explain(control, gone)) from None
     return facts
 
 
@@ -63,7 +63,7 @@ def _require_place(control: RedisSession, info: Mapping[str, Any]) -> None:
         return
     problem = full(control, info)
     if problem:
-        raise UserError(said("server {address}: {why}", address=control.endpoint.label, why=problem))
+        raise UserError("server {address}: {why}", address=control.endpoint.label, why=problem)
 
 
 def _require_writable(control: RedisSession) -> None:
@@ -78,12 +78,10 @@ def _require_json(control: RedisSession) -> None:
     except ServerGone as gone:
         if "unknown command" in str(gone).lower():
             raise UserError(
-                said(
-                    "server {endpoint_label}: it has no JSON ({gone}); {json_remedy}",
-                    endpoint_label=control.endpoint.label,
-                    gone=_said(gone),
-                    json_remedy=JSON_REMEDY,
-                )
+                "server {endpoint_label}: it has no JSON ({gone}); {json_remedy}",
+                endpoint_label=control.endpoint.label,
+                gone=_said(gone),
+                json_remedy=JSON_REMEDY,
             ) from None
         raise
 

@@ -21,7 +21,6 @@ from loadstone.servers.redis.commands.arguments import argument_of
 from loadstone.servers.redis.commands.confinement import NAMED
 from loadstone.servers.redis.pipe import Pipe
 from loadstone.servers.redis.session import RedisSession
-from loadstone.text.language import said
 
 WRITING = frozenset(
     {
@@ -163,16 +162,14 @@ def writing_of(commands: Sequence[str], rows: Rows) -> Writing:
         place = next((place for place in PLACE.finditer(words[1]) if place["name"]), None)
         beginning = words[1][: place.start() if place else None].replace("{{", "{")
         if not argument_of(words[1], None).is_ours:
-            raise UserError(said("'{text}': its key must begin with '{our_prefix}'", text=text, our_prefix=OUR_PREFIX))
+            raise UserError("'{text}': its key must begin with '{our_prefix}'", text=text, our_prefix=OUR_PREFIX)
         if place and not NAMED.match(beginning):
             raise UserError(
-                said(
-                    "'{text}': keys are removed by their beginning, so it must name these alone: write "
-                    "{our_prefix}NAME:{place}",
-                    text=text,
-                    our_prefix=OUR_PREFIX,
-                    place=place[0],
-                )
+                "'{text}': keys are removed by their beginning, so it must name these alone: write "
+                "{our_prefix}NAME:{place}",
+                text=text,
+                our_prefix=OUR_PREFIX,
+                place=place[0],
             )
         (beginnings if place else keys).add(beginning)
         parsed.append(tuple(_word(word, rows, f"'{text}'") for word in words))
@@ -183,12 +180,10 @@ def _split(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise UserError(
-            said("'{text}': {error}; write it as in a shell", text=text, error=str(error).lower())
-        ) from None
+        raise UserError("'{text}': {error}; write it as in a shell", text=text, error=str(error).lower()) from None
     if len(words) < 2 or words[0].upper() not in WRITING:
         raise UserError(
-            said("'{text}': begin it with one of {writing}, and its key", text=text, writing=", ".join(sorted(WRITING)))
+            "'{text}': begin it with one of {writing}, and its key", text=text, writing=", ".join(sorted(WRITING))
         )
     return words
 
@@ -204,7 +199,7 @@ def _word(text: str, rows: Rows, where: str) -> Word:
         if place["name"] not in (*rows.columns, JSON):
             known = ", ".join(f"{{{column}}}" for column in (*rows.columns, JSON))
             raise UserError(
-                said("{where}: '{place}' is no column; known are {known}", where=where, place=place[0], known=known)
+                "{where}: '{place}' is no column; known are {known}", where=where, place=place[0], known=known
             )
         form += b"%b"
         values.append(place["name"])

@@ -58,12 +58,10 @@ def ask(watched: Watched) -> Answer:
         except ServerGone as gone:
             failures.append(_failure(gone))
     raise UserError(
-        said(
-            "{sentinels}: no Sentinel answers as one ({failures}); {remedy}",
-            sentinels=watched.label,
-            failures="; ".join(failures),
-            remedy=_remedy(failures),
-        )
+        "{sentinels}: no Sentinel answers as one ({failures}); {remedy}",
+        sentinels=watched.label,
+        failures="; ".join(failures),
+        remedy=_remedy(failures),
     )
 
 
@@ -74,12 +72,10 @@ def _answer(session: RedisSession, watched: Watched) -> Answer:
         with read_as(where, "SENTINEL MASTERS", said("the primaries that it watches")):
             known = [shortened(_fields(primary)["name"], 40) for primary in session.call(b"SENTINEL", "MASTERS")]
         raise UserError(
-            said(
-                "Sentinel {where}: it watches no '{name}'; it knows {known}: write one of these behind the address",
-                where=where,
-                name=name,
-                known=", ".join(known) or "none",
-            )
+            "Sentinel {where}: it watches no '{name}'; it knows {known}: write one of these behind the address",
+            where=where,
+            name=name,
+            known=", ".join(known) or "none",
         )
     with read_as(where, "SENTINEL GET-MASTER-ADDR-BY-NAME", said("a host and a port")):
         primary = _address(*reply)
@@ -268,14 +264,12 @@ class UsersPrimary(UsersServer):
         if answer.primary not in self._known:
             host, port = answer.primary
             raise UserError(
-                said(
-                    "server {name} ({watched_label}): the primary is {host}:{port}, which was not there when the run "
-                    "began and is not connected to; begin again",
-                    name=self.name,
-                    watched_label=self._watched.label,
-                    host=host,
-                    port=port,
-                )
+                "server {name} ({watched_label}): the primary is {host}:{port}, which was not there when the run "
+                "began and is not connected to; begin again",
+                name=self.name,
+                watched_label=self._watched.label,
+                host=host,
+                port=port,
             )
         self._primary = self._at(answer.primary)
         return self._primary

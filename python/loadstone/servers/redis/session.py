@@ -21,7 +21,7 @@ from loadstone.experiment.software import REDIS_COUNTING
 from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.safety.bounds.deadlines import bound_that_ended
 from loadstone.safety.bounds.replies import MISREAD, bad_reply, read_as, recordable, whole
-from loadstone.safety.errors import ServerGone, ServerRefused, UserError
+from loadstone.safety.errors import Problem, ServerGone, ServerRefused, UserError
 from loadstone.servers.redis.connection import LastReply, connection_options, is_bad_reply, name_of
 from loadstone.servers.transport import error_text, tls_context
 from loadstone.text.language import said
@@ -41,11 +41,16 @@ class LoginRefused(ServerGone):
 class Redirected(ServerRefused):
     """A node of a cluster answered that another one has the key."""
 
-    def __init__(self, message: str, code: str, told: str, node: tuple[str, int], slot: int | None) -> None:
-        """`node`: host and port of the other one. `slot`: what it has for good; None: it has this key alone."""
-        super().__init__(message, code, told)
+    node: tuple[str, int]
+    """Host and port of the other one."""
+    slot: int | None
+    """What it has for good; None: it has this key alone."""
+
+    def to(self, node: tuple[str, int], slot: int | None) -> Self:
+        """The same error, with where the key is."""
         self.node = node
         self.slot = slot
+        return self
 
 
 def refused(server: str, error: redis.ResponseError | redis.BusyLoadingError) -> ServerRefused:
@@ -54,8 +59,8 @@ def refused(server: str, error: redis.ResponseError | redis.BusyLoadingError) ->
     message, code = f"server {server}: {told}", told.split(" ")[0]
     if isinstance(error, AskError):  # MOVED is a kind of ASK there
         slot = error.slot_id if isinstance(error, MovedError) else None
-        return Redirected(message, code, told, (error.host, error.port), slot)
-    return ServerRefused(message, code, told, for_now=code in FOR_NOW)
+        return Redirected.of(message).answered(code, told).to((error.host, error.port), slot)
+    return ServerRefused.of(message).answered(code, told, for_now=code in FOR_NOW)
 
 
 class RedisSession:
@@ -138,12 +143,10 @@ class RedisSession:
         ended = bound_that_ended(error)
         if ended is not None:
             return ServerGone(
-                said(
-                    "server {endpoint_label}: {command}: {ended}",
-                    endpoint_label=self.endpoint.label,
-                    command=command,
-                    ended=ended,
-                )
+                "server {endpoint_label}: {command}: {ended}",
+                endpoint_label=self.endpoint.label,
+                command=command,
+                ended=ended,
             )
         if is_bad_reply(error):
             return bad_reply(
@@ -153,27 +156,22 @@ class RedisSession:
             return refused(self.endpoint.label, error)
         if isinstance(error, redis.AuthenticationError):
             return LoginRefused(
-                said("server {endpoint_label}: {error}", endpoint_label=self.endpoint.label, error=error_text(error)),
-                error_text(error),
-            )
+                "server {endpoint_label}: {error}", endpoint_label=self.endpoint.label, error=error_text(error)
+            ).because(error_text(error))
         if isinstance(error, redis.TimeoutError) and str(error).startswith("Timeout reading"):
             # It stands still, or the network does.
             told = said("it has not answered for {seconds:.1f} s", seconds=self._timeout_s)
             if hint:
                 told = said("{told}; its own log may give the reason", told=told)
-            return ServerGone(
-                said("server {server}: {problem}", server=self.endpoint.label, problem=told),
-                error_text(error),
+            return ServerGone("server {server}: {problem}", server=self.endpoint.label, problem=told).because(
+                error_text(error)
             )
         return ServerGone(
-            said(
-                "server {endpoint_label}: {error}{hint}",
-                endpoint_label=self.endpoint.label,
-                error=error_text(error),
-                hint=hint,
-            ),
-            error_text(error),
-        )
+            "server {endpoint_label}: {error}{hint}",
+            endpoint_label=self.endpoint.label,
+            error=error_text(error),
+            hint=hint,
+        ).because(error_text(error))
 
     def present(self, keys: Sequence[str]) -> list[bool]:
         """Whether the server holds each of these keys."""
@@ -229,7 +227,7 @@ class RedisSession:
                 raise TypeError("keys that are no texts")
             following = str(int(next_cursor))
             if following == cursor != "0":  # it only grows, bits reversed, whatever happens to the table meanwhile
-                raise ValueError(said("the cursor {cursor} once more", cursor=cursor))
+                raise Problem("the cursor {cursor} once more", cursor=cursor)
             return following, list(keys)
 
     def keys(self) -> int:
@@ -246,21 +244,19 @@ class RedisSession:
             arguments = shlex.split(text)
         except ValueError as error:
             raise UserError(
-                said("count '{text}': {error}; write it as in a shell", text=text, error=str(error).lower())
+                "count '{text}': {error}; write it as in a shell", text=text, error=str(error).lower()
             ) from None
         if not arguments or arguments[0].upper() not in REDIS_COUNTING:
             raise UserError(
-                said("count '{text}': begin it with one of {counting}", text=text, counting=", ".join(REDIS_COUNTING))
+                "count '{text}': begin it with one of {counting}", text=text, counting=", ".join(REDIS_COUNTING)
             )
         try:
             reply = self.call(*arguments)
             return recordable(int(reply)) if reply is not None else 0  # a counter that nothing has counted yet
         except ServerRefused as refused:
-            raise UserError(said("count '{text}': {refused}", text=text, refused=refused)) from None
+            raise UserError("count '{text}': {refused}", text=text, refused=refused) from None
         except (ValueError, TypeError):
-            raise UserError(
-                said("count '{text}': the answer is no number; name a key that holds one", text=text)
-            ) from None
+            raise UserError("count '{text}': the answer is no number; name a key that holds one", text=text) from None
 
     def remove_beginning(self, prefix: str) -> int:
         """Remove every key that begins with `prefix`; how many there were. Looks at every key's name.
@@ -275,7 +271,7 @@ class RedisSession:
             cursor, keys = self.scan(cursor, "MATCH", pattern, "COUNT", BATCH)
             with read_as(self.endpoint.label, "SCAN", said("keys of ours")):
                 if not all(key.startswith(prefix.encode()) for key in keys):
-                    raise ValueError(said("keys that do not begin as they must"))
+                    raise Problem("keys that do not begin as they must")
             if keys:
                 removed += self.number("UNLINK", *keys)
             if cursor == "0":
@@ -313,9 +309,7 @@ def _shown(command: Sequence[Any]) -> str:
 def _require_ours(prefix: str) -> None:
     if not prefix.startswith(OUR_PREFIX):
         raise UserError(
-            said(
-                "prefix '{prefix}': only keys that begin with '{our_prefix}' are removed; use such a prefix",
-                prefix=prefix,
-                our_prefix=OUR_PREFIX,
-            )
+            "prefix '{prefix}': only keys that begin with '{our_prefix}' are removed; use such a prefix",
+            prefix=prefix,
+            our_prefix=OUR_PREFIX,
         )

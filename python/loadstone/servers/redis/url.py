@@ -47,19 +47,19 @@ def parse_url(url: str) -> Endpoint:
     shown = hide_url(url)
     if is_sentinel_url(url):
         raise UserError(
-            said("url '{shown}': it names Sentinels, and an address of the server itself is needed here", shown=shown)
+            "url '{shown}': it names Sentinels, and an address of the server itself is needed here", shown=shown
         )
     try:
         parts = urlsplit(url)
         host, port = host_of(parts), parts.port
     except ValueError as error:
-        raise UserError(said("url '{shown}': {error}; write redis://HOST:PORT", shown=shown, error=error)) from None
+        raise UserError("url '{shown}': {error}; write redis://HOST:PORT", shown=shown, error=error) from None
     if parts.scheme not in REDIS.schemes:
         known = ", ".join(f"{scheme}://" for scheme in REDIS.schemes)
-        raise UserError(said("url '{shown}': begins with none of {known}", shown=shown, known=known))
+        raise UserError("url '{shown}': begins with none of {known}", shown=shown, known=known)
     options, path = options_of(parts, OPTIONS, shown), parts.path.strip("/")
     for name in (name for name in TLS_OPTIONS if name in options and parts.scheme not in TLS_SCHEMES):
-        raise UserError(said("url '{shown}': '{name}' is for TLS only; write rediss://", shown=shown, name=name))
+        raise UserError("url '{shown}': '{name}' is for TLS only; write rediss://", shown=shown, name=name)
     try:
         login = {
             "username": unquote(parts.username) if parts.username else None,
@@ -72,13 +72,10 @@ def parse_url(url: str) -> Endpoint:
         if parts.scheme == "unix":
             if READ_FROM in options:
                 raise UserError(
-                    said(
-                        "url '{shown}': replicas are reached by TCP; write redis://HOST:PORT of their primary",
-                        shown=shown,
-                    )
+                    "url '{shown}': replicas are reached by TCP; write redis://HOST:PORT of their primary", shown=shown
                 )
             if not parts.path:
-                raise UserError(said("url '{shown}': names no socket; write unix:///path/to/redis.sock", shown=shown))
+                raise UserError("url '{shown}': names no socket; write unix:///path/to/redis.sock", shown=shown)
             return Endpoint(unix_path=unquote(parts.path), **login)
         tls = tls_of(options, shown) if parts.scheme in TLS_SCHEMES else None
         return Endpoint(host=host or "127.0.0.1", port=6379 if port is None else port, tls=tls, **login)
@@ -148,27 +145,21 @@ def parse_sentinel_url(url: str) -> Watched:
         places = [(host_of(host), host.port or SENTINEL_PORT) for host in hosts]
     except ValueError as error:
         raise UserError(
-            said("url '{shown}': {error}; {sentinel_form}", shown=shown, error=error, sentinel_form=SENTINEL_FORM)
+            "url '{shown}': {error}; {sentinel_form}", shown=shown, error=error, sentinel_form=SENTINEL_FORM
         ) from None
     options = options_of(parts, SENTINEL_OPTIONS, shown)
     _require_read_from(options, shown)
     for option in (option for option in TLS_OPTIONS if option in options and parts.scheme not in TLS_SCHEMES):
         raise UserError(
-            said(
-                "url '{shown}': '{option}' is for TLS only; write {sentinel_schemes}://",
-                shown=shown,
-                option=option,
-                sentinel_schemes=SENTINEL_SCHEMES[1],
-            )
+            "url '{shown}': '{option}' is for TLS only; write {sentinel_schemes}://",
+            shown=shown,
+            option=option,
+            sentinel_schemes=SENTINEL_SCHEMES[1],
         )
     name, _, database = unquote(parts.path.strip("/")).partition("/")
     if not PRIMARY_NAME.fullmatch(name) or not all(host for host, _ in places):
         raise UserError(
-            said(
-                "url '{shown}': names no primary, or no Sentinel; {sentinel_form}",
-                shown=shown,
-                sentinel_form=SENTINEL_FORM,
-            )
+            "url '{shown}': names no primary, or no Sentinel; {sentinel_form}", shown=shown, sentinel_form=SENTINEL_FORM
         )
     number = _database(database, f"write .../{name}/0", shown)
     tls = tls_of(options, shown) if parts.scheme in TLS_SCHEMES else None
@@ -212,18 +203,11 @@ def _require_cluster(options: Mapping[str, str], parts: SplitResult, database: o
         return
     if parts.scheme == "unix":
         raise UserError(
-            said(
-                "url '{shown}': a cluster's nodes are reached by TCP; write redis://HOST:PORT of one of them",
-                shown=shown,
-            )
+            "url '{shown}': a cluster's nodes are reached by TCP; write redis://HOST:PORT of one of them", shown=shown
         )
     if database:
         raise UserError(
-            said(
-                "url '{shown}': a cluster has database 0 alone; leave the {database} out",
-                shown=shown,
-                database=database,
-            )
+            "url '{shown}': a cluster has database 0 alone; leave the {database} out", shown=shown, database=database
         )
 
 
@@ -232,21 +216,17 @@ def _require_read_from(options: Mapping[str, str], shown: str) -> None:
     chosen = options.get(READ_FROM, "primary")
     if chosen not in CHOICES:
         raise UserError(
-            said(
-                "url '{shown}': {read_from} '{chosen}' is none of {choices}",
-                shown=shown,
-                read_from=READ_FROM,
-                chosen=chosen[:40],
-                choices=", ".join(CHOICES),
-            )
+            "url '{shown}': {read_from} '{chosen}' is none of {choices}",
+            shown=shown,
+            read_from=READ_FROM,
+            chosen=chosen[:40],
+            choices=", ".join(CHOICES),
         )
 
 
 def _database(text: str, remedy: str, shown: str) -> int:
     if text and not _DATABASE.fullmatch(text):
         raise UserError(
-            said(
-                "url '{shown}': database '{text}' is not a number; {remedy}", shown=shown, text=text[:40], remedy=remedy
-            )
+            "url '{shown}': database '{text}' is not a number; {remedy}", shown=shown, text=text[:40], remedy=remedy
         )
     return int(text or 0)

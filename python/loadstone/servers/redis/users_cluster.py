@@ -13,7 +13,7 @@ from typing import Any
 from loadstone.experiment.plan.endpoints import SLOTS, Endpoint
 from loadstone.safety.bounds.deadlines import earn
 from loadstone.safety.bounds.replies import read_as, shortened
-from loadstone.safety.errors import BadReply, ServerGone, UserError
+from loadstone.safety.errors import BadReply, Problem, ServerGone, UserError
 from loadstone.servers.redis.cluster_control import ClusterControl
 from loadstone.servers.redis.probe import probe
 from loadstone.servers.redis.redirect_targets import (
@@ -54,7 +54,7 @@ class ClusterNode:
         """Raises ValueError if it is no address that can be connected to and printed."""
         require_address(self.host, self.port)
         if not all(0 <= first <= last < SLOTS for first, last in self.slots):
-            raise ValueError(said("slots that no cluster has"))
+            raise Problem("slots that no cluster has")
 
     @property
     def address(self) -> Address:
@@ -189,11 +189,9 @@ def _require_state(where: str, state: Mapping[str, str]) -> None:
         if name in state
     )
     raise UserError(
-        said(
-            "server {where}: its cluster does not serve ({shown}); repair it first: redis-cli --cluster check {where}",
-            where=where,
-            shown=shown or "no state",
-        )
+        "server {where}: its cluster does not serve ({shown}); repair it first: redis-cli --cluster check {where}",
+        where=where,
+        shown=shown or said("no state"),
     )
 
 
@@ -205,12 +203,10 @@ def _require_covered(where: str, ranges: Sequence[tuple[int, int]]) -> None:
         following = max(following, last + 1)
     if following < SLOTS:
         raise UserError(
-            said(
-                "server {where}: no node of its cluster has slot {following}; give it to one: redis-cli "
-                "--cluster fix {where}",
-                where=where,
-                following=following,
-            )
+            "server {where}: no node of its cluster has slot {following}; give it to one: redis-cli "
+            "--cluster fix {where}",
+            where=where,
+            following=following,
         )
 
 
@@ -295,13 +291,11 @@ class UsersCluster(UsersServer):
         joined = next((node for node in nodes if node.slots and node.address not in self._known), None)
         if joined is not None:
             raise UserError(
-                said(
-                    "server {name} ({named_label}): {joined_label} has slots and was no node of the cluster when the "
-                    "run began, and is not connected to; begin again",
-                    name=self.name,
-                    named_label=self._named.label,
-                    joined_label=joined.label,
-                )
+                "server {name} ({named_label}): {joined_label} has slots and was no node of the cluster when the "
+                "run began, and is not connected to; begin again",
+                name=self.name,
+                named_label=self._named.label,
+                joined_label=joined.label,
             )
         self._nodes = tuple(node for node in nodes if node.address in self._known)
 
@@ -312,18 +306,16 @@ class UsersCluster(UsersServer):
                 session.ping()
                 if str(session.info("cluster").get("cluster_enabled", "")) != "1":
                     raise UserError(
-                        said(
-                            "server {name} ({named_label}): it is no node of a cluster; "
-                            "leave out --cluster, or cluster=yes of its URL",
-                            name=self.name,
-                            named_label=self._named.label,
-                        )
+                        "server {name} ({named_label}): it is no node of a cluster; "
+                        "leave out --cluster, or cluster=yes of its URL",
+                        name=self.name,
+                        named_label=self._named.label,
                     )
                 return read_topology(session, self._allowed)
             except BadReply as bad:
-                raise UserError(str(bad)) from None
+                raise UserError.of(str(bad)) from None
             except ServerGone as gone:
-                raise UserError(explain(session, gone)) from None
+                raise UserError.of(explain(session, gone)) from None
 
     def _require_reached(self, node: ClusterNode) -> None:
         """Who gets load answers at the address that is announced for it, and is that node. Raises UserError."""
@@ -343,26 +335,17 @@ class UsersCluster(UsersServer):
             probe(endpoint)
         except UserError as error:
             raise UserError(
-                said(
-                    "{announced}, which cannot be used ({error}); {remedy}",
-                    announced=announced,
-                    error=error,
-                    remedy=remedy,
-                )
+                "{announced}, which cannot be used ({error}); {remedy}", announced=announced, error=error, remedy=remedy
             ) from None
         with RedisSession(endpoint) as session:
             try:
                 own_id = session.call(b"CLUSTER", "MYID")
             except ServerGone as gone:
-                raise UserError(explain(session, gone)) from None
+                raise UserError.of(explain(session, gone)) from None
         if not isinstance(own_id, bytes) or own_id.decode(errors="replace") != node.id:
-            raise UserError(
-                said("{announced}, and another one answers there; {remedy}", announced=announced, remedy=remedy)
-            )
+            raise UserError("{announced}, and another one answers there; {remedy}", announced=announced, remedy=remedy)
         if not node.is_primary and not follows(endpoint):
             raise UserError(
-                said(
-                    "{announced}, a replica whose link to its primary is down; wait until it is in sync",
-                    announced=announced,
-                )
+                "{announced}, a replica whose link to its primary is down; wait until it is in sync",
+                announced=announced,
             )

@@ -34,7 +34,7 @@ from loadstone.servers.server import DeployContext, ServerFacts, ServerSettings
 from loadstone.servers.transport import remark_on_exposure
 from loadstone.servers.urls import valid_by
 from loadstone.servers.users_server import UsersServer
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 
 def _parse_any(url: str) -> Endpoint | Watched:
@@ -87,12 +87,10 @@ class UrlServer(UsersServer):
         self.facts = inspect_server(self._endpoint, self._settings.modules)
         if self.facts.mode == "cluster":
             raise UserError(
-                said(
-                    "server {name} ({endpoint_label}): {node_of_a_cluster}",
-                    name=self.name,
-                    endpoint_label=self._endpoint.label,
-                    node_of_a_cluster=NODE_OF_A_CLUSTER,
-                )
+                "server {name} ({endpoint_label}): {node_of_a_cluster}",
+                name=self.name,
+                endpoint_label=self._endpoint.label,
+                node_of_a_cluster=NODE_OF_A_CLUSTER,
             )
         if self._read_from != "primary":
             self._find_replicas()

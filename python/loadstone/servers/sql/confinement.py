@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from loadstone.safety.errors import UserError
+from loadstone.safety.errors import Problem, UserError
 from loadstone.servers.control import Refusal
 from loadstone.text.language import said
 
@@ -21,7 +21,7 @@ BLANK = " \t\r\n\f"
 KINDS: tuple[Kind, ...] = ("text", "quoted", "number", "word", "sign")
 
 
-class SqlProblem(ValueError):
+class SqlProblem(Problem):
     """What of a statement is not allowed."""
 
 
@@ -58,7 +58,7 @@ def cut(statement: str, pattern: re.Pattern[str]) -> list[Token]:
     while at < len(text):
         match = pattern.match(text, at)
         if match is None:
-            raise SqlProblem(said("'{split}' is not supported there", split=" ".join(text[at : at + 20].split())))
+            raise SqlProblem("'{split}' is not supported there", split=" ".join(text[at : at + 20].split()))
         at = match.end()
         tokens += [Token(kind, match[kind]) for kind in KINDS if match[kind] is not None]
     return tokens
@@ -93,14 +93,14 @@ def require_select(
         SqlProblem: it is another statement.
     """
     if not tokens or tokens[0].word != "SELECT":
-        raise SqlProblem(said("it is no SELECT"))
+        raise SqlProblem("it is no SELECT")
     for token in tokens:
         if token.word in never:
-            raise SqlProblem(said("'{token_text}' is not for counting", token_text=token.text))
+            raise SqlProblem("'{token_text}' is not for counting", token_text=token.text)
     require_own(tokens)
     for _, token in called(tokens):
         if token.word not in before_parenthesis:
-            raise SqlProblem(said("the function '{token_text}' is not for counting", token_text=token.text))
+            raise SqlProblem("the function '{token_text}' is not for counting", token_text=token.text)
 
 
 def tables_referred_to(tokens: Sequence[Token]) -> frozenset[str]:
@@ -111,13 +111,11 @@ def tables_referred_to(tokens: Sequence[Token]) -> frozenset[str]:
 def was_there(where: str, statement: str, table: str) -> UserError:
     """The error for a statement of a script that would change a table of the user's; it begins with `where`."""
     return UserError(
-        said(
-            "{where}: '{statement}': table '{table}' was there before and is not touched; remove it, or name "
-            "another database in the server's URL",
-            where=where,
-            statement=statement,
-            table=table,
-        )
+        "{where}: '{statement}': table '{table}' was there before and is not touched; remove it, or name "
+        "another database in the server's URL",
+        where=where,
+        statement=statement,
+        table=table,
     )
 
 
@@ -141,7 +139,7 @@ class Reader:
         """The name that stands next, in small letters. Raises SqlProblem."""
         token = self._tokens[self._at] if self._at < len(self._tokens) else None
         if token is None or not token.is_name or token.word in self._no_names:
-            raise SqlProblem(said("the name of a table is missing"))
+            raise SqlProblem("the name of a table is missing")
         self._at += 1
         return token.text.lower()
 
@@ -151,7 +149,7 @@ class Reader:
         is_value = token is not None and not token.word and not token.sign
         next_text = "" if token is None else token.word or token.text
         if is_value or next_text not in texts:
-            raise SqlProblem(said("'{next_text}' is not supported there", next_text=next_text))
+            raise SqlProblem("'{next_text}' is not supported there", next_text=next_text)
 
     @property
     def at(self) -> int:

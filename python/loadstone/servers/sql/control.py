@@ -13,7 +13,6 @@ from loadstone.servers.server import ConfigValue, ServerFacts
 from loadstone.servers.sql import traces as sql_traces
 from loadstone.servers.sql.confinement import ConfinedSql, Grammar
 from loadstone.servers.sql.session import DATABASE, SqlSession, statements_in
-from loadstone.text.language import said
 
 Claim = Callable[[int], None]
 """Called with how many other rows a table holds, before it is changed; raises UserError where they must stay."""
@@ -61,11 +60,9 @@ class SqlControl(SqlSession):
         table = data.table
         if table is None:
             raise UserError(
-                said(
-                    "'{server}' is {one}: name a 'table', and leave 'commands' out",
-                    server=data.server,
-                    one=self.declared.one,
-                )
+                "'{server}' is {one}: name a 'table', and leave 'commands' out",
+                server=data.server,
+                one=self.declared.one,
             )
 
         def claim(there: int) -> None:
@@ -73,12 +70,10 @@ class SqlControl(SqlSession):
                 return
             if there:
                 raise UserError(
-                    said(
-                        "table '{table}' was there before and holds {there:,} other rows, which are not touched; empty "
-                        "or remove it, or name another database in the server's URL",
-                        table=table,
-                        there=there,
-                    )
+                    "table '{table}' was there before and holds {there:,} other rows, which are not touched; empty "
+                    "or remove it, or name another database in the server's URL",
+                    table=table,
+                    there=there,
                 )
             sql_traces.note_tables(self, traces, [Made("table_filled", table)])
 
@@ -104,13 +99,11 @@ class SqlControl(SqlSession):
             written = writer.count_rows(table)
             if written != rows.count:
                 raise UserError(
-                    said(
-                        "table '{table}' holds {written:,} rows of {count:,} that were written; make the values of its "
-                        "unique columns differ, e.g. with {{number}}",
-                        table=table,
-                        written=written,
-                        count=rows.count,
-                    )
+                    "table '{table}' holds {written:,} rows of {count:,} that were written; make the values of its "
+                    "unique columns differ, e.g. with {{number}}",
+                    table=table,
+                    written=written,
+                    count=rows.count,
                 )
         return True
 
@@ -149,13 +142,11 @@ class SqlControl(SqlSession):
         """See `servers.control.TableStore.prepare_tables`."""
         if not self.is_our_database():
             raise UserError(
-                said(
-                    "{where}: its tables are made in a database of loadstone's only, not in '{database}'; leave the "
-                    "database out of the server's URL, or name one that begins with '{prefix}_'",
-                    where=where,
-                    database=self.database,
-                    prefix=DATABASE,
-                )
+                "{where}: its tables are made in a database of loadstone's only, not in '{database}'; leave the "
+                "database out of the server's URL, or name one that begins with '{prefix}_'",
+                where=where,
+                database=self.database,
+                prefix=DATABASE,
             )
         if not ours:
             theirs = [table for table in self.tables() if not traces.made_table(table)]

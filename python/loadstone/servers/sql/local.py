@@ -17,7 +17,7 @@ from loadstone.servers.local_server import OwnServer, PortTaken
 from loadstone.servers.server import ConfigValue, DeployContext, Remark, ServerFacts
 from loadstone.servers.sql.control import SqlControl
 from loadstone.servers.sql.session import DATABASE
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 READY_S = 60.0
 """How long the data folder's making, and the server's start, may take."""
@@ -85,12 +85,10 @@ class OwnSqlServer(OwnServer):
         except OSError as error:
             self.stop()
             raise UserError(
-                said(
-                    "server {name}: cannot be started ({error}); check {binary} and the free room",
-                    name=self.name,
-                    error=error,
-                    binary=binary,
-                )
+                "server {name}: cannot be started ({error}); check {binary} and the free room",
+                name=self.name,
+                error=error,
+                binary=binary,
             ) from None
         except BaseException:
             self.stop()
@@ -102,13 +100,11 @@ class OwnSqlServer(OwnServer):
         if path is None:
             where = f"in {folder}" if folder else "on PATH"
             raise UserError(
-                said(
-                    "server {name}: no {program} {where}; {how_to_get}",
-                    name=self.name,
-                    program=program,
-                    where=where,
-                    how_to_get=self.how_to_get,
-                )
+                "server {name}: no {program} {where}; {how_to_get}",
+                name=self.name,
+                program=program,
+                where=where,
+                how_to_get=self.how_to_get,
             )
         return path.absolute()
 
@@ -120,11 +116,9 @@ class OwnSqlServer(OwnServer):
             self._context.raise_if_stopped()
             if time.monotonic() > deadline:
                 raise UserError(
-                    said(
-                        "server {name}: its data folder was not made within {ready_s:g} s; see its log",
-                        name=self.name,
-                        ready_s=READY_S,
-                    )
+                    "server {name}: its data folder was not made within {ready_s:g} s; see its log",
+                    name=self.name,
+                    ready_s=READY_S,
                 )
             time.sleep(POLL_S)
 
@@ -151,12 +145,10 @@ class OwnSqlServer(OwnServer):
                         raise PortTaken from None  # another server answers, and does not know our user
                     if time.monotonic() > deadline:
                         raise UserError(
-                            said(
-                                "server {name}: not ready within {ready_s:g} s ({error})",
-                                name=self.name,
-                                ready_s=READY_S,
-                                error=error,
-                            )
+                            "server {name}: not ready within {ready_s:g} s ({error})",
+                            name=self.name,
+                            ready_s=READY_S,
+                            error=error,
                         ) from None
                     time.sleep(POLL_S)
                 else:

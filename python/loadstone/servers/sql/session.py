@@ -16,7 +16,6 @@ from loadstone.run_folder.ledger import Made
 from loadstone.safety.bounds.replies import recordable
 from loadstone.safety.errors import ServerGone, ServerRefused, UserError
 from loadstone.servers.settings_in_force import Spelling
-from loadstone.text.language import said
 
 DATABASE = "loadstone"
 """Our database, and the user that the load logs in as where the server is ours."""
@@ -118,12 +117,10 @@ class SqlSession(ABC):
 
     def _odd_answer(self, statement: str) -> ServerGone:
         return ServerGone(
-            said(
-                "server {endpoint_label}: it answers '{statement}' as no {title} does",
-                endpoint_label=self.endpoint.label,
-                statement=statement,
-                title=self.declared.title,
-            )
+            "server {endpoint_label}: it answers '{statement}' as no {title} does",
+            endpoint_label=self.endpoint.label,
+            statement=statement,
+            title=self.declared.title,
         )
 
     def by_way_of(self, endpoint: Endpoint) -> Self:
@@ -161,23 +158,19 @@ class SqlSession(ABC):
         """Returns if a database that is missing may be made. Raises UserError if its name is not ours."""
         if not self.is_our_database():
             raise UserError(
-                said(
-                    "server {server}: it has no database '{database}'; create it, or name none, and '{own}' is created",
-                    server=self.endpoint.label,
-                    database=self.database,
-                    own=DATABASE,
-                )
+                "server {server}: it has no database '{database}'; create it, or name none, and '{own}' is created",
+                server=self.endpoint.label,
+                database=self.database,
+                own=DATABASE,
             )
 
     def drop_database(self) -> None:
         """Remove our database with all its tables; only for one that `create_database` made."""
         if not self.is_our_database():
             raise UserError(
-                said(
-                    "database '{database}': only databases that begin with '{prefix}' are removed",
-                    database=self.database,
-                    prefix=DATABASE,
-                )
+                "database '{database}': only databases that begin with '{prefix}' are removed",
+                database=self.database,
+                prefix=DATABASE,
             )
         self._drop_database()
         self.close()
@@ -200,7 +193,7 @@ class SqlSession(ABC):
         words = re.findall(r"\w+", text.upper())
         if words[:1] != ["SELECT"] or {"INTO", "UPDATE"} & set(words):
             raise UserError(
-                said("count '{text}': it must be a SELECT that only reads, as SELECT COUNT(*) FROM post", text=text)
+                "count '{text}': it must be a SELECT that only reads, as SELECT COUNT(*) FROM post", text=text
             )
         with self.patient() as patient:
             if self.READ_ONLY:
@@ -208,11 +201,11 @@ class SqlSession(ABC):
             try:
                 answer = patient.query(text)
             except ServerRefused as refused:
-                raise UserError(said("count '{text}': {refused}", text=text, refused=refused)) from None
+                raise UserError("count '{text}': {refused}", text=text, refused=refused) from None
         value = answer[0][0] if len(answer) == 1 and len(answer[0]) == 1 else None
         if value is None or not _is_whole(value):
             raise UserError(
-                said("count '{text}': it does not answer one whole number; write SELECT COUNT(*) FROM ...", text=text)
+                "count '{text}': it does not answer one whole number; write SELECT COUNT(*) FROM ...", text=text
             )
         return int(value)
 
@@ -247,13 +240,11 @@ class SqlSession(ABC):
         self.quoted(table)
         if not self.is_our_database() and not OURS.fullmatch(table):
             raise UserError(
-                said(
-                    "table '{database}.{table}': only tables of the database '{own}', or that begin with "
-                    "'{own}_', are written to and emptied; use such a name",
-                    database=self.database,
-                    table=table,
-                    own=DATABASE,
-                )
+                "table '{database}.{table}': only tables of the database '{own}', or that begin with "
+                "'{own}_', are written to and emptied; use such a name",
+                database=self.database,
+                table=table,
+                own=DATABASE,
             )
 
     @classmethod
@@ -265,7 +256,7 @@ class SqlSession(ABC):
     def require_name(cls, name: str) -> None:
         """Returns if `name` may stand in a statement. Raises UserError if not."""
         if not cls.is_name(name):
-            raise UserError(said("'{name}' is not a name of a table or setting: letters, digits and _ only", name=name))
+            raise UserError("'{name}' is not a name of a table or setting: letters, digits and _ only", name=name)
 
     @classmethod
     def quoted(cls, name: str) -> str:

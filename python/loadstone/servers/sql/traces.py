@@ -77,11 +77,9 @@ def remove_database(control: SqlSession, run_id: str) -> bool:
         return True
     if control.has_database():
         raise UserError(
-            said(
-                "database '{database}' is not marked as made by this run, and is left; if nothing in it is "
-                "needed, drop it yourself",
-                database=control.database,
-            )
+            "database '{database}' is not marked as made by this run, and is left; if nothing in it is "
+            "needed, drop it yourself",
+            database=control.database,
         )
     return False
 

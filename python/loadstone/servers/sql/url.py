@@ -19,7 +19,7 @@ from loadstone.servers.sql.traces import create_marked, owner_of, remove_databas
 from loadstone.servers.transport import ca_file_of, remark_on_exposure
 from loadstone.servers.urls import host_of, options_of, password_of
 from loadstone.servers.users_server import UsersServer, answering_again, listening_pid
-from loadstone.text.language import _, said
+from loadstone.text.language import _
 
 LOOPBACK = "127.0.0.1"
 
@@ -49,19 +49,15 @@ def parse_sql_url(
         host, given_port = host_of(parts), parts.port
     except ValueError as error:
         raise UserError(
-            said("url '{shown}': {error}; write {url_form}", shown=shown, error=error, url_form=software.url_form)
+            "url '{shown}': {error}; write {url_form}", shown=shown, error=error, url_form=software.url_form
         ) from None
     if parts.scheme not in software.schemes or parts.fragment:
-        raise UserError(said("url '{shown}': write {url_form}", shown=shown, url_form=software.url_form))
+        raise UserError("url '{shown}': write {url_form}", shown=shown, url_form=software.url_form)
     options = options_of(parts, known, shown)
     database = unquote(parts.path.strip("/")) or DATABASE
     if not control.is_name(database):
         raise UserError(
-            said(
-                "url '{shown}': database '{database}' may hold letters, digits and _ only",
-                shown=shown,
-                database=database,
-            )
+            "url '{shown}': database '{database}' may hold letters, digits and _ only", shown=shown, database=database
         )
     endpoint = Endpoint(
         host=host or LOOPBACK,
@@ -130,14 +126,12 @@ class UsersSqlServer(UsersServer):
         owner = owner_of(control)
         if owner is not None and owner.run_id != ledger.run_id:
             raise UserError(
-                said(
-                    "server {name}: database '{database}' was made by the run {run_name}, which goes on or was "
-                    "killed; wait for its end, or remove what it left by: loadstone clean {run_name} (where that run "
-                    "was started), or name another database in the URL",
-                    name=self.name,
-                    database=self._database,
-                    run_name=owner.run_name,
-                )
+                "server {name}: database '{database}' was made by the run {run_name}, which goes on or was "
+                "killed; wait for its end, or remove what it left by: loadstone clean {run_name} (where that run "
+                "was started), or name another database in the URL",
+                name=self.name,
+                database=self._database,
+                run_name=owner.run_name,
             )
         place, database = self._noted
         if owner is not None and database in ledger.take_earlier(place, (database.kind,)):
@@ -167,11 +161,9 @@ def require_expressible(host: str, port: str, tls: Tls) -> None:
     }
     for option in (option for option, given in unknown.items() if given):
         raise UserError(
-            said(
-                "server {host}:{port}: {option}: the application connects by JDBC, where this cannot be said; "
-                "leave it out, or start the application yourself and name it by --subject",
-                host=host,
-                port=port,
-                option=option,
-            )
+            "server {host}:{port}: {option}: the application connects by JDBC, where this cannot be said; "
+            "leave it out, or start the application yourself and name it by --subject",
+            host=host,
+            port=port,
+            option=option,
         )

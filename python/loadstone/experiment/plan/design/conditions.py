@@ -81,7 +81,7 @@ def select(
     meant = [condition for condition in all_conditions(experiment) if has_levels(condition.condition, only)]
     chosen = tuple(one for one in meant if one.identity in rows or one.identity in compared)
     if not chosen:
-        raise UserError(_nothing_left(only, len(meant), quick=quick, as_published=as_published))
+        raise UserError.of(_nothing_left(only, len(meant), quick=quick, as_published=as_published))
     return chosen
 
 

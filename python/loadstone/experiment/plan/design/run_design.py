@@ -176,20 +176,18 @@ def _check_options(
     scale: float | None,
 ) -> None:
     if not 0 <= seed <= _LARGEST_SEED:
-        raise UserError(said("--seed {seed}: must be from 0 to {largest_seed}", seed=seed, largest_seed=_LARGEST_SEED))
+        raise UserError("--seed {seed}: must be from 0 to {largest_seed}", seed=seed, largest_seed=_LARGEST_SEED)
     if blocks is not None and blocks < 1:
-        raise UserError(said("--blocks {blocks}: must be at least 1", blocks=blocks))
+        raise UserError("--blocks {blocks}: must be at least 1", blocks=blocks)
     if budget_s is not None and not budget_s > 0:
-        raise UserError(said("--budget {budget_s}: must be more than 0 s", budget_s=budget_s))
+        raise UserError("--budget {budget_s}: must be more than 0 s", budget_s=budget_s)
     if scale is not None and not 0 < scale <= 1:
         raise UserError(
-            said("--scale {scale}: must be more than 0 and at most 1; write for example 0.1 or 10 %", scale=scale)
+            "--scale {scale}: must be more than 0 and at most 1; write for example 0.1 or 10 %", scale=scale
         )
     if as_published and experiment.as_published is None:
         raise UserError(
-            said(
-                "--as-published: {experiment} has no published counts; leave the option out", experiment=experiment.name
-            )
+            "--as-published: {experiment} has no published counts; leave the option out", experiment=experiment.name
         )
 
 
@@ -201,13 +199,11 @@ def _check_trials(groups: tuple[Group, ...], blocks: int | None) -> None:
         of = f"{largest.name}: {len(largest.conditions):,} conditions in {len(blocks_of(largest)):,} blocks"
         remedy = "lower --blocks" if blocks is not None else "lower design.table_blocks, or vary fewer levels"
         raise UserError(
-            said(
-                "{values:,} trials are planned, and a run has at most {trials_max:,} ({of}); {remedy}",
-                values=sum(counts.values()),
-                trials_max=TRIALS_MAX,
-                of=of,
-                remedy=remedy,
-            )
+            "{values:,} trials are planned, and a run has at most {trials_max:,} ({of}); {remedy}",
+            values=sum(counts.values()),
+            trials_max=TRIALS_MAX,
+            of=of,
+            remedy=remedy,
         )
 
 

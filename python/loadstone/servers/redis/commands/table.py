@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from loadstone.safety.bounds.replies import shortened, whole_number
+from loadstone.safety.errors import SaidError
 from loadstone.servers.redis.commands.arguments import Argument
 from loadstone.text.language import said
 
@@ -17,7 +18,7 @@ Keys = Callable[[Arguments], list[Argument]]
 """Where a command has its keys. Raises `Unclear`."""
 
 
-class Unclear(Exception):
+class Unclear(SaidError):
     """Why a command's keys cannot be determined from what is written."""
 
 
@@ -33,7 +34,7 @@ def _counted(place: int, before: int, arguments: Arguments) -> list[Argument]:
     count = whole_number(number.example) if number is not None and number.is_certain else None
     if count is None:
         written = "nothing" if number is None else f"'{shortened(number.written, 40)}'"
-        raise Unclear(said("the number of its keys is {written}; write a whole number", written=written))
+        raise Unclear("the number of its keys is {written}; write a whole number", written=written)
     return [*arguments[:before], *arguments[place : place + count]]
 
 
@@ -44,14 +45,12 @@ def _streams(arguments: Arguments) -> list[Argument]:
     while at < len(arguments):
         word = arguments[at].example.upper()
         if not arguments[at].is_certain or word not in {*skipped, "STREAMS"}:
-            raise Unclear(
-                said("'{written}' is given where an option or STREAMS is expected", written=arguments[at].written)
-            )
+            raise Unclear("'{written}' is given where an option or STREAMS is expected", written=arguments[at].written)
         if word == "STREAMS":
             behind = arguments[at + 1 :]
             return list(behind[: (len(behind) + 1) // 2])
         at += skipped[word]
-    raise Unclear(said("it has no STREAMS"))
+    raise Unclear("it has no STREAMS")
 
 
 def _stored_radius(options: int, arguments: Arguments) -> list[Argument]:
@@ -62,7 +61,7 @@ def _stored_radius(options: int, arguments: Arguments) -> list[Argument]:
             continue
         if not arguments[at].is_certain:
             raise Unclear(
-                said("'{written}' may become STORE; write a text without placeholders", written=arguments[at].written)
+                "'{written}' may become STORE; write a text without placeholders", written=arguments[at].written
             )
         keys += arguments[at + 1 : at + 2]
     return keys
@@ -73,10 +72,7 @@ def _copied(arguments: Arguments) -> list[Argument]:
     for option in arguments[2:]:
         if option.may_be("DB"):
             raise Unclear(
-                said(
-                    "'{written}' names another database, which loadstone does not use; leave it out",
-                    written=option.written,
-                )
+                "'{written}' names another database, which loadstone does not use; leave it out", written=option.written
             )
     return list(arguments[:2])
 
