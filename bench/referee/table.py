@@ -205,7 +205,8 @@ def measured(case: Case, program: Path, tree: Path, rounds: int, seconds: float)
                 else:
                     found[by] = case.by_loadstone(tree, port, seconds)
             ours = printed(found["loadstone"])
-            marks.append("!" if found["loadstone"]["doubted"] else "ok")
+            doubted = found["loadstone"]["doubted"] or found["loadstone"]["verdict"] != "valid"
+            marks.append("!" if doubted else "ok")
             for name in QUANTILES:
                 figures["referee"][name].append(found["referee"][name])
                 if name in ours:

@@ -32,7 +32,8 @@ def counts(trial: dict[str, Any]) -> bool:
 
 
 def test_every_row_is_measured_at_half_of_its_own_rate(lab: Lab) -> None:
-    own = by_condition([trial for trial in lab.trials() if trial["group"] != "at-rate"])
+    # On a machine where one worker does not fill the server, more of them are tried: those are no rows.
+    own = by_condition([trial for trial in lab.trials() if trial["group"] == "table"])
     fixed = by_condition([trial for trial in lab.trials() if trial["group"] == "at-rate"])
     assert len(own) == ROWS
     assert fixed.keys() == {key for key, trial in own.items() if counts(trial)}
