@@ -1,9 +1,9 @@
 //! What stands for a thread's io_uring on a system that has none: there is no value of it.
 
 use super::back_end::WhyNot;
-use super::connection::Received;
 use super::event::Event;
 use super::inbox::Arrived;
+use super::line::Received;
 use super::spin::Spin;
 use crate::machine::clock::Clock;
 use std::fs::File;
