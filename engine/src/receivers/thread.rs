@@ -82,7 +82,7 @@ impl ReceiverThread {
                 receivers.push(Receiver::new(Receiving::new(&self.plan, planned, number, key), sequences));
             }
         }
-        let remembered = receivers.iter().map(|line| line.sequences + 1).max().unwrap_or(0);
+        let remembered = receivers.iter().map(|receiver| receiver.sequences + 1).max().unwrap_or(0);
         Some((receivers, remembered))
     }
 }
@@ -137,13 +137,13 @@ impl<'a> Running<'a> {
         let mut dialled = 0;
         let mut progress_ns = setup.control.clock.now();
         loop {
-            let ready = self.receivers.iter().filter(|line| line.is_ready()).count();
+            let ready = self.receivers.iter().filter(|receiver| receiver.is_ready()).count();
             if ready == self.receivers.len() {
                 return Ok(());
             }
             while dialled < self.receivers.len().min(ready + DIALLED_AT_ONCE) {
-                let line = &mut self.receivers[dialled];
-                line.dial(&setup.targets[0], &mut self.waiter, dialled).map_err(|why| self.failed(&why))?;
+                let receiver = &mut self.receivers[dialled];
+                receiver.dial(&setup.targets[0], &mut self.waiter, dialled).map_err(|why| self.failed(&why))?;
                 dialled += 1;
             }
             let now_ns = setup.control.clock.now();
@@ -151,7 +151,7 @@ impl<'a> Running<'a> {
             if let Some(why) = self.why_disconnected.take() {
                 return Err(why);
             }
-            if self.receivers.iter().filter(|line| line.is_ready()).count() > ready {
+            if self.receivers.iter().filter(|receiver| receiver.is_ready()).count() > ready {
                 progress_ns = now_ns;
             } else if now_ns.saturating_sub(progress_ns) > timeout_ns {
                 return Err(self.failed("a receiver did not get its subscription in time"));
@@ -192,9 +192,9 @@ impl<'a> Running<'a> {
         self.events.poll(poller, (now_ns, until_ns), false);
         self.tally.calls.wakeups += 1;
         for event in self.events.iter() {
-            let line = &mut self.receivers[event.number];
-            line.is_closed |= event.closed;
-            if !std::mem::replace(&mut line.is_listed, true) {
+            let receiver = &mut self.receivers[event.number];
+            receiver.is_closed |= event.closed;
+            if !std::mem::replace(&mut receiver.is_listed, true) {
                 self.listed.push(event.number);
             }
         }
@@ -211,14 +211,14 @@ impl<'a> Running<'a> {
 
     /// Takes what a connection got; whether there may be more.
     fn take_from(&mut self, number: usize) -> bool {
-        let line = &mut self.receivers[number];
-        if !line.is_open() {
+        let receiver = &mut self.receivers[number];
+        if !receiver.is_open() {
             return false;
         }
-        let sequences = &mut self.sequences[line.sequences];
+        let sequences = &mut self.sequences[receiver.sequences];
         let (clock, target) = (&self.setup.control.clock, &self.setup.targets[0]);
-        line.take(target, clock, &self.measure_ns, &mut self.tally, sequences).unwrap_or_else(|why| {
-            line.close();
+        receiver.take(target, clock, &self.measure_ns, &mut self.tally, sequences).unwrap_or_else(|why| {
+            receiver.close();
             self.disconnected += 1;
             self.why_disconnected.get_or_insert_with(|| format!("{}: {why}", target.endpoint.label()));
             false
