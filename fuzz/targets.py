@@ -234,7 +234,7 @@ def _scratch() -> Path:
 def _synthetic() -> ModuleType:
     name = "loadstone_synthetic"
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, TESTS / "record" / "synthetic.py")
+        spec = importlib.util.spec_from_file_location(name, TESTS / "run_folder" / "synthetic.py")
         assert spec is not None
         assert spec.loader is not None
         sys.modules[name] = importlib.util.module_from_spec(spec)
