@@ -181,7 +181,7 @@ comes."""
 BETWEEN_ADD_ONS = {("pages", "history")}
 """Which add-on may import which other one."""
 ENGINE_USERS = {"machine.installation", "monitors.host.waits", "drivers.native", "drivers.engine_program"}
-ENGINE_USERS |= {"addons.fleet.engine_process"}
+ENGINE_USERS |= {"addons.fleet.engine_process", "judge.statistics.distributions"}
 IMPORTS_BY_NAME = {"servers.registry", "report.write", "servers.software_rooms"}
 """What imports a module by a name out of a table."""
 READ_CAUSES = {
@@ -196,8 +196,9 @@ GOALS_MAY |= {"run_folder.crash", "run_folder.look", "run_folder.plan_summary", 
 GOALS_MAY |= {"run_folder.trial", "addons.saturation", "addons.capacity"}
 """What a goal may know: what is planned, what was measured, how it is judged, and its add-on."""
 OF_STATISTICS = {"experiment.plan.look_schedule", "experiment.spec.experiment", "judge.verdict"}
-OF_STATISTICS |= {"run_folder.trial", "text.message"}
-"""What the statistics still know beside figures: the types of a design, of a trial's quantiles and of a verdict."""
+OF_STATISTICS |= {"run_folder.trial", "text.message", "_engine"}
+"""What the statistics know beside figures: the types of a design, of a trial's quantiles and of a verdict, and the
+engine's quantiles of distributions."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -329,7 +330,7 @@ def test_statistics_take_figures_and_give_figures() -> None:
     assert found == OF_STATISTICS
 
 
-def test_the_engine_is_imported_in_five_files() -> None:
+def test_the_engine_is_imported_in_six_files() -> None:
     users = {
         name_of(path)
         for path in MODULES

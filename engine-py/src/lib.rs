@@ -1,6 +1,8 @@
 //! The Python binding of the load engine, and nothing else: JSON in, JSON out, no lock held meanwhile.
 //! Its contract is `python/loadstone/_engine.pyi`.
 
+mod distributions;
+
 use loadstone_engine::drive::{Drive, Opened};
 use loadstone_engine::link::LinkOptions;
 use loadstone_engine::machine::waits;
@@ -333,6 +335,8 @@ fn set_slowed_ns(nanoseconds: u64) {
 
 #[pymodule]
 mod _engine {
+    #[pymodule_export]
+    use super::distributions::{beta_quantile, f_survival, student_t_quantile};
     #[cfg(feature = "slowed")]
     #[pymodule_export]
     use super::set_slowed_ns;

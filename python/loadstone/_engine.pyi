@@ -122,6 +122,16 @@ class Waits:
         many these were in all; looks at the main thread, and those with it in state D. `pids` are looked at from now
         on."""
 
+def student_t_quantile(freedom: float, p: float) -> float:
+    """The quantile of Student's t. Raises ValueError unless `freedom` is above 0 and `p` between 0 and 1."""
+
+def beta_quantile(a: float, b: float, p: float) -> float:
+    """The quantile of the beta distribution. Raises ValueError unless `a` and `b` are above 0 and `p` is from 0 to 1."""
+
+def f_survival(x: float, above: float, below: float) -> float:
+    """The probability that an F-distributed figure with these degrees of freedom exceeds `x`. Raises ValueError unless
+    both are above 0 and `x` is not below."""
+
 def build() -> dict[str, str]:
     """`version`, `profile` (release or debug), `backend` (io_uring, epoll, kqueue): what is used here where
     nothing else is requested."""

@@ -212,6 +212,9 @@ def test_a_login_goes_into_the_url_and_is_recorded_nowhere(
     assert "-a ***" in recorded
     assert not any("hunter2pw" in text for text in (recorded, said.err, found.experiment.question))
     assert redis("-u", "redis://h:1").experiment.servers["redis"]["url"] == "redis://h:1"
+    assert (
+        redis("valkeys://h:1", "--cacert", authority).experiment.servers["redis"]["url"].startswith("valkeys://h:1?ca")
+    )
     reference = redis("redis://h:1", "-a", "${env:HOME}")
     assert reference.experiment.servers["redis"]["url"] == "redis://:${env:HOME}@h:1"
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loadstone.experiment.plan.look_schedule import FIXED_ALPHA
+from loadstone.judge.statistics.distributions import f_survival, non_negative_least_squares
 from loadstone.judge.statistics.signed_rank import Floats, signed_rank
 from loadstone.text.message import Message, message
 
@@ -243,12 +244,10 @@ def peaks(users: Floats, rates: Floats) -> Peaks | None:
 def fit_usl(users: Floats, rates: Floats) -> Usl:
     """The USL with the smallest squared relative residuals, none of its parameters below zero.
 
-    N / X is linear in 1, N - 1 and N (N - 1): scipy's non-negative least squares (Lawson & Hanson 1974) solves it.
+    N / X is linear in 1, N - 1 and N (N - 1).
     """
-    from scipy.optimize import nnls  # here, since its import takes longer than most analyses
-
     terms = np.stack([np.ones_like(users), users - 1, users * (users - 1)], axis=1)
-    first, second, third = nnls(terms * (rates / users)[:, np.newaxis], np.ones_like(users))[0]
+    first, second, third = non_negative_least_squares(terms * (rates / users)[:, np.newaxis], np.ones_like(users))
     first = max(float(first), np.finfo(float).tiny)
     return Usl(1 / first, float(second) / first, float(third) / first)
 
@@ -258,8 +257,6 @@ def usl_fits(users: Floats, rates: Floats) -> bool:
 
     Sweeps are blocks: what moves a whole sweep up or down is no scatter.
     """
-    from scipy.stats import f
-
     y = np.log(rates)
     sweeps, levels = y.shape
     if levels <= 3 or sweeps < 2:
@@ -270,7 +267,7 @@ def usl_fits(users: Floats, rates: Floats) -> bool:
     scatter = np.sum((y - means - y.mean(axis=1, keepdims=True) + y.mean()) ** 2) / ((sweeps - 1) * (levels - 1))
     if scatter == 0:
         return bool(lack < 1e-12)
-    return bool(f.sf(lack / scatter, levels - 3, (sweeps - 1) * (levels - 1)) >= FIT_P_MIN)
+    return f_survival(lack / scatter, levels - 3, (sweeps - 1) * (levels - 1)) >= FIT_P_MIN
 
 
 def _usl_peak(users: Floats, rates: Floats) -> tuple[float, float] | None:

@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from loadstone.judge.statistics.distributions import beta_quantile, student_t_quantile
 from loadstone.judge.statistics.histogram_arrays import Buckets, Counts, quantiles_ns, rank_of, table_of
 from loadstone.judge.statistics.rounds.round_interval import rounds_in_one
 from loadstone.judge.statistics.signed_rank import Floats
@@ -182,8 +183,6 @@ class Units:
 
     def _ends(self, p: float, place: int) -> tuple[float, float]:
         """The smallest and the largest latency that the test does not reject, and the quantile itself."""
-        from scipy.special import stdtrit  # here, since its import takes longer than the rest of the analysis
-
         units, totals = self.number, self._totals.astype(np.float64)[:, np.newaxis]
         off = totals - self._below - (1 - p) * totals
         mean = off.mean(axis=0)
@@ -195,17 +194,15 @@ class Units:
         t = mean / np.sqrt(variance * tau * (1 + UNKNOWN_MEMORY / units) / units)
         root = math.sqrt(units)
         corrected = t + skewness * t**2 / 3 / root + skewness**2 * t**3 / 27 / units + skewness / 6 / root
-        kept = np.flatnonzero(np.abs(corrected) <= float(stdtrit(units - 1, 1 - LEVEL / 2)))
+        kept = np.flatnonzero(np.abs(corrected) <= student_t_quantile(units - 1, 1 - LEVEL / 2))
         first, last = (int(kept[0]), int(kept[-1]) + 1) if len(kept) else (place, place)
         return self._value(min(first, place)), self._value(max(last, place))
 
 
 def share_interval(number: int, of: int) -> tuple[float, float]:
     """The exact 95 % interval of a share of which `number` of `of` were seen (Clopper & Pearson 1934)."""
-    from scipy.special import betaincinv
-
-    low = float(betaincinv(number, of - number + 1, LEVEL / 2)) if number else 0.0
-    high = float(betaincinv(number + 1, of - number, 1 - LEVEL / 2)) if number < of else 1.0
+    low = beta_quantile(number, of - number + 1, LEVEL / 2) if number else 0.0
+    high = beta_quantile(number + 1, of - number, 1 - LEVEL / 2) if number < of else 1.0
     return low, high
 
 

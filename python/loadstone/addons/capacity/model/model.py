@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import stdtrit
 
 from loadstone.addons.capacity.model.load_levels import LoadLevel, PartLoad
 from loadstone.addons.capacity.model.network import Network, Station
+from loadstone.judge.statistics.distributions import student_t_quantile
 
 LEVELS_MIN = 4
 """Levels of users from which on a model is held to those that it was not fitted on: three of them, and what is below
@@ -297,7 +297,7 @@ class Held:
     def reach(self) -> float:
         """Half of the 95 % interval of another prediction, as a log ratio: by these errors, whose mean is none."""
         number = len(self.levels)
-        return float(stdtrit(number, 0.975)) * self.typical * math.sqrt(1 + 1 / number)
+        return student_t_quantile(number, 0.975) * self.typical * math.sqrt(1 + 1 / number)
 
 
 def hold_out(levels: Sequence[LoadLevel], rests: Rests | None = None) -> Held | None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from loadstone.judge.statistics.distributions import student_t_quantile
 from loadstone.judge.statistics.signed_rank import Floats
 
 SLICES_MIN = 8
@@ -43,9 +44,7 @@ def row_rate(done: Floats, seconds: Floats) -> RowRate:
     figure = float(done.sum() / seconds.sum())
     if len(done) < SLICES_MIN:
         return RowRate(figure, None, None)
-    from scipy.special import stdtrit  # here, since its import takes longer than the rest of the analysis
-
     off = (done - figure * seconds) / (figure * seconds.mean())
     error = float(np.sqrt(np.sum(off**2) / (len(off) - 1) / len(off)))
-    factor = math.exp(float(stdtrit(len(off) - 1, 1 - LEVEL / 2)) * error)
+    factor = math.exp(student_t_quantile(len(off) - 1, 1 - LEVEL / 2) * error)
     return RowRate(figure, figure / factor, figure * factor)
