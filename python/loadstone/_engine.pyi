@@ -126,7 +126,7 @@ def student_t_quantile(freedom: float, p: float) -> float:
     """The quantile of Student's t. Raises ValueError unless `freedom` is above 0 and `p` between 0 and 1."""
 
 def beta_quantile(a: float, b: float, p: float) -> float:
-    """The quantile of the beta distribution. Raises ValueError unless `a` and `b` are above 0 and `p` is from 0 to 1."""
+    """The quantile of the beta distribution. Raises ValueError unless `a`, `b` are above 0 and `p` is from 0 to 1."""
 
 def f_survival(x: float, above: float, below: float) -> float:
     """The probability that an F-distributed figure with these degrees of freedom exceeds `x`. Raises ValueError unless

@@ -1,4 +1,4 @@
-"""What of statistics numpy lacks: quantiles and tails of three distributions, and least squares without negative parts."""
+"""What numpy lacks: quantiles and tails of three distributions, and least squares without negative parts."""
 
 from itertools import combinations
 
