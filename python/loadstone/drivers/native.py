@@ -1,7 +1,8 @@
 """The native driver: the Rust engine, in threads of this process that run without the GIL."""
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from loadstone import _engine
 from loadstone.drivers.driver import OnInterval, OnRest, RoundsOptions, nothing
@@ -13,8 +14,13 @@ from loadstone.safety.errors import DriveFailed, UserError
 Running = _engine.Engine | _engine.Rounds
 
 POLL_S = 0.2
-"""How often whoever drives is asked whether it has something to do in a drive without rests. Signals are observed
-sooner, within the wait."""
+"""How often it is looked whether an interval has ended. Signals are observed sooner, within the wait."""
+TURN_S = 1.0
+"""How often whoever drives has its turn while a drive without rests is measured: what it does then takes time from the
+generator's CPU, where the server has the other one."""
+HOLD_S = 2.0
+"""Intervals that end while a drive without rests is measured are passed on together, after so long or at the end."""
+_MEASURED = '"phase":"measure"'
 
 
 def engine_build() -> dict[str, str]:
@@ -65,8 +71,9 @@ class NativeDriver:
         ahead_ns = clock.set_ahead_of_wall_ns()
         plans = [share.model_dump_json() for share in shares]
         try:
-            sliced = None if rounds is None else _engine.Rounds(plans, rounds.model_dump_json())
-            engine = _engine.Engine(*plans) if sliced is None else sliced
+            engine: Running = (
+                _engine.Engine(*plans) if rounds is None else _engine.Rounds(plans, rounds.model_dump_json())
+            )
             engine.start()
         except (ValueError, ConnectionError) as error:
             raise DriveFailed("driver: {error}", error=error) from None
@@ -74,30 +81,57 @@ class NativeDriver:
         if self._stopped.is_set():
             engine.stop()
         try:
-            while not engine.finished():
-                delivered = engine.next_interval(POLL_S)
-                if delivered is not None:
-                    number, text = (0, delivered) if isinstance(delivered, str) else delivered
-                    on_interval(number, _interval(text, ahead_ns))
-                if sliced is None:
-                    on_rest()
-                elif delivered is None and sliced.is_resting():
-                    on_rest()
-                    sliced.go_on()
+            if isinstance(engine, _engine.Engine):
+                _follow_whole(engine, lambda text: on_interval(0, _interval(text, ahead_ns)), on_rest)
+                return [_record(engine.result(), ahead_ns)]
+            _follow_rounds(engine, lambda number, text: on_interval(number, _interval(text, ahead_ns)), on_rest)
+            return [_record(engine.result(number), ahead_ns) for number in range(len(shares))]
         except BaseException:
             engine.stop()
             raise
         finally:
             self._engine = None
-        if isinstance(engine, _engine.Engine):
-            return [_record(engine.result(), ahead_ns)]
-        return [_record(engine.result(number), ahead_ns) for number in range(len(shares))]
 
     def stop(self) -> None:
         """See `Driver.stop`. Later drives of this driver stop at once, too."""
         self._stopped.set()
         if self._engine is not None:
             self._engine.stop()
+
+
+def _follow_whole(engine: _engine.Engine, take: Callable[[str], None], on_rest: OnRest) -> None:
+    """Pass on what a drive without rests tells, seldom while it is measured. Raises what the callbacks raise."""
+    held: list[str] = []
+    was_measured = False
+    taken_s = turn_s = time.monotonic()
+    while not engine.finished():
+        is_measured = was_measured
+        if (text := engine.next_interval(POLL_S)) is not None:
+            held.append(text)
+            is_measured = _MEASURED in text
+        has_changed, was_measured = is_measured != was_measured, is_measured
+        now_s = time.monotonic()
+        if held and (has_changed or not is_measured or now_s - taken_s >= HOLD_S):
+            for one in held:
+                take(one)
+            held.clear()
+            taken_s = time.monotonic()
+        if has_changed or not is_measured or now_s - turn_s >= TURN_S:
+            on_rest()
+            turn_s = now_s
+    for one in held:
+        take(one)
+
+
+def _follow_rounds(engine: _engine.Rounds, take: Callable[[int, str], None], on_rest: OnRest) -> None:
+    """Pass on what rounds tell in their rests. Raises what the callbacks raise."""
+    while not engine.finished():
+        delivered = engine.next_interval(POLL_S)
+        if delivered is not None:
+            take(*delivered)
+        elif engine.is_resting():
+            on_rest()
+            engine.go_on()
 
 
 def _interval(text: str, ahead_ns: int) -> Interval:
