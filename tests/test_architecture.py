@@ -155,7 +155,6 @@ run.run -> cli.options
 run_folder.earlier_runs -> addons.history.index
 run_folder.earlier_runs -> addons.history.run_row
 run_folder.earlier_runs -> addons.history.tags
-run_folder.facts -> servers.control
 run_folder.part_figures -> servers.registry
 run_folder.part_kinds -> servers.registry
 run_folder.plan_summary -> addons.saturation.spec

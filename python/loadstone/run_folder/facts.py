@@ -14,7 +14,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.run_plan import Studied
 from loadstone.machine.limits_in_force import LimitInForce, LimitName, PartLimits
 from loadstone.machine.placement import Placement
-from loadstone.servers.control import Snapshot
+from loadstone.monitors.snapshot import Snapshot
 
 DRIVER = "generator"
 """The part that makes the load: the driver's own threads."""

@@ -5,7 +5,7 @@ behind it (`KeyStore`, `KnowsReads`, `LimitsValues`, `TableStore`) and is looked
 of a class.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.required import RequiredData
 from loadstone.experiment.plan.run_plan import PlannedTrial
+from loadstone.monitors.snapshot import Snapshot
 from loadstone.run_folder.ledger import Copies, Kind, Made, Outcome, Place, Traces
 from loadstone.servers.settings_in_force import Spelling
 
@@ -77,36 +78,6 @@ class Start:
     """The moment, by our monotonic clock."""
     pid: int | None = None
     """The process, where that is what is known."""
-
-
-class CommandCalls(Protocol):
-    """How often one command was called."""
-
-    @property
-    def calls(self) -> int: ...
-    @property
-    def rejected_calls(self) -> int: ...
-
-
-class Snapshot(Protocol):
-    """A server's own counters at one moment, where it has any; see `Software.has_counters`."""
-
-    @property
-    def run_id(self) -> str: ...
-    @property
-    def uptime_s(self) -> int: ...
-    @property
-    def figures(self) -> Mapping[str, float]: ...
-    @property
-    def commands(self) -> Mapping[str, CommandCalls]: ...
-    @property
-    def settings(self) -> Mapping[str, str]: ...
-    @property
-    def monitor_clients(self) -> int | None: ...
-    @property
-    def slow_log_entries(self) -> int | None: ...
-    @property
-    def latency_events(self) -> Mapping[str, int]: ...
 
 
 class Questions(Protocol):

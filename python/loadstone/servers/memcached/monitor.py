@@ -78,7 +78,7 @@ class MetaCalls:
 
 @dataclass(frozen=True)
 class MemcachedSnapshot:
-    """A server at one moment; see `servers.control.Snapshot`."""
+    """A server at one moment; see `monitors.snapshot.Snapshot`."""
 
     run_id: str
     uptime_s: int
