@@ -111,7 +111,7 @@ def row(rate_per_s: float, pairs: list[Pair], requested_ns: int) -> dict[str, ob
 def rows(options: argparse.Namespace, settings: LinkSettings) -> Iterator[dict[str, object]]:
     """A row for each rate."""
     placed = place()
-    context = DeployContext(placed.server_cpus, placed.generator_cpus)
+    context = DeployContext(cpus=placed.server_cpus, generator_cpus=placed.generator_cpus)
     server, line = NullServerProcess(), Line("null", settings, context.generator_cpus)
     dice = random.Random(options.seed)
     try:

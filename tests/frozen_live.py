@@ -18,11 +18,11 @@ from loadstone.addons.pages.settings import Place
 from loadstone.drivers.outcome import AgentInterval, AgentState
 from loadstone.experiment.plan.rounds import Rounds
 from loadstone.judge.verdict import Cost, Verdict
+from loadstone.machine.start_context import Remark, Step
 from loadstone.monitors.monitor import Sample
 from loadstone.report.live.events import RunEvents
 from loadstone.report.live.live_panel import LiveFigures
 from loadstone.report.live.progress import RunProgress
-from loadstone.servers.server import Remark, Step
 from loadstone.text.language import LANGUAGES, speaking
 from loadstone.text.message import message
 

@@ -55,7 +55,6 @@ cli.main -> addons.pages.command
 cli.main -> addons.saturation.command
 cli.options -> addons.fleet.spec
 drivers.histogram -> run_folder.trial
-drivers.null_server -> servers.server
 experiment.plan.crashes -> servers.registry
 experiment.plan.deployment -> servers.registry
 experiment.plan.design.interleaving -> servers.registry
@@ -100,7 +99,6 @@ judge.checks.evidence -> servers.registry
 judge.checks.utilisation -> servers.registry
 judge.full_speed -> addons.capacity.full_server
 judge.stations -> servers.registry
-machine.processes.guarded_process -> servers.server
 measure.goals.crash -> report.document
 measure.goals.declared -> report.document
 measure.goals.registry -> addons.capacity.full_server_goal
@@ -125,7 +123,6 @@ report.html.sections -> addons.saturation.results
 report.html.sections -> addons.saturation.section
 report.html.sections -> addons.studies.section
 report.live.known -> servers.registry
-report.live.progress -> servers.server
 report.live.prometheus -> servers.registry
 report.markdown_report -> addons.saturation.results
 report.markdown_report -> addons.saturation.section

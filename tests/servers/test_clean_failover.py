@@ -14,6 +14,7 @@ from tests.real_servers import PLAN, UserRedis, wait_until
 from loadstone.cli.clean_command import clean
 from loadstone.experiment.plan.drive_plan import Keys
 from loadstone.experiment.plan.run_plan import PlannedTrial
+from loadstone.machine.start_context import Stays
 from loadstone.measure.snapshots import numbered_keys, remove_keys
 from loadstone.programs.deployments import Deployments
 from loadstone.report.live.progress import RunProgress
@@ -21,7 +22,7 @@ from loadstone.run_folder.ledger import Made
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.servers import registry
 from loadstone.servers.deployed import Ready
-from loadstone.servers.server import DeployContext, Stays
+from loadstone.servers.server import DeployContext
 
 KEYS = Made("numbered_keys", "loadstone:00000001:002:", 3000)
 FAST = ("--repl-diskless-sync-delay", "0")

@@ -11,6 +11,7 @@ from tests.real_servers import Certificates
 from tests.servers.mariadb.rogue_mariadb import rogue, switch_to
 
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
+from loadstone.machine.start_context import Remark
 from loadstone.programs.manifest import Manifest, read_manifest
 from loadstone.programs.subjects.placeholders import Address, require_verifiable, resolved, unencrypted
 from loadstone.programs.subjects.url import UrlSubject
@@ -21,7 +22,7 @@ from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.local import LocalMariaDb, MariaDbSettings, find
 from loadstone.servers.mariadb.url import MariaDbUrl, MariaDbUrlSettings, parse_mariadb_url
 from loadstone.servers.redis.users_server import UrlSettings
-from loadstone.servers.server import DeployContext, Remark
+from loadstone.servers.server import DeployContext
 from loadstone.servers.transport import exposure, is_loopback
 
 needs_mariadb = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")

@@ -361,7 +361,8 @@ def study(folder: Path, **levels: str) -> Iterator[Ready]:
     trial = next(one for one in run_plan.every_trial if levels.items() <= one.condition.items())
     work, placement = folder / "work", place()
     work.mkdir()
-    context = DeployContext(placement.server_cpus, placement.generator_cpus, work_root=work, log_folder=folder / "logs")
+    cpus, generator_cpus = placement.server_cpus, placement.generator_cpus
+    context = DeployContext(cpus=cpus, generator_cpus=generator_cpus, work_root=work, log_folder=folder / "logs")
     with Deployments(registry.server, context) as deployments:
         yield deployments.need(trial)
     wait_until(lambda: list(work.iterdir()) == [])

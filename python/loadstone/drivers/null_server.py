@@ -8,8 +8,8 @@ from typing import Any
 
 from loadstone.drivers.engine_process import EngineProcess
 from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.machine.start_context import StartContext
 from loadstone.safety.errors import UserError
-from loadstone.servers.server import DeployContext
 
 
 class NullServerProcess:
@@ -31,7 +31,7 @@ class NullServerProcess:
         """Whether its process runs."""
         return self._program.alive()
 
-    def start(self, context: DeployContext) -> Endpoint:
+    def start(self, context: StartContext) -> Endpoint:
         """Start it on `context.cpus` and wait until it listens.
 
         Raises:

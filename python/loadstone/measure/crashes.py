@@ -23,6 +23,7 @@ from loadstone.experiment.plan.drive_plan import Plan, numbered_key
 from loadstone.experiment.plan.run_plan import Block, CrashTrial
 from loadstone.machine import clock
 from loadstone.machine.process_identity import signal_if, started
+from loadstone.machine.start_context import Step
 from loadstone.measure.drive_watch import DriveWatch
 from loadstone.measure.goals.goal import Kill
 from loadstone.measure.measurement import Measurement, PreparedTrial
@@ -30,7 +31,6 @@ from loadstone.run_folder.crash import CrashRecord, LookedUp
 from loadstone.safety.errors import DriveFailed, ServerGone, UserError
 from loadstone.servers.control import KeyStore
 from loadstone.servers.deployed import Deployed
-from loadstone.servers.server import Step
 from loadstone.text.language import _
 
 Versions = NDArray[np.int64]

@@ -13,11 +13,11 @@ from loadstone.drivers.driver import Driver, drive_alone
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Plan, Pool
 from loadstone.machine.processes.idle import Quiet, await_quiet_of, hold, release
+from loadstone.machine.start_context import Remark, Step
 from loadstone.measure.goals.block_attempts import RISING
 from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.safety.errors import DriveFailed
 from loadstone.servers.deployed import DeployedSubject, Ready
-from loadstone.servers.server import Remark, Step
 from loadstone.text.language import _
 
 FEW_USERS = 2

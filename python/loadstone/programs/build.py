@@ -17,10 +17,11 @@ from loadstone.machine.installed_programs import versions
 from loadstone.machine.processes.cache_folder import cache_folder, only_one
 from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings, workspace_of
 from loadstone.machine.processes.inherited import by_builds
+from loadstone.machine.start_context import Step
 from loadstone.programs.manifest import Build
 from loadstone.safety.bounds import pinned_files as pinned
 from loadstone.safety.errors import UserError
-from loadstone.servers.server import DeployContext, Step
+from loadstone.servers.server import DeployContext
 from loadstone.text.language import _, said
 
 MARK = ".built"

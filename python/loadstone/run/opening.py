@@ -24,6 +24,7 @@ from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.compare.sides import declared_as, names_shown
 from loadstone.machine.limits_in_force import recorded
+from loadstone.machine.start_context import Stays
 from loadstone.measure.ceiling import CeilingGauge
 from loadstone.measure.conductor import Conductor
 from loadstone.measure.crashes import Crashes
@@ -53,7 +54,7 @@ from loadstone.safety.terminal import discard, on_terminal
 from loadstone.servers import registry
 from loadstone.servers.deployed import Ready
 from loadstone.servers.remote_host import NamedHost, no_hosts
-from loadstone.servers.server import DeployContext, Server, Stays
+from loadstone.servers.server import DeployContext, Server
 
 MonitorsOf = Callable[[Watch], Sequence[Monitor]]
 
@@ -117,8 +118,8 @@ def opened(
         monitors = held.enter_context(_monitors_of(cluster, seams.monitors, progress.note))
         cpus, step = run.placement.server_cpus, progress.step
         context = DeployContext(
-            cpus,
-            run.placement.generator_cpus,
+            cpus=cpus,
+            generator_cpus=run.placement.generator_cpus,
             log_folder=path / LOGS,
             run_folder=path,
             progress=step,

@@ -18,13 +18,14 @@ import numpy as np
 
 from loadstone.experiment.plan.required import RequiredData
 from loadstone.machine.processes.cache_folder import cache_folder, only_one
+from loadstone.machine.start_context import Step
 from loadstone.safety.bounds.deadlines import ROWS, conversation
 from loadstone.safety.bounds.files import read_json
 from loadstone.safety.errors import LoadstoneError, OutOfRoom, ServerGone, UserError
 from loadstone.servers.control import Rows, Tell
 from loadstone.servers.deployed import Deployed
 from loadstone.servers.free_space import RoomWatch
-from loadstone.servers.server import DeployContext, Step
+from loadstone.servers.server import DeployContext
 from loadstone.text.language import _, said
 
 FORMAT = 1

@@ -12,6 +12,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.required import OWN_HOST, named_host
 from loadstone.machine.placement import OWN_CPUS, own_cpus
 from loadstone.machine.processes.idle import hold, release
+from loadstone.machine.start_context import Stays
 from loadstone.run_folder.ledger import Ledger, Traces, describe
 from loadstone.safety.bounds.deadlines import LOOK, REMOVAL, conversation
 from loadstone.safety.errors import LoadstoneError, ServerGone, UserError
@@ -22,7 +23,7 @@ from loadstone.servers.leftovers import remove_earlier
 from loadstone.servers.patience import is_busy, patiently, timed_out
 from loadstone.servers.remote_host import HostLost
 from loadstone.servers.remote_part import AskedFromAfar, HostedServer
-from loadstone.servers.server import DeployContext, ManyEndpoints, Server, Stays
+from loadstone.servers.server import DeployContext, ManyEndpoints, Server
 from loadstone.text.language import _
 
 PATIENCE_S = 20.0

@@ -19,6 +19,7 @@ from loadstone.experiment.spec.subject_names import FOLDER
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
 from loadstone.machine.processes.idle import Quiet
 from loadstone.machine.processes.resource_limits import Throttling
+from loadstone.machine.start_context import silent
 from loadstone.programs.build import source_files
 from loadstone.programs.manifest import Manifest
 from loadstone.programs.subjects.placeholders import Address
@@ -29,7 +30,7 @@ from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import learn
 from loadstone.servers.control import Control
 from loadstone.servers.remote_host import Answer, HostedPart, HostLost, Kind
-from loadstone.servers.server import DeployContext, Server, ServerFacts, silent
+from loadstone.servers.server import DeployContext, Server, ServerFacts
 from loadstone.servers.transport import is_loopback
 from loadstone.text.language import _
 

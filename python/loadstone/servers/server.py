@@ -4,85 +4,35 @@ A kind is one file: its settings (a pydantic model with `kind: Literal[...]` and
 `server(name)`), and what starts and stops it. `servers.registry.SERVERS` names the kinds.
 """
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import ClassVar, Literal, Protocol, Self, runtime_checkable
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.required import HOST_NAME, OWN_HOST, THIS_MACHINE
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
-from loadstone.machine.processes.lease import Lease
+from loadstone.machine.start_context import LOOPBACK, StartContext
 from loadstone.run_folder.ledger import NO_LEDGER, Ledger
-from loadstone.safety.bounds.folder_files import NotOfFolder, make_folder, open_file
 from loadstone.safety.bounds.replies import shortened
-from loadstone.safety.errors import Interrupted, Problem, UserError
+from loadstone.safety.errors import Problem
 from loadstone.servers.control import Control
 from loadstone.servers.delay_line import Link
 from loadstone.servers.remote_host import NamedHost, no_hosts
 
-LOOPBACK = "127.0.0.1"
 ConfigValue = str | int | float | bool
 Module = Literal["json"]
 
 
-def silent(_: str) -> None:
-    """A progress callback that says nothing."""
-
-
-def never() -> bool:
-    """No one requests a stop."""
-    return False
-
-
-class Step(str):
-    """A line of progress. Of lines with the same `about` the later ones say the same with newer figures."""
-
-    about: str
-
-    def __new__(cls, text: str, about: str = "") -> Self:
-        """`about`: what the line is about; without it the line itself."""
-        line = super().__new__(cls, text)
-        line.about = about or text
-        return line
-
-
-class Remark(Step):
-    """A line of progress that the user must know: it stays, where others show only what is done just now."""
-
-
-class Stays(Remark):
-    """A line on what of loadstone's stays somewhere, for the user to remove: it is printed under --quiet, too."""
-
-
-def about(text: str) -> str:
-    """What a line of progress is about."""
-    return text.about if isinstance(text, Step) else text
-
-
 @dataclass(frozen=True)
-class DeployContext:
-    """What a run gives to its servers."""
+class DeployContext(StartContext):
+    """What a run gives to its servers and applications."""
 
-    cpus: tuple[int, ...] = ()
-    """CPUs that the servers run on; empty: not pinned."""
     generator_cpus: tuple[int, ...] = ()
     """CPUs of the generator, which the lines to servers share, and servers with CPUs of their own where there are no
     others; empty: not pinned."""
-    work_root: Path | None = None
-    """Where temporary folders are made; None: the system's own place."""
-    log_folder: Path | None = None
-    """Where `<name>.log` of each server is kept; None: the log goes with the temporary folder."""
-    run_folder: Path | None = None
-    """What `log_folder` lies in: a run's folder, from which on no link is followed; None: `log_folder` itself."""
-    progress: Callable[[str], None] = silent
-    """Called with what is being done, one short line each."""
-    stopped: Callable[[], bool] = never
-    """Whether the user requested a stop."""
     ledger: Ledger = NO_LEDGER
     """Where it is noted what is made on servers that are not ours, before it is made."""
     own_host: bool = False
@@ -90,46 +40,10 @@ class DeployContext:
     listen: str = LOOPBACK
     """Where servers and applications of ours listen: on loopback, or at the address of this machine by which the others
     of a fleet reach it."""
-    lease: Lease | None = None
-    """Without its renewal what was started ends; None: it ends with this process."""
     host_of: Callable[[str], NamedHost] = no_hosts
     """A machine of the run's fleet, by the name that the experiment has. Raises UserError."""
     only_asking: bool = False
     """Whether a server that is not ours is only queried whether it can serve: nothing is made on it."""
-
-    def log_of(self, what: str, name: str, otherwise: Path) -> tuple[Path, Path]:
-        """The log `name` of a part, there and open to be appended to, and the folder from which on no link leads to it.
-
-        `what` names the part in an error; `otherwise` is the folder where the context has none.
-
-        Raises:
-            UserError: the log, or a folder on the way to it, is a link or no file.
-            OSError: it cannot be made.
-        """
-        folder = (self.log_folder or otherwise).absolute()
-        within = folder if self.log_folder is None or self.run_folder is None else self.run_folder.absolute()
-        within.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            make_folder(folder, within)
-            os.close(open_file(folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, within))
-        except NotOfFolder as error:
-            raise UserError("{what}: its log cannot be written: {error}", what=what, error=error) from None
-        return folder / name, within
-
-    def with_own_log(self, number: int) -> Self:
-        """The same, for the `number`-th part of one name: its log lies in a folder of its own from the second on."""
-        if self.log_folder is None or number == 1:
-            return self
-        return replace(self, log_folder=self.log_folder / str(number))
-
-    def raise_if_stopped(self) -> None:
-        """Called by all that waits for long.
-
-        Raises:
-            Interrupted: the user requested a stop.
-        """
-        if self.stopped():
-            raise Interrupted("interrupted; what was finished is kept")
 
 
 FACT_MAX = 120

@@ -5,8 +5,9 @@ import ssl
 from pathlib import Path
 
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
+from loadstone.machine.start_context import Remark
 from loadstone.safety.errors import UserError
-from loadstone.servers.server import DeployContext, Remark
+from loadstone.servers.server import DeployContext
 from loadstone.text.language import in_language, said
 
 

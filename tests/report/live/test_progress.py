@@ -5,9 +5,9 @@ import pytest
 from rich.console import Console
 from tests.verdicts import refused_by, verdict
 
+from loadstone.machine.start_context import Remark, Step
 from loadstone.report.live.live_panel import LiveFigures
 from loadstone.report.live.progress import RunProgress
-from loadstone.servers.server import Remark, Step
 from loadstone.text.message import Message, as_written, message
 
 

@@ -8,11 +8,12 @@ import pytest
 from tests.real_servers import Certificates, wait_until
 
 from loadstone.experiment.plan.endpoints import Tls
+from loadstone.machine.start_context import Remark
 from loadstone.safety.errors import UserError
 from loadstone.servers.postgresql import url as url_module
 from loadstone.servers.postgresql.programs import server_user
 from loadstone.servers.postgresql.url import PostgresqlUrlSettings, jdbc_options, parse_postgresql_url
-from loadstone.servers.server import DeployContext, Remark
+from loadstone.servers.server import DeployContext
 
 from .conftest import Users
 

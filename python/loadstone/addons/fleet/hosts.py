@@ -14,9 +14,9 @@ from typing import Any, Self, TypeVar
 
 from loadstone.addons.fleet import hosting
 from loadstone.addons.fleet.cluster_seam import AgentFailed, AgentLost, Cluster, Member
+from loadstone.machine.start_context import Remark, Step
 from loadstone.safety.errors import Interrupted, LoadstoneError, UserError
 from loadstone.servers.remote_host import Answer, HostLost, Kind
-from loadstone.servers.server import Remark, Step
 from loadstone.text.language import said
 
 T = TypeVar("T")

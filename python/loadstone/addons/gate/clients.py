@@ -93,9 +93,10 @@ def client_gate(base: str, head: str, server: str | None, asked: RedisAsked, gat
 def build(ad_hoc: AdHoc) -> None:
     """Build both programs, so that no build is a part of the budget. Raises UserError that names the option."""
     from loadstone.machine.installed_programs import require_programs
+    from loadstone.machine.start_context import about
     from loadstone.programs.clients.chosen import chosen_driver
     from loadstone.programs.clients.drivers import client_driver
-    from loadstone.servers.server import DeployContext, about
+    from loadstone.servers.server import DeployContext
 
     told: set[str] = set()
 

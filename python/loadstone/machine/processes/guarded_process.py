@@ -19,10 +19,10 @@ from loadstone.machine.processes.inherited import by_runs
 from loadstone.machine.processes.lease import Lease
 from loadstone.machine.processes.resource_limits import Limited, Limits, limit
 from loadstone.machine.processes.workspace import Workspace
+from loadstone.machine.start_context import Remark, StartContext
 from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import forms
-from loadstone.servers.server import DeployContext, Remark
 from loadstone.text.language import _
 
 TELL_S = 10.0
@@ -260,7 +260,7 @@ def guarded(
     kind: Literal["server", "subject"],
     name: str,
     limits: Limits,
-    context: DeployContext,
+    context: StartContext,
     command: Callable[[Workspace], tuple[Sequence[str], Surroundings]],
 ) -> tuple[GuardedProcess, Limited]:
     """A guard with a folder, a log and limits of its own, and the limits that are in force; nothing runs yet.

@@ -22,12 +22,13 @@ from loadstone.machine.processes.idle import OneProcess
 from loadstone.machine.processes.inherited import by_runs
 from loadstone.machine.processes.resource_limits import Limited, Limits, Throttling
 from loadstone.machine.processes.workspace import Workspace
+from loadstone.machine.start_context import LOOPBACK, silent
 from loadstone.programs.manifest import PLACES, WORKERS_MAX, Manifest, Run
 from loadstone.safety.bounds.http_exchange import NotHttp, exchange
 from loadstone.safety.bounds.replies import whole_number
 from loadstone.safety.errors import SubjectFailed, UserError
 from loadstone.safety.secrets.known import hide
-from loadstone.servers.server import LOOPBACK, DeployContext, silent
+from loadstone.servers.server import DeployContext
 from loadstone.text.language import _, said
 
 

@@ -11,6 +11,7 @@ from loadstone.machine.installed_programs import require_programs
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
 from loadstone.machine.processes.endings import oom_kills_of
 from loadstone.machine.processes.resource_limits import Limits, Throttling, limits_in_force
+from loadstone.machine.start_context import Remark
 from loadstone.programs.build import built
 from loadstone.programs.manifest import Manifest, read_manifest
 from loadstone.programs.subjects.placeholders import Address, require_verifiable, resolved, unencrypted
@@ -18,7 +19,7 @@ from loadstone.programs.subjects.replica import Replica, Worker
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import hidden, learn
-from loadstone.servers.server import DeployContext, Remark
+from loadstone.servers.server import DeployContext
 from loadstone.text.language import _
 
 REPLICAS_MAX = 64

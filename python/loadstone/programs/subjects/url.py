@@ -9,12 +9,13 @@ from urllib.parse import unquote, urlsplit
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
 from loadstone.machine.processes.resource_limits import Throttling
+from loadstone.machine.start_context import silent
 from loadstone.programs.subjects.replica import Worker
 from loadstone.safety.bounds.deadlines import TooMuch
 from loadstone.safety.bounds.http_exchange import NotHttp, exchange
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.safety.secrets.in_texts import hide_url
-from loadstone.servers.server import DeployContext, silent
+from loadstone.servers.server import DeployContext
 from loadstone.servers.transport import error_text, remark_on_exposure, tls_context
 from loadstone.servers.urls import host_of, learned
 from loadstone.servers.users_server import answering_again, listening_pid

@@ -13,6 +13,7 @@ from rich.text import Text
 from loadstone.drivers.outcome import AgentState
 from loadstone.experiment.plan.rounds import Rounds
 from loadstone.judge.verdict import Verdict
+from loadstone.machine.start_context import Remark, Stays, Step, about
 from loadstone.monitors.monitor import Sample
 from loadstone.report import figure_format as fmt
 from loadstone.report.live.events import RunEvents
@@ -24,7 +25,6 @@ from loadstone.report.verdicts import verdict_text
 from loadstone.run_folder.look import Reason
 from loadstone.safety import terminal
 from loadstone.safety.console import remarks
-from loadstone.servers.server import Remark, Stays, Step, about
 from loadstone.text.english.figures import blocks_text
 from loadstone.text.language import _, marked, translated
 from loadstone.text.message import Message, alike, message

@@ -15,11 +15,12 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.ports import PORT_TRIES, free_port
 from loadstone.machine.processes.endings import ending_of_process
 from loadstone.machine.processes.resource_limits import Limited, Limits, limits_in_force
+from loadstone.machine.start_context import Remark, Stays
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import new_password
 from loadstone.servers.containers.contained import Contained, InContainer
 from loadstone.servers.control import Control
-from loadstone.servers.server import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings, Stays
+from loadstone.servers.server import ConfigValue, DeployContext, ServerFacts, ServerSettings
 from loadstone.servers.software_rooms import in_containers, room
 from loadstone.text.language import _
 

@@ -26,12 +26,12 @@ from docker.transport.unixconn import UnixHTTPConnection, UnixHTTPConnectionPool
 from docker.types import LogConfig, Ulimit
 
 from loadstone.machine.processes.resource_limits import Limits
+from loadstone.machine.start_context import Remark, Step
 from loadstone.safety.bounds.bounded_socket import BoundedSocket
 from loadstone.safety.bounds.replies import MISREAD, shortened
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import forms
 from loadstone.servers.containers import container_guard
-from loadstone.servers.server import Remark, Step
 from loadstone.text.language import _, said
 
 ANSWER_S = 120.0

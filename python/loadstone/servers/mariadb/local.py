@@ -16,13 +16,14 @@ from pydantic import AfterValidator, Field
 from loadstone.machine.installed_programs import Fact, install_line, output_of
 from loadstone.machine.processes.guarded_process import GuardedProcess
 from loadstone.machine.processes.resource_limits import Limits
+from loadstone.machine.start_context import LOOPBACK
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
 from loadstone.servers.local_server import PortTaken
 from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.known_settings import KNOWN
 from loadstone.servers.mariadb.session import SPELLING, canonical
-from loadstone.servers.server import LOOPBACK, ConfigValue, ServerSettings
+from loadstone.servers.server import ConfigValue, ServerSettings
 from loadstone.servers.sql.local import OwnSqlServer, write_private
 from loadstone.servers.sql.session import DATABASE
 from loadstone.text.language import said

@@ -16,12 +16,13 @@ from loadstone.experiment.software import MEMCACHED
 from loadstone.machine.installed_programs import Fact, install_line, output_of
 from loadstone.machine.processes.guarded_process import GuardedProcess
 from loadstone.machine.processes.resource_limits import Limits, limits_in_force
+from loadstone.machine.start_context import Remark
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import new_password
 from loadstone.servers.local_server import OwnServer, PortTaken, await_answer
 from loadstone.servers.memcached.control import MemcachedControl
 from loadstone.servers.memcached.settings import READ_BACK, SPELLING, arguments_of, check_settings, why_it_ended
-from loadstone.servers.server import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
+from loadstone.servers.server import ConfigValue, DeployContext, ServerFacts, ServerSettings
 from loadstone.servers.settings_in_force import differences
 from loadstone.text.language import _, said
 

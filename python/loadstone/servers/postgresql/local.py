@@ -11,13 +11,14 @@ from pydantic import AfterValidator, Field
 
 from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings
 from loadstone.machine.processes.resource_limits import Limits
+from loadstone.machine.start_context import LOOPBACK
 from loadstone.safety.errors import UserError
 from loadstone.servers.local_server import PortTaken
 from loadstone.servers.postgresql.control import PostgresqlControl
 from loadstone.servers.postgresql.known_settings import KNOWN
 from loadstone.servers.postgresql.programs import INSTALLED, as_user, find, let_read, reached_by, server_user
 from loadstone.servers.postgresql.session import SPELLING, canonical
-from loadstone.servers.server import LOOPBACK, ConfigValue, ServerSettings
+from loadstone.servers.server import ConfigValue, ServerSettings
 from loadstone.servers.sql.local import OwnSqlServer, write_private
 from loadstone.servers.sql.session import DATABASE
 from loadstone.text.language import said

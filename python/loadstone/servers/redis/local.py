@@ -17,6 +17,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.installed_programs import install_line
 from loadstone.machine.processes.guarded_process import GuardedProcess
 from loadstone.machine.processes.resource_limits import Limits, limits_in_force
+from loadstone.machine.start_context import Remark
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import new_password
 from loadstone.servers.local_server import OwnServer, PortTaken, await_answer
@@ -31,7 +32,7 @@ from loadstone.servers.redis.settings import (
     config_text,
     why_it_ended,
 )
-from loadstone.servers.server import ConfigValue, DeployContext, Module, Remark, ServerFacts, ServerSettings
+from loadstone.servers.server import ConfigValue, DeployContext, Module, ServerFacts, ServerSettings
 from loadstone.servers.settings_in_force import differences
 from loadstone.text.language import _, said
 

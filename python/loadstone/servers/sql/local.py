@@ -11,10 +11,11 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.ports import free_port
 from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings
 from loadstone.machine.processes.resource_limits import Limits, limits_in_force
+from loadstone.machine.start_context import Remark
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import new_password
 from loadstone.servers.local_server import OwnServer, PortTaken
-from loadstone.servers.server import ConfigValue, DeployContext, Remark, ServerFacts
+from loadstone.servers.server import ConfigValue, DeployContext, ServerFacts
 from loadstone.servers.sql.control import SqlControl
 from loadstone.servers.sql.session import DATABASE
 from loadstone.text.language import _
