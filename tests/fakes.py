@@ -39,6 +39,7 @@ from loadstone.measure.goals.goal import Kill
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.monitor import Monitor, Sample
 from loadstone.monitors.watch import Watch
+from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.replica import Worker
 from loadstone.report.live.events import RunEvents
 from loadstone.run_folder.crash import CrashRecord
@@ -48,7 +49,7 @@ from loadstone.run_folder.plan_summary import summarise_plan
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed
 from loadstone.servers import registry
-from loadstone.servers.deployed import Deployed, DeployedSubject, Ready
+from loadstone.servers.deployed import Deployed
 from loadstone.servers.server import DeployContext
 
 from .fake_redis import FakeServer, numbered

@@ -157,12 +157,6 @@ run_folder.part_kinds -> servers.registry
 run_folder.plan_summary -> addons.saturation.spec
 run_folder.trial -> addons.saturation.spec
 run_folder.window -> servers.registry
-servers.deployed -> programs.subjects.subject
-servers.remote_part -> programs.build
-servers.remote_part -> programs.manifest
-servers.remote_part -> programs.subjects.placeholders
-servers.remote_part -> programs.subjects.replica
-servers.remote_part -> programs.subjects.subject
 text.sentences -> addons.capacity.texts
 text.sentences -> addons.gate.texts
 text.sentences -> addons.history.texts

@@ -10,7 +10,7 @@ from loadstone.experiment.plan.operations import Command, Operation
 from loadstone.machine.placement import Placement, split, with_own_cpus
 from loadstone.measure import driven_plan
 from loadstone.measure.driven_plan import with_spin
-from loadstone.servers.deployed import Ready
+from loadstone.programs.ready import Ready
 
 TWO, FOUR = split([(0,), (1,)]), split([(0,), (1,), (2,), (3,)])
 MODELS = [Closed(users=2), Open(rate_per_s=100)]

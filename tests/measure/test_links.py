@@ -14,8 +14,9 @@ from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.measure.failures import OomKills, failure
 from loadstone.measure.links import begin_links, link_facts, median_interval
 from loadstone.measure.processes import watch_of
+from loadstone.programs.ready import Ready
 from loadstone.servers import registry
-from loadstone.servers.deployed import Deployed, Ready
+from loadstone.servers.deployed import Deployed
 from loadstone.servers.pool import ServerPool
 from loadstone.servers.server import DeployContext
 

@@ -11,6 +11,7 @@ from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.required import PlannedCrash, RequiredSubject
 from loadstone.experiment.plan.run_plan import CrashTrial, PlannedTrial, RunPlan
 from loadstone.experiment.spec.loading import load_experiment
+from loadstone.programs.ready import Ready
 from loadstone.run.preflight import (
     ask_users_parts,
     check_parts,
@@ -20,7 +21,6 @@ from loadstone.run.preflight import (
 )
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
-from loadstone.servers.deployed import Ready
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeParts, FakeSubject

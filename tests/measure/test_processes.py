@@ -12,7 +12,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.process_identity import started
 from loadstone.measure.processes import alike, in_turn_with, paused_of, read_by_driver, watch_of, watched_apart
 from loadstone.measure.warm_up import warm_up_each
-from loadstone.servers.deployed import DeployedSubject, Ready
+from loadstone.programs.ready import DeployedSubject, Ready
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeSubject, deployed

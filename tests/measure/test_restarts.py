@@ -14,9 +14,10 @@ from tests.changed_facts import with_facts, written
 from loadstone.drivers.outcome import Interval
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.measure.snapshots import part_starts, snapshots, starts_before
+from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.url import UrlSubject
 from loadstone.run_folder.facts import PartStart
-from loadstone.servers.deployed import Deployed, DeployedSubject, Ready
+from loadstone.servers.deployed import Deployed
 from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.local import find
 from loadstone.text.sentences import text

@@ -25,7 +25,7 @@ from loadstone.measure.snapshots import (
     throttled_s,
 )
 from loadstone.monitors.watch import Page
-from loadstone.servers.deployed import DeployedSubject, Ready
+from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.servers.server import ServerFacts
 
 from ..fake_redis import FakeServer

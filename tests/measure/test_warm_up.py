@@ -17,9 +17,9 @@ from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.machine import process_table
 from loadstone.measure.warm_up import FEW_USERS, GENTLY, LONGEST, QUIET_CORES, WINDOWS, warm_up
+from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.url import UrlSubject
 from loadstone.safety.errors import DriveFailed, Interrupted
-from loadstone.servers.deployed import DeployedSubject, Ready
 
 LENGTH_S = 4.0
 

@@ -17,11 +17,11 @@ from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.machine.start_context import Stays
 from loadstone.measure.snapshots import numbered_keys, remove_keys
 from loadstone.programs.deployments import Deployments
+from loadstone.programs.ready import Ready
 from loadstone.report.live.progress import RunProgress
 from loadstone.run_folder.ledger import Made
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.servers import registry
-from loadstone.servers.deployed import Ready
 from loadstone.servers.server import DeployContext
 
 KEYS = Made("numbered_keys", "loadstone:00000001:002:", 3000)

@@ -26,12 +26,12 @@ from loadstone.monitors.host.processes import ProcessTreeMonitor
 from loadstone.monitors.node import NodeMonitor
 from loadstone.programs.deployments import Deployments
 from loadstone.programs.manifest import read_manifest
+from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.placeholders import Address, address_of, resolved
 from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings, local_subject
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
 from loadstone.servers.control import TableStore
-from loadstone.servers.deployed import DeployedSubject, Ready
 from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.local import MariaDbSettings, find
 from loadstone.servers.redis.control import RedisControl

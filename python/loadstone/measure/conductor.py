@@ -14,13 +14,13 @@ from loadstone.measure.failures import explained
 from loadstone.measure.measure_block import observe_block, prepared_block
 from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.measure.warm_up import warm_up_each
+from loadstone.programs.ready import Ready
 from loadstone.run_folder.facts import Ceiling
 from loadstone.run_folder.folder import RunFolder, TrialWriter
 from loadstone.run_folder.make_trial import failed_trial_record, make_trial_record
 from loadstone.run_folder.observation import Drive, Observation
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed, LoadstoneError, OutOfRoom, ServerGone, UserError
-from loadstone.servers.deployed import Ready
 
 START_TRIES = 2
 """How often in a row the parts of one condition are started at most, where that fails."""

@@ -14,8 +14,8 @@ from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.measure.processes import alike, watch_of, watched_apart
 from loadstone.measure.sampler import Sampler
 from loadstone.monitors.monitor import Sample
+from loadstone.programs.ready import Ready
 from loadstone.run_folder.observation import Drive
-from loadstone.servers.deployed import Ready
 
 
 class DriveWatch:

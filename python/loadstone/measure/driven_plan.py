@@ -7,8 +7,9 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.operations import Operation
 from loadstone.machine.hardware import cpu_limit
 from loadstone.machine.placement import Placement
+from loadstone.programs.ready import Ready
 from loadstone.servers.control import KeyStore, KnowsReads
-from loadstone.servers.deployed import Deployed, Ready
+from loadstone.servers.deployed import Deployed
 
 FAILOVER_S = 120.0
 """For how long no server may answer where Sentinel is to find another primary: its own default is 30 s and more."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.machine.ports import ports_running_out
 from loadstone.machine.processes.endings import Examinable, oom_kills_of_machine
-from loadstone.servers.deployed import Ready
+from loadstone.programs.ready import Ready
 
 
 @dataclass(frozen=True)

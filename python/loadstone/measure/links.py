@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from loadstone.programs.ready import Ready
 from loadstone.run_folder.facts import LinkFacts
 from loadstone.safety.bounds.deadlines import SNAPSHOT, conversation
 from loadstone.safety.errors import LoadstoneError
 from loadstone.servers.control import Control
 from loadstone.servers.delay_line import Line, part_of
-from loadstone.servers.deployed import Deployed, Ready
+from loadstone.servers.deployed import Deployed
 
 PINGS, PINGS_LEAST = 60, 8
 PINGS_S = 0.3

@@ -16,10 +16,10 @@ from loadstone.measure.failures import failure
 from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.measure.processes import paused_of, read_by_driver
 from loadstone.measure.snapshots import Before, read_after, read_before, readings
+from loadstone.programs.ready import Ready
 from loadstone.run_folder.facts import CompanyFacts
 from loadstone.run_folder.observation import Drive, Observation, company_of, measure_phase
 from loadstone.safety.errors import DriveFailed
-from loadstone.servers.deployed import Ready
 from loadstone.servers.free_space import INTERVAL_S as ROOM_S
 from loadstone.servers.free_space import RoomWatch
 

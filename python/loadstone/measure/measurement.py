@@ -20,12 +20,12 @@ from loadstone.monitors.monitor import Monitor, Sample
 from loadstone.monitors.watch import Watch
 from loadstone.programs.clients.drivers import Drivers
 from loadstone.programs.deployments import Deployments
+from loadstone.programs.ready import Ready
 from loadstone.report.live.progress import RunProgress
 from loadstone.report.live.prometheus import LiveExporter
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import Interrupted, ServerGone
 from loadstone.servers import registry
-from loadstone.servers.deployed import Ready
 from loadstone.servers.free_space import RoomWatch
 
 

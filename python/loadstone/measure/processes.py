@@ -15,10 +15,11 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine import process_table
 from loadstone.machine.process_identity import started
 from loadstone.monitors.watch import Elsewhere, Page, Watch
+from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.subject import Subject
 from loadstone.servers import registry
 from loadstone.servers.control import Control
-from loadstone.servers.deployed import Deployed, DeployedSubject, Ready
+from loadstone.servers.deployed import Deployed
 from loadstone.servers.remote_part import Hosted
 from loadstone.servers.transport import is_loopback
 

@@ -24,6 +24,7 @@ from loadstone.measure.driven_plan import targets_of
 from loadstone.measure.links import begin_links, link_facts
 from loadstone.measure.machine_speed import machine_speed, speed_facts
 from loadstone.monitors.snapshot import Snapshot
+from loadstone.programs.ready import Ready
 from loadstone.run_folder.facts import LinkFacts, PartStart, PortFacts, StoredFacts, SubjectFacts
 from loadstone.run_folder.ledger import Made
 from loadstone.run_folder.observation import Drive, PartReadings
@@ -32,7 +33,7 @@ from loadstone.safety.errors import LoadstoneError, ServerGone
 from loadstone.servers import registry
 from loadstone.servers.addresses import resolved
 from loadstone.servers.control import KeyStore, Start, TableStore
-from loadstone.servers.deployed import Deployed, Ready
+from loadstone.servers.deployed import Deployed
 from loadstone.servers.patience import is_busy, patiently
 from loadstone.servers.settings_in_force import mismatched
 

@@ -16,8 +16,8 @@ from loadstone.machine.processes.idle import Quiet, await_quiet_of, hold, releas
 from loadstone.machine.start_context import Remark, Step
 from loadstone.measure.goals.block_attempts import RISING
 from loadstone.measure.measurement import Measurement, PreparedTrial
+from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.safety.errors import DriveFailed
-from loadstone.servers.deployed import DeployedSubject, Ready
 from loadstone.text.language import _
 
 FEW_USERS = 2

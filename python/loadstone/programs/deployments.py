@@ -9,10 +9,11 @@ from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.plan.subject_keys import prefixes_in
 from loadstone.machine.placement import OWN_CPUS
 from loadstone.machine.processes.idle import by_name
+from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.pool import SubjectPool
 from loadstone.programs.subjects.schema import make_tables
 from loadstone.servers.data_rows import DataWriter
-from loadstone.servers.deployed import Deployed, DeployedSubject, Ready
+from loadstone.servers.deployed import Deployed
 from loadstone.servers.pool import ServerPool
 from loadstone.servers.server import DeployContext, Server
 

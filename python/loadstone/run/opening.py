@@ -34,6 +34,7 @@ from loadstone.monitors.monitor import Monitor
 from loadstone.monitors.watch import Watch
 from loadstone.programs.clients.drivers import Drivers, OpenFleet, add_programs, fleet_of
 from loadstone.programs.deployments import Deployments
+from loadstone.programs.ready import Ready
 from loadstone.report.live.events import RunEvents
 from loadstone.report.live.progress import RunProgress
 from loadstone.report.live.prometheus import LiveExporter
@@ -52,7 +53,6 @@ from loadstone.safety.errors import LoadstoneError
 from loadstone.safety.secrets.command_line import hidden_arguments
 from loadstone.safety.terminal import discard, on_terminal
 from loadstone.servers import registry
-from loadstone.servers.deployed import Ready
 from loadstone.servers.remote_host import NamedHost, no_hosts
 from loadstone.servers.server import DeployContext, Server
 

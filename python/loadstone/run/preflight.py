@@ -17,12 +17,13 @@ from loadstone.experiment.spec.problems import first_problem
 from loadstone.machine.ports import WIDEN, local_ports
 from loadstone.machine.processes.resource_limits import Limits
 from loadstone.programs.manifest import read_manifest
+from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.url import UrlSubject, parse_subject_url
 from loadstone.safety.bounds.deadlines import OPENING, within
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers import registry
 from loadstone.servers.control import LimitsValues
-from loadstone.servers.deployed import Deployed, DeployedSubject, Ready
+from loadstone.servers.deployed import Deployed
 from loadstone.servers.server import DeployContext, Server
 from loadstone.text.language import said
 

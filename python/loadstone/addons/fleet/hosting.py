@@ -24,11 +24,11 @@ from loadstone.machine.processes.resource_limits import Throttling
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.machine.start_context import Remark, Step
 from loadstone.programs.manifest import read_manifest
+from loadstone.programs.subjects.remote_subject import sources_of
 from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings
 from loadstone.safety.errors import Interrupted, LoadstoneError, UserError
 from loadstone.servers import registry
 from loadstone.servers.remote_host import Answer, Kind
-from loadstone.servers.remote_part import sources_of
 from loadstone.servers.server import DeployContext, Server, ServerFacts
 
 LEASE_S = 10.0

@@ -14,12 +14,13 @@ from loadstone.machine.placement import application_cpus
 from loadstone.machine.processes.idle import Holdable, Quiet, await_quiet_of, release
 from loadstone.machine.processes.resource_limits import Limits
 from loadstone.programs.manifest import REFERENCE, Manifest, read_manifest
+from loadstone.programs.ready import DeployedSubject
 from loadstone.programs.subjects.placeholders import Address, address_of
+from loadstone.programs.subjects.remote_subject import HostedSubject, manifest_sent, require_reachable
 from loadstone.programs.subjects.subject import LocalSubject, Subject, SubjectSettings
 from loadstone.programs.subjects.url import UrlSubject
 from loadstone.safety.errors import UserError
-from loadstone.servers.deployed import Deployed, DeployedSubject
-from loadstone.servers.remote_part import HostedSubject, manifest_sent, require_reachable
+from loadstone.servers.deployed import Deployed
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import _
 
