@@ -27,6 +27,7 @@ from redis.connection import Connection
 from loadstone.drivers.histogram import decode, merge, quantiles_ns
 from loadstone.drivers.outcome import read_interval, read_record
 from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.software import SOFTWARE
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.judge.analysis.analyse import analyse
@@ -152,7 +153,7 @@ def analysis(data: bytes) -> None:
 def urls(data: bytes) -> None:
     """The URL of a server or a subject."""
     text = data.decode("utf-8", "replace")
-    places = [partial(registry.room(name).place, "fuzzed") for name in registry.SOFTWARE]
+    places = [partial(registry.room(name).place, "fuzzed") for name in SOFTWARE]
     for parse in (*places, parse_subject_url):
         try:
             parse(text)  # type: ignore[operator]

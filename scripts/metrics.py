@@ -9,8 +9,8 @@ from pathlib import Path
 
 from generated import keep
 
+from loadstone.monitors import catalogue
 from loadstone.monitors.metric import Metric, Series
-from loadstone.servers import registry
 
 FILE = Path(__file__).parents[1] / "docs" / "metrics.csv"
 NAMESPACE = "loadstone"
@@ -24,7 +24,7 @@ def table() -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    metrics = registry.METRICS.values()
+    metrics = catalogue.METRICS.values()
     for part in dict.fromkeys([*PARTS, *(metric.part for metric in metrics)]):
         writer.writerows(_lines(metric for metric in metrics if metric.part == part))
     return text.getvalue()

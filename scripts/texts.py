@@ -157,13 +157,13 @@ def in_catalogue() -> Iterator[Found]:
 def in_tables() -> Iterator[Found]:
     """Headings and explanations of columns, of the metrics' too; what verdicts and checks are called."""
     from loadstone.judge.checks.checks import CHECKS
+    from loadstone.monitors import catalogue
     from loadstone.report.tables import columns
     from loadstone.report.tables import columns as study_columns
-    from loadstone.servers import registry
 
     for column in (*columns.COLUMNS, *study_columns.STUDY_COLUMNS.values()):
         yield from (("python/loadstone/report/tables/columns.py", text) for text in (column.header, column.explanation))
-    for metric in registry.METRICS.values():
+    for metric in catalogue.METRICS.values():
         if metric.column is not None:
             own = (metric.column.table.title, metric.column.title, metric.column.help)
             yield from (("python/loadstone/monitors/metric.py", text) for text in own)

@@ -36,6 +36,7 @@ from loadstone.machine import clock
 from loadstone.machine.limits_in_force import PartLimits
 from loadstone.machine.processes.resource_limits import Throttling
 from loadstone.measure.goals.goal import Kill
+from loadstone.monitors import catalogue
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.monitor import Monitor, Sample
 from loadstone.monitors.watch import Watch
@@ -48,7 +49,6 @@ from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.plan_summary import summarise_plan
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed
-from loadstone.servers import registry
 from loadstone.servers.deployed import Deployed
 from loadstone.servers.server import DeployContext
 
@@ -364,7 +364,7 @@ class FakeLive:
 class FakeMonitor:
     """Observes a machine that stands still."""
 
-    METRICS = by_name([registry.METRICS["id"]])
+    METRICS = by_name([catalogue.METRICS["id"]])
 
     def sample(self, unix_s: float) -> Iterable[Sample]:
         return [Sample(unix_s, "host", "id", 100.0)]

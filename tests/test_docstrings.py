@@ -93,5 +93,5 @@ def test_what_docstrings_refer_to_is_there() -> None:
 )
 def test_what_is_gone_is_noticed(text: str, tmp_path: Path) -> None:
     module = tmp_path / "x.py"
-    module.write_text(f'"""See {text}, `servers.registry.SOFTWARE` and `run_folder/facts.py`."""\n')
+    module.write_text(f'"""See {text}, `experiment.software.SOFTWARE` and `run_folder/facts.py`."""\n')
     assert len(missing(module)) == 1

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.experiment.software import SOFTWARE, in_containers, is_users, software_by_url, software_of
 from loadstone.servers import registry
 from loadstone.servers.software_room import Room
 
@@ -17,18 +18,15 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 SHARED = {"sql"}
 ROOMS = {path.parent.name for path in PACKAGE.glob("servers/*/room.py")} | SHARED
 """Rooms of what several kinds of software have in common: these may import them."""
-DECLARATIONS = {"SOFTWARE", "in_containers", "is_users", "software_by_url", "software_of", "with_tables"}
-DECLARATIONS |= {"LOCKS", "METRICS", "PART_KINDS", "POOLS", "STUDY_COLUMNS"}
-"""What every stage may ask the registry for: data."""
 LOADING = {
     "experiment.plan.workload_from_text": {"read_recording"},
     "programs.subjects.placeholders": {"room"},
 }
-"""The modules of stages that load a room beside, and what by."""
+"""The modules of stages that load a room by the registry, and what by."""
 HAVE_THE_ROOMS = {"servers.registry", "servers.containers.container"}
 """The registry, and what it imports itself."""
 STAGES = {"experiment", "drivers", "monitors", "run_folder", "servers", "programs", "judge", "report"}
-NAMES = tuple(registry.SOFTWARE)[1:]
+NAMES = tuple(SOFTWARE)[1:]
 """The names that no other file may know. Not of the first one: the whole laboratory is for Redis, and speaks of it."""
 MENTIONS = {
     "text.korean_particles": "how names are read aloud in Korean",
@@ -79,7 +77,7 @@ def texts_of(tree: ast.AST) -> Iterator[str]:
                 yield found
 
 
-OF_ALL = {"experiment.software", "servers.registry", "servers.software_rooms"}
+OF_ALL = {"experiment.software", "monitors.catalogue"}
 OUTSIDE = [path for path in MODULES if room_of(path) is None and name_of(path) not in OF_ALL]
 OUTSIDE = [path for path in OUTSIDE if not name_of(path).startswith("monitors.metrics.")]
 """All but the rooms, the tables of all software, and what declares their metrics."""
@@ -101,7 +99,7 @@ def test_a_software_is_named_in_its_room_alone() -> None:
     assert set(MENTIONS) - naming == set(), "names no software any more: take it off the list"
 
 
-def test_stages_ask_the_registry_for_declarations() -> None:
+def test_stages_load_no_room() -> None:
     """What loads a room stands in what joins stages, with few exceptions."""
     beyond = {}
     for path in MODULES:
@@ -115,7 +113,7 @@ def test_stages_ask_the_registry_for_declarations() -> None:
             for node in ast.walk(ast.parse(path.read_text()))
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "registry"
         }
-        beyond[name_of(path)] = used - DECLARATIONS - LOADING.get(name_of(path), set())
+        beyond[name_of(path)] = used - LOADING.get(name_of(path), set())
     assert {name: used for name, used in beyond.items() if used} == {}
 
 
@@ -137,31 +135,31 @@ def test_a_declaration_loads_no_room() -> None:
     assert of_servers == {"loadstone.servers", "loadstone.servers.registry", "loadstone.servers.software_rooms"}
 
 
-@pytest.mark.parametrize("name", list(registry.SOFTWARE))
+@pytest.mark.parametrize("name", list(SOFTWARE))
 def test_a_room_offers_what_it_declares(name: str) -> None:
-    software, room = registry.SOFTWARE[name], registry.room(name)
+    software, room = SOFTWARE[name], registry.room(name)
     assert isinstance(room, Room)
     assert set(room.kinds) == set(software.kinds)
     assert software.url_kind in software.kinds
     assert (room.in_container is not None) == software.in_container
     for kind, settings in room.kinds.items():
         assert settings.model_fields["kind"].default == kind
-        assert registry.software_of({"kind": kind}) is software
-        assert registry.is_users({"kind": kind}) == (kind == software.url_kind)
+        assert software_of({"kind": kind}) is software
+        assert is_users({"kind": kind}) == (kind == software.url_kind)
     for scheme in software.schemes:
-        assert registry.software_by_url(f"{scheme}://host") is software
-    assert registry.software_by_url(software.url_form) is software
+        assert software_by_url(f"{scheme}://host") is software
+    assert software_by_url(software.url_form) is software
 
 
 def test_what_several_kinds_of_software_share_is_reported_by_the_settings() -> None:
-    for name in registry.in_containers():
-        assert registry.software_of({"kind": "container", "software": name}).name == name
-    assert registry.software_of({"kind": "container"}).name == "redis"
-    assert registry.software_of({}).name == "redis"
-    assert not registry.is_users({"kind": "container"})
+    for name in in_containers():
+        assert software_of({"kind": "container", "software": name}).name == name
+    assert software_of({"kind": "container"}).name == "redis"
+    assert software_of({}).name == "redis"
+    assert not is_users({"kind": "container"})
 
 
 def test_no_two_kinds_of_software_share_a_kind_or_a_scheme() -> None:
-    software = list(registry.SOFTWARE.values())
+    software = list(SOFTWARE.values())
     for found in ([k for one in software for k in one.kinds], [s for one in software for s in one.schemes]):
         assert len(found) == len(set(found))

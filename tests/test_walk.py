@@ -18,7 +18,7 @@ MUST_TOUCH = {
     "a study": {"docs/studies.md", "README.md", "README.ko.md"},
     "a server": {
         "experiment/software.py",
-        "servers/registry.py",
+        "monitors/catalogue.py",
         "servers/x/",
         "docs/containers.md",
         "tests/contract/test_metrics.py",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from loadstone.experiment.software import SOFTWARE
 from loadstone.safety.errors import ServerGone, ServerRefused, UserError
 from loadstone.servers import registry
 from loadstone.servers.control import Control, KeyStore, Refusal, TableStore
@@ -49,7 +50,7 @@ FILL = {"redis": fill_redis, "memcached": fill_memcached}
 """How a software without tables is given keys."""
 
 
-@pytest.fixture(scope="module", params=list(registry.SOFTWARE))
+@pytest.fixture(scope="module", params=list(SOFTWARE))
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     if request.param == "mariadb" and find_mariadb("mariadbd") is None:
         pytest.skip("no MariaDB: scripts/apt installs it where it can")
@@ -57,7 +58,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         pytest.skip("no PostgreSQL: scripts/apt installs it where it can")
     if request.param == "memcached" and find_memcached() is None:
         pytest.skip("no memcached: scripts/apt installs it where it can")
-    server = registry.server("store", {"kind": registry.SOFTWARE[request.param].kinds[0]})
+    server = registry.server("store", {"kind": SOFTWARE[request.param].kinds[0]})
     server.start(DeployContext(work_root=tmp_path_factory.mktemp("store")))
     yield server
     server.stop()
@@ -111,7 +112,7 @@ def test_what_is_stored_is_counted(control: Control, counts: dict[str, int]) -> 
     ],
 )
 def test_what_is_no_count_is_refused(control: Control, counts: dict[str, int], redis_text: str, sql: str) -> None:
-    text = {"table": sql, "commands": redis_text}[registry.SOFTWARE[control.software].rows]
+    text = {"table": sql, "commands": redis_text}[SOFTWARE[control.software].rows]
     with pytest.raises(UserError, match=r"^count '") as refused:
         control.count(text)
     assert "\n" not in str(refused.value)
@@ -142,7 +143,7 @@ def test_a_server_that_answers_with_an_error_is_not_gone(control: Control) -> No
 
 
 def test_a_control_is_what_its_software_declares(control: Control) -> None:
-    software = registry.SOFTWARE[control.software]
+    software = SOFTWARE[control.software]
     assert isinstance(control, KeyStore) == software.takes_load
     assert isinstance(control, TableStore) == (software.rows == "table")
     assert (control.keys() is not None) == software.takes_load
@@ -151,7 +152,7 @@ def test_a_control_is_what_its_software_declares(control: Control) -> None:
 
 
 def test_a_place_names_the_server_and_its_scheme(control: Control) -> None:
-    software, place = registry.SOFTWARE[control.software], control.place("store")
+    software, place = SOFTWARE[control.software], control.place("store")
     assert place.server == "store"
     assert place.address.partition("://")[0] in software.schemes
     assert place.login

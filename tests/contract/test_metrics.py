@@ -8,6 +8,7 @@ import pytest
 from tests.scripts import checked
 
 from loadstone.addons.fleet.monitors import BesideServers
+from loadstone.monitors import catalogue
 from loadstone.monitors.host.generator import GeneratorMonitor
 from loadstone.monitors.host.monitor import HostMonitor
 from loadstone.monitors.host.others import OthersMonitor
@@ -16,7 +17,6 @@ from loadstone.monitors.jvm import JvmMonitor
 from loadstone.monitors.metric import Metric, Series
 from loadstone.monitors.monitor import Monitor
 from loadstone.monitors.node import NodeMonitor
-from loadstone.servers import registry
 from loadstone.servers.mariadb.monitor import MariaDbMonitor
 from loadstone.servers.memcached.monitor import MemcachedMonitor
 from loadstone.servers.postgresql.monitor import PostgresqlMonitor
@@ -28,14 +28,14 @@ MONITORS: tuple[type[Monitor], ...] = (
     *(HostMonitor, OthersMonitor, ProcessMonitor, BesideServers, GeneratorMonitor),
     *(MariaDbMonitor, PostgresqlMonitor, RedisMonitor, MemcachedMonitor, JvmMonitor, NodeMonitor),
 )
-METRICS = list(registry.METRICS.values())
+METRICS = list(catalogue.METRICS.values())
 REPORTED = {name: metric for monitor in MONITORS for name, metric in monitor.METRICS.items()}
 """By all monitors. That each reports just these is shown by its own test, on the real thing."""
-ALL_KINDS = set(registry.PART_KINDS)
+ALL_KINDS = set(catalogue.PART_KINDS)
 
 
 def test_what_monitors_report_is_declared_and_what_is_declared_is_reported() -> None:
-    assert dict(registry.METRICS) == REPORTED
+    assert dict(catalogue.METRICS) == REPORTED
 
 
 def test_everything_with_a_monitor_is_among_them() -> None:
@@ -49,7 +49,7 @@ def test_one_name_is_declared_once() -> None:
     for room in rooms:
         names = [metric.name for metric in room.METRICS]
         assert len(names) == len(set(names))
-        assert all(registry.METRICS[metric.name] is metric for metric in room.METRICS)
+        assert all(catalogue.METRICS[metric.name] is metric for metric in room.METRICS)
 
 
 @pytest.mark.parametrize("path", DECLARED, ids=lambda path: path.stem)
@@ -76,14 +76,14 @@ def test_the_columns_of_a_table_have_places_of_their_own() -> None:
 
 
 def test_what_kinds_and_columns_of_studies_refer_to_is_declared() -> None:
-    named = {column.metric for column in registry.STUDY_COLUMNS}
-    for kind in registry.PART_KINDS.values():
+    named = {column.metric for column in catalogue.STUDY_COLUMNS}
+    for kind in catalogue.PART_KINDS.values():
         named |= {*kind.cpu_counters, *kind.main_thread_counters, *kind.disk_rates}
         named |= {name for name in (kind.connections, kind.fsyncs, kind.disk_file) if name is not None}
-    for pool in registry.POOLS.values():
+    for pool in catalogue.POOLS.values():
         named |= {pool.active, pool.idle, pool.pending}
-    assert named <= set(registry.METRICS)
-    assert {column.kind for column in registry.STUDY_COLUMNS} <= ALL_KINDS
+    assert named <= set(catalogue.METRICS)
+    assert {column.kind for column in catalogue.STUDY_COLUMNS} <= ALL_KINDS
     tables = {metric.column.table for metric in METRICS if metric.column is not None}
     assert {kind for table in tables for kind in table.kinds} <= {*ALL_KINDS, "stores"}
 

@@ -13,6 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.software import is_users, software_of, with_tables
 from loadstone.safety.errors import LoadstoneError, ServerGone, UserError
 from loadstone.servers import registry
 from loadstone.servers.control import KeyStore, TableStore
@@ -21,7 +22,7 @@ from loadstone.servers.server import DeployContext, Server
 
 from ..podman import found_by
 
-TABLES = [kind for software in registry.with_tables() for kind in software.kinds]
+TABLES = [kind for software in with_tables() for kind in software.kinds]
 """Kinds of databases with tables."""
 READ_BACK = {
     "mariadb": ("innodb_flush_log_at_trx_commit", "1"),
@@ -46,7 +47,7 @@ MODULES = {"modules": ["json"]}
 
 def has_modules(kind: str) -> bool:
     """Whether a server of this kind is given modules: the software says so itself."""
-    software = registry.software_of({"kind": kind})
+    software = software_of({"kind": kind})
     try:
         registry.server("store", {"kind": software.kinds[0], **MODULES})
     except UserError:
@@ -70,10 +71,10 @@ def empty_again(root: Path) -> Iterator[DeployContext]:
 @pytest.fixture(scope="module")
 def theirs(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Endpoint] | None]:
     """A server of the user's and where it listens, if the kind is one; it outlives all tests."""
-    if not registry.is_users({"kind": kind}):
+    if not is_users({"kind": kind}):
         yield None
         return
-    started = next(one for one in registry.software_of({"kind": kind}).kinds if one != kind)
+    started = next(one for one in software_of({"kind": kind}).kinds if one != kind)
     theirs = registry.server("theirs", {"kind": started} | (MODULES if has_modules(started) else {}))
     with empty_again(tmp_path_factory.mktemp("theirs") / "work") as context:
         yield theirs, theirs.start(context)
@@ -91,7 +92,7 @@ def settings(
         found |= {"binary": str(packages.need_server())}
     if theirs is not None:
         _, endpoint = theirs
-        scheme = registry.software_of(found).schemes[0]
+        scheme = software_of(found).schemes[0]
         found |= {"url": f"{scheme}://{endpoint.username or ''}:{endpoint.password}@{endpoint.label}"}
     with found_by(request.getfixturevalue("podman")) if kind == "container" else contextlib.nullcontext():
         yield found
@@ -143,7 +144,7 @@ def test_a_started_server_serves_and_says_what_it_is(running: Running, kind: str
     assert answers(server)
     assert server.alive()
     assert server.facts.version
-    software = registry.software_of({"kind": kind})
+    software = software_of({"kind": kind})
     assert server.facts.software == FLAVOURS.get(kind, software.name)
     name, default = READ_BACK[software.name]
     assert server.settings_read_back[name] == default
@@ -156,7 +157,7 @@ def test_parts_are_named_after_the_server(running: Running, kind: str) -> None:
     assert server.name == "store"
     assert server.pids
     assert all(part == "store" or part.startswith("store-") for part in server.pids)
-    if "store" in server.pids and not (kind in TABLES and registry.is_users({"kind": kind})):
+    if "store" in server.pids and not (kind in TABLES and is_users({"kind": kind})):
         assert server.pids["store"] == server.facts.process_id
 
 

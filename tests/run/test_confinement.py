@@ -7,13 +7,13 @@ import pytest
 
 from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.run_plan import RunPlan
+from loadstone.experiment.software import software_of
 from loadstone.experiment.spec.built_in import names
 from loadstone.experiment.spec.loading import find
 from loadstone.machine.ports import free_port
 from loadstone.run.confinement import REMARKS, confined
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.safety.errors import UserError
-from loadstone.servers import registry
 from loadstone.servers.redis.local import EmbeddedSettings
 from loadstone.servers.server import DeployContext
 
@@ -42,8 +42,7 @@ def plan_on(url: str, experiment: str | Path, **changes: object) -> RunPlan:
     """The plan of an experiment with servers of the user's in the place of its own."""
     written = requested_experiment(RunOptions(experiment=str(experiment)))
     theirs = tuple(
-        f"{name}={DATABASES.get(registry.software_of(settings).name, url)}"
-        for name, settings in written.servers.items()
+        f"{name}={DATABASES.get(software_of(settings).name, url)}" for name, settings in written.servers.items()
     )
     on = tuple(f"factors.{name}.off_by_default=[]" for name, one in written.factors.items() if one.off_by_default)
     options = RunOptions(experiment=str(experiment), servers=theirs, set=on, seed=1, **changes)  # type: ignore[arg-type]

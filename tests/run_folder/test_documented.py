@@ -11,11 +11,11 @@ import pytest
 from tests.scripts import checked
 
 from loadstone.machine import hardware
+from loadstone.monitors import catalogue
 from loadstone.run import environment
 from loadstone.run_folder.ledger import Kind, Made, Place
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.run_folder.look import Reason
-from loadstone.servers import registry
 
 ROOT = Path(__file__).parents[2]
 METRICS = ROOT / "docs" / "metrics.csv"
@@ -93,7 +93,7 @@ def test_every_reason_of_a_look_is_named() -> None:
 def test_what_monitors_report() -> None:
     with METRICS.open(newline="") as file:
         listed = [line["metric"] for line in csv.DictReader(file)]
-    assert listed == sorted(registry.METRICS, key=listed.index)
+    assert listed == sorted(catalogue.METRICS, key=listed.index)
     assert "(metrics.csv)" in TEXT
 
 

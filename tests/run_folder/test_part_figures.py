@@ -5,12 +5,12 @@ from types import ModuleType
 import pytest
 
 from loadstone.drivers.outcome import DriveRecord, Stall
+from loadstone.monitors import catalogue
 from loadstone.monitors.host.monitor import HostMonitor
 from loadstone.monitors.monitor import Sample
 from loadstone.run_folder.facts import AvgMax
 from loadstone.run_folder.part_figures import KEPT, averages_of, avg_max, stalls_of
 from loadstone.run_folder.window import Window
-from loadstone.servers import registry
 
 
 def samples(metric: str, values: list[float], part: str = "host") -> list[Sample]:
@@ -18,7 +18,7 @@ def samples(metric: str, values: list[float], part: str = "host") -> list[Sample
 
 
 def test_the_columns_are_those_of_the_host_monitor() -> None:
-    columns = [metric.name for metric in registry.METRICS.values() if metric.part == "host" and metric.kept]
+    columns = [metric.name for metric in catalogue.METRICS.values() if metric.part == "host" and metric.kept]
     assert set(columns) <= set(HostMonitor.METRICS)
     header = "r b swpd free buff cache si so bi bo in cs us sy id wa st"
     assert " ".join(columns) == header
@@ -43,7 +43,7 @@ def test_any_part_may_be_requested() -> None:
 
 
 def test_what_is_kept_has_an_average() -> None:
-    assert [metric for metric in KEPT if registry.METRICS[metric].kind == "counter"] == [], "what grows has no average"
+    assert [metric for metric in KEPT if catalogue.METRICS[metric].kind == "counter"] == [], "what grows has no average"
     assert {"cpu_share", "connected_clients", "threads_connected", "heap_used_bytes", "cs", "others"} <= set(KEPT)
 
 

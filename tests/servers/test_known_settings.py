@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from loadstone.experiment.software import SOFTWARE
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
 from loadstone.servers.known_settings import KnownSettings
@@ -19,7 +20,7 @@ from loadstone.servers.postgresql.local import options_text as postgresql_text
 from loadstone.servers.redis.settings import config_text
 from loadstone.servers.server import DeployContext
 
-LISTS = {name: registry.room(name).known_settings for name in registry.SOFTWARE}
+LISTS = {name: registry.room(name).known_settings for name in SOFTWARE}
 REDIS, MARIADB, POSTGRESQL = LISTS["redis"], LISTS["mariadb"], LISTS["postgresql"]
 ONLY_IN_FILES = frozenset({"include", "include_dir", "include_if_exists", "loadmodule", "rename-command", "user"})
 """Directives that no server lists: all of them are refused."""

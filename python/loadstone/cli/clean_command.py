@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
+from loadstone.experiment.software import software_by_url
 from loadstone.run_folder.earlier_runs import LATEST, RUNS, run_folder
 from loadstone.run_folder.files import LEDGER
 from loadstone.run_folder.ledger import Copies, Made, Place, describe, describe_place
@@ -285,7 +286,7 @@ def _running(folder: Path) -> Entries | None:
 
 
 def _control(place: Place, url: str) -> Control:
-    kind = registry.software_by_url(url).url_kind
+    kind = software_by_url(url).url_kind
     return registry.server(place.server, {"kind": kind, "url": url}).control(TIMEOUT_S)
 
 
@@ -302,7 +303,7 @@ def _given(text: str) -> Given:
 
 def _place(name: str, url: str) -> Place:
     """Where a URL leads. Raises UserError."""
-    return registry.room(registry.software_by_url(url).name).place(name, url)
+    return registry.room(software_by_url(url).name).place(name, url)
 
 
 def _url_of(place: Place) -> str | None:

@@ -8,11 +8,11 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from loadstone.cli.operations import Fields
 from loadstone.cli.options import given
 from loadstone.cli.redis_options import PRIMARY, Address, Login
+from loadstone.experiment.software import SOFTWARE
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REFERENCE
 from loadstone.safety.secrets.known import learn
 from loadstone.safety.secrets.references import learn_options
-from loadstone.servers import registry
 from loadstone.servers.urls import TRUTH, host_of
 
 READ_FROM = "read_from"
@@ -36,7 +36,7 @@ class _Url:
     @classmethod
     def read(cls, url: str, option: str) -> "_Url":
         """Raises UserError, which begins with the option."""
-        software = registry.SOFTWARE[SERVER]
+        software = SOFTWARE[SERVER]
         scheme, is_url, rest = url.partition("://")
         if is_url and scheme not in software.schemes:
             raise UserError(
@@ -71,7 +71,7 @@ def redis_server(url: str, login: Login = Login(), address: Address = Address(),
         read = _with_cluster(read)
     if address.read_from != PRIMARY:
         read = _with_read_from(read, address.read_from)
-    return {"kind": registry.SOFTWARE[SERVER].url_kind, "url": str(read)}
+    return {"kind": SOFTWARE[SERVER].url_kind, "url": str(read)}
 
 
 def _with_login(url: _Url, login: Login) -> _Url:

@@ -1,12 +1,12 @@
 """What every kind of server software declares of itself: pure data, so that every stage may use it.
 
-`servers.registry.SOFTWARE` collects the declarations. What a software does stands in its room, and is reached by the
-`room.py` of that (see `servers.software_room`).
+`SOFTWARE` collects the declarations. What a software does stands in its room, and is reached by the `room.py` of that
+(see `servers.software_room`).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from loadstone.text.language import said
 
@@ -152,3 +152,40 @@ REDIS = Software(
     writes_by=("appendonly", "save"),
     quick=_QUICK_REDIS_COMMANDS,
 )
+
+
+SOFTWARE: Mapping[str, Software] = {software.name: software for software in (REDIS, MARIADB, POSTGRESQL, MEMCACHED)}
+"""Every server software by its name; what settings do not say otherwise is the first."""
+
+
+def in_containers() -> tuple[str, ...]:
+    """The software, by its names, that kind `container` runs."""
+    return tuple(software.name for software in SOFTWARE.values() if software.in_container)
+
+
+def software_of(settings: Mapping[str, Any]) -> Software:
+    """The software of a server, by its settings in an experiment; the first one where they do not say."""
+    named = SOFTWARE.get(str(settings.get("software", "")))
+    if named is not None:
+        return named
+    return next((software for software in SOFTWARE.values() if settings.get("kind") in software.kinds), _first())
+
+
+def is_users(settings: Mapping[str, Any]) -> bool:
+    """Whether a server with these settings is the user's, and so never killed."""
+    return any(settings.get("kind") == software.url_kind for software in SOFTWARE.values())
+
+
+def software_by_url(url: str) -> Software:
+    """The software that a URL is of, by its scheme; the first one where no software has that."""
+    scheme = url.partition("://")[0]
+    return next((software for software in SOFTWARE.values() if scheme in software.schemes), _first())
+
+
+def with_tables() -> tuple[Software, ...]:
+    """Every software that keeps rows in tables."""
+    return tuple(software for software in SOFTWARE.values() if software.rows == "table")
+
+
+def _first() -> Software:
+    return next(iter(SOFTWARE.values()))

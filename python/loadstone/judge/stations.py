@@ -42,9 +42,9 @@ from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.rounds.row_rate import are_measured, row_rate
 from loadstone.judge.statistics.signed_rank import Floats, typical_interval
 from loadstone.judge.verdict import Piece
+from loadstone.monitors import catalogue
 from loadstone.run_folder.facts import DRIVER
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.servers import registry
 
 Kind = Literal["cpu", "disk", "line", "delay", "pool", "lock", "generator"]
 LEAST = 0.002
@@ -233,7 +233,7 @@ def _locks(evidence: TrialEvidence, name: str) -> Iterator[_Use]:
     """The lock for which most threads wait."""
     time_ns, members = _measured_ns(evidence), _members(evidence, name)
     replies = evidence.trial.replies
-    locks = [(_seen(evidence, members, lock.waiters), lock) for lock in registry.LOCKS]
+    locks = [(_seen(evidence, members, lock.waiters), lock) for lock in catalogue.LOCKS]
     waiters, lock = max(locks, key=lambda one: one[0])
     if waiters and replies:
         busy = waiters if lock.busy is None else _seen(evidence, members, lock.busy)

@@ -14,10 +14,10 @@ from loadstone.drivers.driver import ProcessOfDrive
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine import process_table
 from loadstone.machine.process_identity import started
+from loadstone.monitors import catalogue
 from loadstone.monitors.watch import Elsewhere, Page, Watch
 from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.subject import Subject
-from loadstone.servers import registry
 from loadstone.servers.control import Control
 from loadstone.servers.deployed import Deployed
 from loadstone.servers.remote_part import Hosted
@@ -59,7 +59,7 @@ def _elsewhere(ready: Ready) -> Iterator[tuple[str, Elsewhere]]:
     """The parts of which no process was found on this machine, as they would be called here."""
     for name, server in ready.servers.items():
         if not server.processes:
-            kind = registry.PART_KINDS.get(server.control.software)
+            kind = catalogue.PART_KINDS.get(server.control.software)
             many, stores = kind is not None and kind.many_processes, kind is not None and kind.store
             for part, endpoint in _named(name, server.endpoints, hosted=isinstance(server.server, Hosted)):
                 yield part, Elsewhere(endpoint.host, endpoint.port, many, stores)
@@ -101,7 +101,7 @@ def _pages_of(subject: Subject) -> Iterator[tuple[str, Page]]:
 def _trees(servers: Iterable[Deployed]) -> Iterator[str]:
     """The parts of servers that have many processes, which come and go."""
     for deployed in servers:
-        kind = registry.PART_KINDS.get(deployed.control.software)
+        kind = catalogue.PART_KINDS.get(deployed.control.software)
         if kind is not None and kind.many_processes:
             yield from deployed.server.pids
 

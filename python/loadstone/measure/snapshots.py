@@ -16,6 +16,7 @@ from loadstone.experiment.plan.operations import begins_with_key, is_one_key
 from loadstone.experiment.plan.protocols import PROTOCOLS
 from loadstone.experiment.plan.required import StoredCount
 from loadstone.experiment.plan.run_plan import PlannedTrial
+from loadstone.experiment.software import SOFTWARE
 from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
 from loadstone.machine.ports import local_ports, tcp_sockets
@@ -30,7 +31,6 @@ from loadstone.run_folder.ledger import Made
 from loadstone.run_folder.observation import Drive, PartReadings
 from loadstone.safety.bounds.deadlines import REMOVAL, SNAPSHOT, conversation
 from loadstone.safety.errors import LoadstoneError, ServerGone
-from loadstone.servers import registry
 from loadstone.servers.addresses import resolved
 from loadstone.servers.control import KeyStore, Start, TableStore
 from loadstone.servers.deployed import Deployed
@@ -174,7 +174,7 @@ def snapshots(ready: Ready) -> dict[str, Snapshot | None]:
     """The counters of each server that has some; None of one that does not answer."""
     counters: dict[str, Snapshot | None] = {}
     for name, deployed in ready.servers.items():
-        if registry.SOFTWARE[deployed.control.software].has_counters:
+        if SOFTWARE[deployed.control.software].has_counters:
             try:
                 with conversation(SNAPSHOT):
                     counters[name] = deployed.control.snapshot()

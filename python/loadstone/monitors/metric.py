@@ -1,7 +1,7 @@
 """What a metric is. Each metric of a software is declared once, in its file of `monitors/metrics/`, as data alone.
 
 Samples, the averages of a trial, the tables of the report, its CSV, the names for Prometheus and `docs/metrics.csv`
-follow from the declarations, which `servers.registry.METRICS` collects.
+follow from the declarations, which `monitors.catalogue.METRICS` collects.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What a part is, and which of its metrics tell what: queried in `servers.registry.PART_KINDS` by the kind in its
+"""What a part is, and which of its metrics tell what: queried in `monitors.catalogue.PART_KINDS` by the kind in its
 record."""
 
 from dataclasses import dataclass

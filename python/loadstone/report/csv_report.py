@@ -12,13 +12,13 @@ from loadstone.drivers.histogram import PER_MILLE
 from loadstone.experiment.spec.levels import Level
 from loadstone.judge.analysis.analysis import Analysis, AtRate, Comparison, ResultTable, Row
 from loadstone.judge.verdict import Cost, Verdict
+from loadstone.monitors import catalogue
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.tables.column import errors
 from loadstone.report.tables.columns import is_at_rate
 from loadstone.run_folder.facts import HOST
 from loadstone.run_folder.trial import Quantiles
-from loadstone.servers import registry
 from loadstone.text.language import speaking
 
 _LATENCIES = ("response", "service", "pool_wait")
@@ -33,7 +33,7 @@ _STALLS = {
 without stalls where there is one."""
 Cell = str | int | float | bool | None
 MACHINE = {
-    metric.name: f"{metric.name}{metric.csv_unit}" for metric in registry.METRICS.values() if metric.part == HOST
+    metric.name: f"{metric.name}{metric.csv_unit}" for metric in catalogue.METRICS.values() if metric.part == HOST
 }
 """The metrics of the machine, and what they are called in `host.csv`, before `_avg` and `_max`."""
 COMPARED = (

@@ -19,6 +19,7 @@ from loadstone.experiment.plan.operations import commands_of
 from loadstone.experiment.plan.required import RequiredSubject
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.experiment.plan.substitute import substitute
+from loadstone.experiment.software import SOFTWARE, is_users, software_by_url, software_of
 from loadstone.experiment.spec import driver_names, subject_names
 from loadstone.experiment.spec.built_in import FOLDER
 from loadstone.experiment.spec.experiment import Experiment
@@ -235,7 +236,7 @@ class _Acts:
             return
         yield _To(said("server {name}, which it starts", name=name), outside=False)
         kind = str(settings["kind"])
-        software = registry.software_of(settings)
+        software = software_of(settings)
         own = _To(said("server {name}, which it starts", name=name), outside=False)
         beside = {key: value for key, value in _mapping(written).items() if key != "settings"}
         self._variables(beside, [own], "servers", name)
@@ -280,7 +281,7 @@ class _Acts:
 
     def _users_server(self, name: str, url: str, written: str) -> _To:
         """One by URL; `written` is the URL with its references."""
-        software = registry.software_by_url(url)
+        software = software_by_url(url)
         place = registry.room(software.name).place(name, url).address
         outside = not is_here(place) or names_variable_as_host(written)
         shown = _shown(_address(written))
@@ -332,8 +333,8 @@ class _Acts:
         """What crashes count by, on which server and software."""
         for crash in run_plan.crashes:
             settings = crash.trial.servers.get(crash.crash.server)
-            if crash.crash.count is not None and settings is not None and not registry.is_users(settings):
-                yield crash.crash.server, registry.software_of(settings).name, crash.crash.count
+            if crash.crash.count is not None and settings is not None and not is_users(settings):
+                yield crash.crash.server, software_of(settings).name, crash.crash.count
 
     def add_count(self, name: str, software: str, text: str) -> None:
         """What a crash counts by."""
@@ -421,8 +422,8 @@ class _Acts:
                 )
             )
             settings = trial.servers.get(server)
-            room = None if settings is None else registry.room(registry.software_of(settings).name)
-            if room is None or room.statements is None or settings is None or registry.is_users(settings):
+            room = None if settings is None else registry.room(software_of(settings).name)
+            if room is None or room.statements is None or settings is None or is_users(settings):
                 continue
             for text in room.statements(read_tables(name, folder / file, server)):
                 if room.reaches_out([text]):
@@ -593,7 +594,7 @@ def _words(text: str) -> list[str]:
 
 def _count(text: str, software: str) -> list[str]:
     """What counts: words of a command, or one statement."""
-    return [text] if registry.SOFTWARE[software].rows == "table" else _words(text)
+    return [text] if SOFTWARE[software].rows == "table" else _words(text)
 
 
 def _where(to: Sequence[_To]) -> str:

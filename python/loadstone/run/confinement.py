@@ -14,6 +14,7 @@ from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.operations import Recording, commands_of
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.experiment.plan.workload_from_text import recorded_in
+from loadstone.experiment.software import software_of
 from loadstone.experiment.spec.subject_names import is_built_in
 from loadstone.programs.manifest import REFERENCE, read_manifest
 from loadstone.programs.subjects.schema import read_tables
@@ -128,7 +129,7 @@ def refused_by_rules(run_plan: RunPlan) -> list[Refused]:
     """
     answers: _Found = {}
     for one in _users_servers(run_plan):
-        room = registry.room(registry.software_of(one.settings).name)
+        room = registry.room(software_of(one.settings).name)
         url = str(one.settings["url"])
         rules = Rules(f"{one.name} ({_where(room.place(one.name, url).address)})", room.confinement, room.statements)
         _collect(answers, one, rules)
@@ -274,7 +275,7 @@ def _look(trial: PlannedTrial) -> Look | None:
     """That of the server which gets the load."""
     for name, settings in trial.servers.items():
         if trial.loads(name):
-            return registry.room(registry.software_of(settings).name).doubt_about
+            return registry.room(software_of(settings).name).doubt_about
     return None
 
 

@@ -5,6 +5,7 @@ from typing import Literal
 
 from loadstone.drivers.outcome import DriveRecord, Stall
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
+from loadstone.monitors import catalogue
 from loadstone.monitors.monitor import Sample
 from loadstone.monitors.part_kind import PartKind
 from loadstone.run_folder.facts import (
@@ -21,7 +22,6 @@ from loadstone.run_folder.facts import (
 )
 from loadstone.run_folder.part_kinds import declared, declared_of
 from loadstone.run_folder.window import Window
-from loadstone.servers import registry
 
 _MOST = 0.5
 """A subject works in its main thread if that takes so much of its CPU."""
@@ -147,7 +147,7 @@ def _sum_of(window: Window, part: str, counters: Sequence[str]) -> float | None:
 
 LEAST_CORES = 0.005
 """Of the part that has a metric for each name of who ran beside the condition: who took less is not kept."""
-KEPT = tuple(metric.name for metric in registry.METRICS.values() if metric.kept and metric.kind != "counter")
+KEPT = tuple(metric.name for metric in catalogue.METRICS.values() if metric.kept and metric.kind != "counter")
 """Gauges and rates of every monitor. What only grows is reported by the counters before and after."""
 DIGITS = 6
 """Significant digits that are kept: a trial's line holds a hundred of these figures."""

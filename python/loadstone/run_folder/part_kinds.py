@@ -3,9 +3,10 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from loadstone.experiment.software import SOFTWARE
+from loadstone.monitors import catalogue
 from loadstone.monitors.part_kind import UNKNOWN, PartKind
 from loadstone.run_folder.facts import DRIVER, HOST, LINK, TrialFacts, owner_of
-from loadstone.servers import registry
 
 SUBJECT = "subject"
 
@@ -27,7 +28,7 @@ def kinds_of(
 
 def declared(kind: str | None) -> PartKind:
     """What is declared of a kind; of one that is not known nothing is."""
-    return registry.PART_KINDS.get(kind or "", UNKNOWN)
+    return catalogue.PART_KINDS.get(kind or "", UNKNOWN)
 
 
 def declared_of(part: str, kinds: Mapping[str, str]) -> PartKind:
@@ -42,7 +43,7 @@ def stores_of(facts: TrialFacts) -> list[str]:
 
 def has_counters(server: str, kinds: Mapping[str, str]) -> bool:
     """Whether the record of a trial keeps the server's own counters of before and after the drive."""
-    software = registry.SOFTWARE.get(kinds.get(server, ""))
+    software = SOFTWARE.get(kinds.get(server, ""))
     return software is not None and software.has_counters
 
 

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 from loadstone.drivers.outcome import CpuTimes
 from loadstone.drivers.slices import PartSlice, Slice
+from loadstone.monitors import catalogue
 from loadstone.monitors.monitor import Sample
-from loadstone.servers import registry
 
 _COVERED = 0.5
 """A figure is reported only if samples lie around so much of the stretch."""
@@ -98,7 +98,7 @@ _ALONE = 0.8
 _OF_EVENTS = "of the reads"
 """In the unit of what is a share of events, of which there are none while a part stands still, and not of time."""
 _WAITS = frozenset(
-    {"disk_wait_share", *(name for lock in registry.LOCKS for name in (lock.waiters, lock.busy) if name)}
+    {"disk_wait_share", *(name for lock in catalogue.LOCKS for name in (lock.waiters, lock.busy) if name)}
 )
 """What a part waits for while it works: nothing of it while it has no load."""
 _OF_THE_MACHINE = ("host", "cpu<number>", "others", "kernel")
@@ -193,7 +193,7 @@ class SlicedWindow(Window):
 
     def _holds(self, metric: str) -> bool:
         """Whether what the monitors saw of a metric over the whole stretch holds for the slices, too."""
-        declared = registry.METRICS.get(metric)
+        declared = catalogue.METRICS.get(metric)
         if declared is None or declared.kind != "rate" or declared.part in _OF_THE_MACHINE:
             return True
         if _OF_EVENTS in declared.unit:

@@ -1,8 +1,8 @@
 """The kinds of each seam. Outside of its room a software is reached by this file alone.
 
-What a software declares of itself (`SOFTWARE`) may be used by every stage: it is data. What it does is loaded when
-it is first needed. To add one takes its room, its declaration in `experiment/software.py`, a line in
-`servers/software_rooms.py`, and one here for its metrics.
+What a software declares of itself stands in `experiment/software.py`, and its metrics in `monitors/catalogue.py`: they
+are data, which every stage may use. What it does is loaded when it is first needed. To add one takes its room, its
+declaration, and a line for its metrics.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,14 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from loadstone.experiment.software import Software
+from loadstone.experiment.software import SOFTWARE
 from loadstone.experiment.spec.problems import first_problem, listed, nearest, shown
-from loadstone.monitors.metric import Metric, StudyColumn, by_name
-from loadstone.monitors.metrics import host, jvm, mariadb, memcached, node, postgresql, redis
-from loadstone.monitors.part_kind import Lock, PartKind, Pool
 from loadstone.safety.errors import UserError
-from loadstone.servers.software_rooms import SOFTWARE as SOFTWARE
-from loadstone.servers.software_rooms import in_containers as in_containers
 from loadstone.servers.software_rooms import room as room
 from loadstone.text.language import said
 
@@ -34,45 +29,6 @@ if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, n
 
 CONTAINER = "container"
 """The kind of several kinds of software: `software` says of which."""
-_OBSERVED = (
-    *(host.OBSERVED, mariadb.OBSERVED, postgresql.OBSERVED, redis.OBSERVED, memcached.OBSERVED),
-    *(jvm.OBSERVED, node.OBSERVED),
-)
-METRICS: Mapping[str, Metric] = by_name(metric for room in _OBSERVED for metric in room.metrics)
-"""Every metric by its name. The tables of the report stand in this order."""
-PART_KINDS: Mapping[str, PartKind] = {kind.name: kind for room in _OBSERVED for kind in room.kinds}
-"""What is declared of each kind of part, by the kind that records carry."""
-POOLS: Mapping[str, Pool] = {pool.name: pool for room in _OBSERVED for pool in room.pools}
-LOCKS: tuple[Lock, ...] = tuple(lock for room in _OBSERVED for lock in room.locks)
-STUDY_COLUMNS: tuple[StudyColumn, ...] = tuple(column for room in _OBSERVED for column in room.study_columns)
-
-
-def software_of(settings: Mapping[str, Any]) -> Software:
-    """The software of a server, by its settings in an experiment; the first one where they do not say."""
-    named = SOFTWARE.get(str(settings.get("software", "")))
-    if named is not None:
-        return named
-    return next((software for software in SOFTWARE.values() if settings.get("kind") in software.kinds), _first())
-
-
-def is_users(settings: Mapping[str, Any]) -> bool:
-    """Whether a server with these settings is the user's, and so never killed."""
-    return any(settings.get("kind") == software.url_kind for software in SOFTWARE.values())
-
-
-def software_by_url(url: str) -> Software:
-    """The software that a URL is of, by its scheme; the first one where no software has that."""
-    scheme = url.partition("://")[0]
-    return next((software for software in SOFTWARE.values() if scheme in software.schemes), _first())
-
-
-def with_tables() -> tuple[Software, ...]:
-    """Every software that keeps rows in tables."""
-    return tuple(software for software in SOFTWARE.values() if software.rows == "table")
-
-
-def _first() -> Software:
-    return next(iter(SOFTWARE.values()))
 
 
 def brought_program(kind: str) -> "Path | None":

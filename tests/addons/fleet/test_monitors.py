@@ -11,6 +11,7 @@ from loadstone.addons.fleet import clocks, monitor_service
 from loadstone.addons.fleet.cluster_seam import AgentLost, Heard, Member
 from loadstone.addons.fleet.monitors import FleetMonitors
 from loadstone.machine import clock
+from loadstone.monitors import catalogue
 from loadstone.monitors.monitor import Sample
 from loadstone.monitors.watch import Elsewhere, Watch
 from loadstone.servers import registry
@@ -77,7 +78,7 @@ def test_a_process_elsewhere_has_its_cpu_on_this_machines_time_line(namespace: s
     assert app["machine_number"] == 1
     assert {sample.part for sample in samples} == {"app", "db-1.host"}
     assert all(began_s - 0.1 <= sample.unix_s <= ended_s + 0.1 for sample in samples)
-    assert {sample.metric for sample in samples} <= registry.METRICS.keys()
+    assert {sample.metric for sample in samples} <= catalogue.METRICS.keys()
 
 
 def test_the_machine_is_seen_where_no_part_is_on_it() -> None:

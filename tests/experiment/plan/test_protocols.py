@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.experiment.plan.protocols import PROTOCOLS
-from loadstone.servers import registry
+from loadstone.experiment.software import SOFTWARE
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "python" / "loadstone"
@@ -74,6 +74,6 @@ def test_a_declaration_says_what_the_engine_says(name: str) -> None:
 
 
 def test_a_software_declares_the_protocols_that_there_are() -> None:
-    spoken = {protocol for software in registry.SOFTWARE.values() for protocol in software.protocols}
+    spoken = {protocol for software in SOFTWARE.values() for protocol in software.protocols}
     assert spoken <= {name for name, one in PROTOCOLS.items() if not one.is_http}
     assert spoken | {name for name, one in PROTOCOLS.items() if one.is_http} == set(PROTOCOLS)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadstone._engine import Engine
+from loadstone.experiment import software
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.operations import HttpRequest, Operation
@@ -14,7 +15,6 @@ from loadstone.experiment.plan.substitute import FieldError
 from loadstone.experiment.plan.workload_from_text import with_arguments, with_keys
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.safety.errors import UserError
-from loadstone.servers import registry
 
 
 def trials(text: str, **options: object) -> list[PlannedTrial]:
@@ -109,8 +109,8 @@ def test_who_gets_the_load_speaks_its_protocol(app: str) -> None:
 
 
 def test_a_server_takes_the_protocols_that_its_software_declares(app: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = dataclasses.replace(registry.SOFTWARE["redis"], protocols=("resp3",))
-    monkeypatch.setattr(registry, "SOFTWARE", {**registry.SOFTWARE, "redis": other})
+    other = dataclasses.replace(software.SOFTWARE["redis"], protocols=("resp3",))
+    monkeypatch.setattr(software, "SOFTWARE", {**software.SOFTWARE, "redis": other})
     with pytest.raises(
         UserError, match=r"'redis\S*' gets the load and is a server .*; write protocol resp3, or another"
     ):

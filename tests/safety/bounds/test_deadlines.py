@@ -15,6 +15,7 @@ from tests.servers.mariadb import rogue_mariadb
 from tests.servers.postgresql import rogue_postgresql
 
 from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.software import SOFTWARE
 from loadstone.measure.sampler import Sampler
 from loadstone.monitors.monitor import Sample
 from loadstone.run_folder.ledger import Made
@@ -145,12 +146,12 @@ DRIPS: dict[str, Callable[[], AbstractContextManager[int]]] = {
 
 
 def settings(name: str, port: int) -> dict[str, str]:
-    software = registry.SOFTWARE[name]
+    software = SOFTWARE[name]
     return {"kind": str(software.url_kind), "url": f"{software.schemes[0]}://127.0.0.1:{port}"}
 
 
 def test_every_software_that_is_reached_by_url_is_played() -> None:
-    assert set(DRIPS) == {one.name for one in registry.SOFTWARE.values() if one.url_kind}
+    assert set(DRIPS) == {one.name for one in SOFTWARE.values() if one.url_kind}
 
 
 @pytest.mark.fault(

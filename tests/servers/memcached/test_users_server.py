@@ -9,6 +9,7 @@ import pytest
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.run_plan import PlannedTrial
+from loadstone.experiment.software import software_by_url
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.run.preflight import require_room
 from loadstone.run_folder.ledger import Made, Traces
@@ -56,7 +57,7 @@ def test_a_url_names_host_port_and_login(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("CACHE_PASSWORD", "hunter2-hunter2")
     found = parse_memcached_url("memcached://ann@[::1]:5000/?password_env=CACHE_PASSWORD")
     assert (found.host, found.port, found.username, found.password) == ("::1", 5000, "ann", "hunter2-hunter2")
-    assert registry.software_by_url("memcached://x").name == "memcached"
+    assert software_by_url("memcached://x").name == "memcached"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.software import software_by_url
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
 from loadstone.servers.redis import packages
@@ -69,7 +70,7 @@ def test_what_one_does_not_report_is_left_out(info: dict[str, Any]) -> None:
 def test_a_url_may_name_valkey(scheme: str, tls: bool) -> None:
     found = parse_url(f"{scheme}://ann:secret-secret@cache:6380/2")
     assert (found.host, found.port, found.database, found.tls is not None) == ("cache", 6380, 2, tls)
-    assert registry.software_by_url(f"{scheme}://cache").name == "redis"
+    assert software_by_url(f"{scheme}://cache").name == "redis"
 
 
 def test_valkey_comes_with_loadstone_and_runs_as_a_redis_does(context: DeployContext) -> None:

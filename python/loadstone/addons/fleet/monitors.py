@@ -15,11 +15,11 @@ from loadstone.addons.fleet import monitor_service as on_monitor
 from loadstone.addons.fleet.clocks import Measured, measure
 from loadstone.addons.fleet.cluster_seam import NO_MESSAGE, TICKS_END, AgentFailed, AgentLost, Cluster, Member
 from loadstone.machine import clock as steady_clock
+from loadstone.monitors import catalogue
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.monitor import OTHER_MACHINE, Monitor, Sample
 from loadstone.monitors.watch import Watch
 from loadstone.run_folder.facts import HOST
-from loadstone.servers import registry
 
 T = TypeVar("T")
 BEGIN_S = 10.0
@@ -151,7 +151,7 @@ def _is_figure(row: object) -> bool:
 class BesideServers:
     """What all monitors of a fleet see of one condition."""
 
-    METRICS = by_name(metric for metric in registry.METRICS.values() if metric.part in (HOST, "process"))
+    METRICS = by_name(metric for metric in catalogue.METRICS.values() if metric.part in (HOST, "process"))
 
     def __init__(self, beside: Sequence[_Member], pool: ThreadPoolExecutor, name: str, watch: Watch) -> None:
         self._beside, self._pool, self._name = beside, pool, name

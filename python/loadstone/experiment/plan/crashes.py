@@ -14,10 +14,10 @@ from loadstone.experiment.plan.required import PlannedCrash
 from loadstone.experiment.plan.run_plan import CrashTrial
 from loadstone.experiment.plan.substitute import FieldPath, Mode, condition_text, substitute
 from loadstone.experiment.plan.trial_plans import with_fixed_length
+from loadstone.experiment.software import is_users
 from loadstone.experiment.spec.experiment import Crash, Experiment, conditions_varied
 from loadstone.experiment.spec.levels import identity
 from loadstone.safety.errors import UserError
-from loadstone.servers import registry
 from loadstone.text.language import said
 from loadstone.text.units import duration_s
 
@@ -65,7 +65,7 @@ def plan_crashes(
         for condition in conditions_varied(experiment, crash.vary):
             parts = parts_of(identity(condition))
             _check(experiment, ("crashes", index), crash, parts)
-            ours = not registry.is_users(parts.deployment.servers[crash.server])
+            ours = not is_users(parts.deployment.servers[crash.server])
             if ours and has_levels(condition, only) and not mode.as_published:
                 times = crash.quick_times if mode.quick else crash.times
                 tries += [_try(experiment, crash, parts, seed, number) for number in range(1, times + 1)]

@@ -9,13 +9,13 @@ from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.required import HOST_NAME, THIS_MACHINE, RequiredData, RequiredSubject, StoredCount
 from loadstone.experiment.plan.subject_keys import is_other_prefix
 from loadstone.experiment.plan.substitute import FieldError, FieldPath, Mode, condition_text, substitute
+from loadstone.experiment.software import software_of
 from loadstone.experiment.spec.driver_names import NATIVE, resolved
 from loadstone.experiment.spec.experiment import OUR_PREFIX, DataInto, DataSpec, Experiment, SubjectSpec
 from loadstone.experiment.spec.levels import Condition, factors_in, fits, level_text
 from loadstone.experiment.spec.part import Duration
 from loadstone.experiment.spec.subject_names import is_built_in
 from loadstone.safety.errors import UserError
-from loadstone.servers import registry
 from loadstone.text.language import said
 from loadstone.text.units import BYTES, duration_s, parse
 
@@ -195,7 +195,7 @@ class DeploymentPlanner:
             raise self._experiment.source.error(("servers",), problem)
         requested = [written] if written else [] if subjects else list(servers)
         for name in (name for name in requested if name in servers):
-            software = registry.software_of(servers[name])
+            software = software_of(servers[name])
             if software.takes_load:
                 continue
             problem = said(

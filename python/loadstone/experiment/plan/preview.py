@@ -17,10 +17,10 @@ from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.experiment.plan.run_size import extent
 from loadstone.experiment.plan.stored_bytes import STORES_NOTHING
 from loadstone.experiment.plan.substitute import substitute
+from loadstone.experiment.software import is_users
 from loadstone.experiment.spec.experiment import Comparison, Crash, Effects, Experiment, Table, conditions_varied
 from loadstone.experiment.spec.levels import Level, identity, level_text
 from loadstone.safety.secrets.known import hidden
-from loadstone.servers import registry
 from loadstone.text.message import Message, message
 
 Levels = list[list[Any]]
@@ -207,7 +207,7 @@ def _subject(experiment: Experiment, name: str, trials: list[PlannedTrial]) -> M
         when=when,
         varied=[f"{key}={level_text(value)}" for key, value in shown.items()],
         fixed=[key for key in subject.environment if key not in varied],  # their values may be secrets
-        unknown=[server for server, settings in servers.items() if not registry.is_users(settings)],
+        unknown=[server for server, settings in servers.items() if not is_users(settings)],
     )
 
 
@@ -232,7 +232,7 @@ def _crashes(run_plan: RunPlan, experiment: Experiment) -> Iterator[CrashOutline
 
 
 def _not_tried(experiment: Experiment, crash: Crash) -> Message:
-    if registry.is_users(experiment.servers[crash.server]):
+    if is_users(experiment.servers[crash.server]):
         return message("plan_crash_of_user", name=crash.name, server=crash.server)
     return message("plan_crash_left_out", name=crash.name)
 

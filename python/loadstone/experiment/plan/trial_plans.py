@@ -14,11 +14,11 @@ from loadstone.experiment.plan.protocols import PROTOCOLS, for_requests
 from loadstone.experiment.plan.rounds import TABLE_INTERVALS, Rounds
 from loadstone.experiment.plan.substitute import FieldError, FieldPath, Mode, condition_text, substitute, with_units
 from loadstone.experiment.plan.workload_from_text import finish_operations, finish_recording, finish_workload
+from loadstone.experiment.software import software_of
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import REFERENCE, Condition, fits
 from loadstone.experiment.spec.workload import OperationSpec
 from loadstone.safety.errors import UserError
-from loadstone.servers import registry
 from loadstone.text.language import said
 
 MANY_USERS = 4096
@@ -121,7 +121,7 @@ class WorkloadPlanner:
         """
         for name in deployment.targets:
             is_subject = name in deployment.subjects
-            required = for_requests() if is_subject else registry.software_of(deployment.servers[name]).protocols
+            required = for_requests() if is_subject else software_of(deployment.servers[name]).protocols
             if plan.protocol not in required:
                 figures = {
                     "name": name,

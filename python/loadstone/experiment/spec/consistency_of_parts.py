@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any
 
+from loadstone.experiment.software import software_of, with_tables
 from loadstone.experiment.spec.experiment import OUR_PREFIX, DataInto, DataSpec, Experiment, SubjectSpec
 from loadstone.experiment.spec.levels import REFERENCE, Level, is_level, level_text
 from loadstone.experiment.spec.problems import listed, nearest, shown
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.bounds.replies import shortened
-from loadstone.servers import registry
 from loadstone.text.language import said
 
 _PLACES = re.compile(r"\{([^{}]*)\}")
@@ -93,13 +93,13 @@ def _into(experiment: Experiment, at: Path, into: DataInto, data: DataSpec) -> N
     error = experiment.source.error
     _server(experiment, (*at, "server"), into.server)
     check_when(experiment, (*at, "when"), into.when)
-    software = registry.software_of(experiment.servers[into.server])
+    software = software_of(experiment.servers[into.server])
     if software.rows == "table" and (into.table is None or into.commands):
         raise error(
             at, said("{server} is {one}: write `table`, and no `commands`", server=into.server, one=software.one)
         )
     if software.rows == "commands" and (not into.commands or into.table is not None):
-        first, *more = (one.title for one in registry.with_tables())
+        first, *more = (one.title for one in with_tables())
         others = reduce(lambda others, title: said("{others} and no {title}", others=others, title=title), more, first)
         raise error(
             at, said("{server} is no {others}: write `commands`, and no `table`", server=into.server, others=others)
@@ -235,7 +235,7 @@ def _server(experiment: Experiment, path: Path, name: str) -> None:
 
 def _count(experiment: Experiment, path: Path, server: str, count: str) -> None:
     """It begins as what counts on the server's software does."""
-    software = registry.software_of(experiment.servers[server])
+    software = software_of(experiment.servers[server])
     first = (count.split() or [""])[0]
     if not first:
         raise experiment.source.error(path, said("is empty; {how_to_count}", how_to_count=software.how_to_count))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path as FilePath
 from typing import Any
 
+from loadstone.experiment.software import software_by_url, software_of
 from loadstone.experiment.spec.experiment import TWIN, TWIN_LEVELS, Experiment, Factor
 from loadstone.experiment.spec.levels import Level, level_text
 from loadstone.experiment.spec.loading import resolve
@@ -18,7 +19,6 @@ from loadstone.safety.secrets.in_experiments import check_given
 from loadstone.safety.secrets.in_texts import REFERENCE
 from loadstone.safety.secrets.references import learn_options
 from loadstone.safety.secrets.references import resolve as resolve_reference
-from loadstone.servers import registry
 from loadstone.text.units import parse_any
 
 Only = dict[str, tuple[Level, ...]]
@@ -188,7 +188,7 @@ def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path
             known=known,
         )
     written = data["servers"][name]
-    software = registry.software_of(written)
+    software = software_of(written)
     if "://" not in url and not REFERENCE.search(url):
         shown = "HOST:PORT" if "@" in url else url
         raise UserError(
@@ -197,7 +197,7 @@ def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path
             schemes=software.schemes[0],
             shown=shown,
         )
-    if registry.software_by_url(resolve_reference(url)) is not software:
+    if software_by_url(resolve_reference(url)) is not software:
         raise UserError(
             "--server {name}=...: {name} is {one}; write {url_form}",
             name=name,

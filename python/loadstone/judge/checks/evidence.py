@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from loadstone.drivers.outcome import CommandRecord, DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.experiment.plan.protocols import PROTOCOLS
+from loadstone.experiment.software import SOFTWARE
 from loadstone.experiment.spec.driver_names import NATIVE
 from loadstone.monitors.part_kind import PartKind
 from loadstone.run_folder.facts import DRIVER, LINK, OWN, PartCpu, ServerCounters, ServerTrial, TrialFacts, owner_of
 from loadstone.run_folder.part_kinds import declared, has_counters, stores_of
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.servers import registry
 
 KEPT = 0.99
 """J: of a rate that was set, so much is answered where it is held."""
@@ -64,7 +64,7 @@ class TrialEvidence:
 
         What the target is, is its recorded kind; where the record does not have it, what the load's protocol is of.
         """
-        known = [registry.SOFTWARE[kind] for kind in self.facts.kinds.values() if kind in registry.SOFTWARE]
+        known = [SOFTWARE[kind] for kind in self.facts.kinds.values() if kind in SOFTWARE]
         if known:
             return any(software.of_redis for software in known)
         return bool(self.facts.servers) or PROTOCOLS[self.plan.protocol].of_redis

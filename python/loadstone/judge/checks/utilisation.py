@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from loadstone.judge.checks.evidence import TrialEvidence
+from loadstone.monitors import catalogue
 from loadstone.monitors.part_kind import PartKind, Pool
 from loadstone.run_folder.facts import HOST, AvgMax, PartCpu, cpus_in_force
 from loadstone.safety.bounds.replies import whole_number
-from loadstone.servers import registry
 
 WAITING = 0.4
 """J: from so much of one CPU's time on, the disk is what a store waits for."""
@@ -322,7 +322,7 @@ def _pools(
 ) -> dict[str, float]:
     """Pool -> a figure of it, all replicas together."""
     observed = [evidence.facts.seen.get(part, {}) for part in parts]
-    metrics = {name: metric_of(pool) for name, pool in registry.POOLS.items()}
+    metrics = {name: metric_of(pool) for name, pool in catalogue.POOLS.items()}
     values = {
         pool: [read(figures[metric]) for figures in observed if metric in figures] for pool, metric in metrics.items()
     }

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
+from loadstone.experiment.software import SOFTWARE
 from loadstone.programs.manifest import REFERENCE
 from loadstone.safety.errors import SubjectFailed, UserError
 from loadstone.safety.secrets.references import resolve
@@ -25,7 +26,7 @@ class Address:
     encryption: Tls | None = None
     """What `tls`, `ca_file` and `jdbc_options` are made of."""
     software: str = ""
-    """By its name in `servers.registry.SOFTWARE`; empty: not known."""
+    """By its name in `experiment.software.SOFTWARE`; empty: not known."""
     behind_line: bool = False
     """Whether host and port are those of the line to it."""
 
@@ -57,7 +58,7 @@ class Address:
         Raises:
             UserError: its software has none, or its URL has options that the driver cannot be given.
         """
-        options = registry.room(self.software).jdbc_options if self.software in registry.SOFTWARE else None
+        options = registry.room(self.software).jdbc_options if self.software in SOFTWARE else None
         if options is None:
             raise UserError(
                 "server {address}: an application does not connect to it by JDBC; leave it out", address=self.address

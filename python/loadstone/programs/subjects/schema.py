@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from loadstone.experiment.software import with_tables
 from loadstone.programs.manifest import Manifest
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.bounds.files import read_bytes, why
 from loadstone.safety.errors import ServerGone, UserError
-from loadstone.servers import registry
 from loadstone.servers.control import TableStore
 from loadstone.servers.deployed import Deployed
 
@@ -50,7 +50,7 @@ def _run(name: str, file: Path, server: str, deployed: Deployed) -> None:
         return
     store = deployed.control
     if not isinstance(store, TableStore):
-        known = " and no ".join(one.title for one in registry.with_tables())
+        known = " and no ".join(one.title for one in with_tables())
         raise UserError(
             "{where}: the experiment's server '{server}' is no {known} and has no tables; leave it out",
             where=where,

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from loadstone.monitors import catalogue
 from loadstone.monitors.monitor import Sample
-from loadstone.servers import registry
 
 RECENT_S = 3.0
 """What was observed longer ago is not now."""
 PARTS_MAX = 64
 CPU, MEMORY, HELD = "cpu_share", "rss_bytes", "stopped"
-CONNECTIONS = frozenset(kind.connections for kind in registry.PART_KINDS.values() if kind.connections is not None)
+CONNECTIONS = frozenset(kind.connections for kind in catalogue.PART_KINDS.values() if kind.connections is not None)
 SHOWN = {CPU: "cpus", MEMORY: "rss_bytes", HELD: "held"} | dict.fromkeys(CONNECTIONS, "connections")
 """A monitor's metric -> what it is called where it is shown."""
 

@@ -16,11 +16,11 @@ from prometheus_client.registry import Collector
 from loadstone.drivers.histogram import decode
 from loadstone.drivers.outcome import AgentInterval, AgentState, Interval, IntervalOperation
 from loadstone.judge.verdict import Cost
+from loadstone.monitors import catalogue
 from loadstone.monitors.metric import Series
 from loadstone.monitors.monitor import Sample
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import hide
-from loadstone.servers import registry
 
 ADDRESS = "127.0.0.1"
 STALE_S = 10.0
@@ -60,13 +60,13 @@ COSTS = {
 Labels = tuple[tuple[str, str], ...]
 Key = tuple[str, Labels]
 SERIES: dict[str, Series] = {
-    metric.name: metric.prometheus for metric in registry.METRICS.values() if isinstance(metric.prometheus, Series)
+    metric.name: metric.prometheus for metric in catalogue.METRICS.values() if isinstance(metric.prometheus, Series)
 }
 """A monitor's metric -> its series, to which the label `part` is added."""
-MONITORED_COUNTERS = frozenset(name for name in SERIES if registry.METRICS[name].kind == "counter")
+MONITORED_COUNTERS = frozenset(name for name in SERIES if catalogue.METRICS[name].kind == "counter")
 """Metrics whose series end in `_total`."""
 NOT_EXPOSED = {
-    metric.name: metric.prometheus for metric in registry.METRICS.values() if isinstance(metric.prometheus, str)
+    metric.name: metric.prometheus for metric in catalogue.METRICS.values() if isinstance(metric.prometheus, str)
 }
 """Metrics of monitors that have no series, and where they are instead."""
 

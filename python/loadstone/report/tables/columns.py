@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from loadstone.experiment.spec.levels import Level, identity
 from loadstone.judge.analysis.analysis import Analysis, AtRate, Part, ResultTable, Row, TimelinePoint, printed_ns
+from loadstone.monitors import catalogue
 from loadstone.monitors.metric import STORES, StudyColumn
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
@@ -15,7 +16,6 @@ from loadstone.report.tables.column import STALLED, Column, cost_text, errors, l
 from loadstone.report.tables.observed import TEXT, Text
 from loadstone.run_folder.facts import DRIVER
 from loadstone.run_folder.part_kinds import SUBJECT
-from loadstone.servers import registry
 from loadstone.text.language import _, marked, translated
 from loadstone.text.message import Message
 
@@ -231,7 +231,7 @@ _ALL = (
         lambda r: max(store_cores(r).values(), default=None), fmt.millicores, drop=2, row_text=_stores,
     ),
     _declared(_APP_CPU),
-    *map(_declared, registry.STUDY_COLUMNS),
+    *map(_declared, catalogue.STUDY_COLUMNS),
     Column(
         "server_wakeups", "server wake-ups/s",
         "How often a second the server's thread began to run. Fewer at a higher rate: it finds more at once.",
@@ -295,7 +295,7 @@ STUDY_COLUMNS: dict[str, Column] = {column.key: column for column in _ALL}
 _ORIGINAL = {"stored": marked("count of what it stored")}
 _PER_CENT = [
     "error_share",
-    *(column.key for column in (_APP_CPU, *registry.STUDY_COLUMNS) if column.format == "percent"),
+    *(column.key for column in (_APP_CPU, *catalogue.STUDY_COLUMNS) if column.format == "percent"),
 ]
 _PUBLISHED_TEXT: dict[str, Text] = {
     "store_cpu": lambda value: fmt.NONE if value is None else fmt.millicores(value / 1000),

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row
+from loadstone.monitors import catalogue
 from loadstone.monitors.metric import STORES, Column, Format, Table
 from loadstone.report import figure_format as fmt
 from loadstone.run_folder.facts import HOST, AvgMax
 from loadstone.run_folder.part_kinds import declared
-from loadstone.servers import registry
 from loadstone.text.language import marked, translated
 
 Figures = Mapping[str, AvgMax]
@@ -19,7 +19,7 @@ Text = Callable[[float | None], str]
 
 def _kinds_in(*kinds: str) -> tuple[str, ...]:
     """These kinds of parts, with every kind of store in the place of `STORES`."""
-    stores = tuple(kind.name for kind in registry.PART_KINDS.values() if kind.store)
+    stores = tuple(kind.name for kind in catalogue.PART_KINDS.values() if kind.store)
     return tuple(one for kind in kinds for one in (stores if kind == STORES else (kind,)))
 
 
@@ -106,7 +106,7 @@ class ObservedTable:
 def columns_of(table: Table) -> list[ObservedColumn]:
     """The columns that metrics declare for a table, in their order."""
     found: dict[Column, list[str]] = {}
-    for metric in registry.METRICS.values():
+    for metric in catalogue.METRICS.values():
         if metric.column is not None and metric.column.table == table:
             found.setdefault(metric.column, []).append(metric.name)
     return [
@@ -119,7 +119,7 @@ def observed_in(analysis: Analysis, table: ResultTable) -> list[ObservedTable]:
     """What was observed while `table` was measured; nothing where no application was under test."""
     if not has_application(analysis):
         return []
-    columns = (metric.column for metric in registry.METRICS.values() if metric.column is not None)
+    columns = (metric.column for metric in catalogue.METRICS.values() if metric.column is not None)
     made = (_table(one, _lines(table.rows, one)) for one in dict.fromkeys(column.table for column in columns))
     return [one for one in made if one is not None]
 

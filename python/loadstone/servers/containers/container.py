@@ -12,6 +12,7 @@ from pydantic import Field, GetPydanticSchema, model_validator
 from pydantic_core import core_schema
 
 from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.software import in_containers
 from loadstone.machine.ports import PORT_TRIES, free_port
 from loadstone.machine.processes.endings import ending_of_process
 from loadstone.machine.processes.resource_limits import Limited, Limits, limits_in_force
@@ -21,7 +22,7 @@ from loadstone.safety.secrets.known import new_password
 from loadstone.servers.containers.contained import Contained, InContainer
 from loadstone.servers.control import Control
 from loadstone.servers.server import ConfigValue, DeployContext, ServerFacts, ServerSettings
-from loadstone.servers.software_rooms import in_containers, room
+from loadstone.servers.software_rooms import room
 from loadstone.text.language import _
 
 if TYPE_CHECKING:  # imported when it is needed: half a second that other kinds need not wait

@@ -19,10 +19,10 @@ from loadstone.experiment.plan.operations import commands_of
 from loadstone.experiment.plan.rounds import Processes, Rounds, table_rounds
 from loadstone.experiment.plan.run_plan import TABLE_GROUP, expected_measure_s, expected_overhead_s
 from loadstone.experiment.plan.stored_bytes import TOGETHER_BYTES_MAX, Footprint, of_load, stored_by
+from loadstone.experiment.software import is_users, software_of
 from loadstone.experiment.spec.driver_names import NATIVE, DriverWord
 from loadstone.experiment.spec.experiment import usual_margin
 from loadstone.experiment.spec.levels import Condition, identity
-from loadstone.servers import registry
 from loadstone.text.message import Message, message
 
 AS_WRITTEN = message("whole_trials.as_written")
@@ -106,7 +106,7 @@ def why_whole_alone(parts: Parts) -> Message | None:
     users = plan.model.users if isinstance(plan.model, Closed) else plan.pool.connections
     at_once = users * plan.pipeline_depth * plan.documents.payload_bytes
     commands = [(server, command.args) for server in servers for one in plan.operations for command in commands_of(one)]
-    is_short = all(words and words[0].upper() in registry.software_of(server).quick for server, words in commands)
+    is_short = all(words and words[0].upper() in software_of(server).quick for server, words in commands)
     if is_short and commands and at_once <= LONE_BYTES_MAX and all(map(_is_here, servers)):
         return None
     return UNKNOWN_TIMES
@@ -116,7 +116,7 @@ def _is_here(server: Mapping[str, Any]) -> bool:
     """Whether a server is started by us, or named by an address of this machine, and no delay line leads to it."""
     if server.get("link") or server.get("host"):
         return False
-    if not registry.is_users(server):
+    if not is_users(server):
         return True
     return all(urlsplit(url).hostname in HERE for url in split_urls(str(server["url"])))
 
@@ -172,8 +172,8 @@ def _writes_on(parts: Sequence[Parts]) -> str | None:
     common = set.intersection(*every)
     for one in parts:
         for name, server in one.deployment.servers.items():
-            own = _key(name, server) not in common and not registry.is_users(server)
-            if own and registry.software_of(server).writes_on(_settings(server)):
+            own = _key(name, server) not in common and not is_users(server)
+            if own and software_of(server).writes_on(_settings(server)):
                 return name
     return None
 
@@ -186,10 +186,10 @@ def _memory_needed_bytes(parts: Iterable[Parts]) -> int:
     for one in parts:
         deployment = one.deployment
         for name, server in deployment.servers.items():
-            if not registry.is_users(server):
-                in_memory = registry.software_of(server).in_memory
+            if not is_users(server):
+                in_memory = software_of(server).in_memory
                 servers[_key(name, server)] = SERVER_BYTES if in_memory else DATABASE_BYTES
-        ours = [server for server in deployment.servers.values() if not registry.is_users(server)]
+        ours = [server for server in deployment.servers.values() if not is_users(server)]
         if ours and not deployment.subjects:
             stored += stored_by([one.plan] if one.load is None else [one.load, one.plan])
         for name, subject in deployment.subjects.items():
@@ -201,7 +201,7 @@ def _memory_needed_bytes(parts: Iterable[Parts]) -> int:
 
 
 def _starts_at_once(server: Mapping[str, Any]) -> bool:
-    return str(server.get("kind", "")) in registry.software_of(server).starts_at_once
+    return str(server.get("kind", "")) in software_of(server).starts_at_once
 
 
 def _settings(server: Mapping[str, Any]) -> Mapping[str, Any]:
