@@ -15,7 +15,7 @@ is the failure of the HTTP operation that waits for it: `connection_refused`, `c
 machine had none left), `connection_failed`; an operation on Redis waits on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -145,6 +145,10 @@ class AgentState:
     """silent: a heartbeat of it is missing."""
     why: str = ""
     """Of one that was lost."""
+
+
+OnStates = Callable[[Sequence[AgentState]], None]
+"""Gets how each agent is. Must not block."""
 
 
 class Interval(Part):

@@ -12,14 +12,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from loadstone.addons.fleet.cluster_seam import Cluster
-from loadstone.addons.fleet.driver import Clocks, OnStates
-from loadstone.addons.fleet.spec import FleetSpec
 from loadstone.addons.pages.watch_run import watched
 from loadstone.cli.options import RunOptions
 from loadstone.drivers.driver import Driver
 from loadstone.drivers.native import NativeDriver, engine_build
-from loadstone.drivers.outcome import AgentState
+from loadstone.drivers.outcome import AgentState, OnStates
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.compare.sides import declared_as, names_shown
@@ -30,15 +27,14 @@ from loadstone.measure.conductor import Conductor
 from loadstone.measure.crashes import Crashes
 from loadstone.measure.machine_lock import OtherRun, measuring
 from loadstone.measure.measurement import LiveAt, Measurement
-from loadstone.monitors.monitor import Monitor
-from loadstone.monitors.watch import Watch
-from loadstone.programs.clients.drivers import Drivers, OpenFleet, add_programs, fleet_of
+from loadstone.programs.clients.drivers import Drivers, add_programs
 from loadstone.programs.deployments import Deployments
 from loadstone.programs.ready import Ready
 from loadstone.report.live.events import RunEvents
 from loadstone.report.live.progress import RunProgress
 from loadstone.report.live.prometheus import LiveExporter
 from loadstone.run.environment import capture
+from loadstone.run.load_source import LoadSource, MonitorsOf
 from loadstone.run.preflight import start_parts
 from loadstone.run.prepare import Prepared
 from loadstone.run_folder.files import EVENTS, LOGS, PLAN
@@ -53,19 +49,8 @@ from loadstone.safety.errors import LoadstoneError
 from loadstone.safety.secrets.command_line import hidden_arguments
 from loadstone.safety.terminal import discard, on_terminal
 from loadstone.servers import registry
-from loadstone.servers.remote_host import NamedHost, no_hosts
+from loadstone.servers.remote_host import no_hosts
 from loadstone.servers.server import DeployContext, Server
-
-MonitorsOf = Callable[[Watch], Sequence[Monitor]]
-
-
-def open_fleet(spec: FleetSpec, stopped: Callable[[], bool]) -> tuple[Cluster, Clocks]:
-    """The cluster of a fleet, and the clocks of its members. Raises LoadstoneError where it cannot be opened."""
-    from loadstone.addons.fleet.clocks import ClocksOfMembers  # only now: it takes time to load
-    from loadstone.addons.fleet.dask_cluster import open_cluster
-
-    cluster = open_cluster(spec, stopped=stopped)
-    return cluster, ClocksOfMembers(cluster)
 
 
 @dataclass(frozen=True)
@@ -76,7 +61,6 @@ class Seams:
     server: Callable[[str, Mapping[str, Any]], Server] = registry.server
     monitors: MonitorsOf = registry.monitors
     gauge: Callable[[Driver, DeployContext], CeilingGauge] = CeilingGauge
-    fleet: OpenFleet = open_fleet
 
 
 REAL = Seams()
@@ -111,11 +95,11 @@ def opened(
         others = held.enter_context(measuring(path, share=options.share_machine, remark=progress.note))
         ledger = held.enter_context(_ledger_of_run(path, progress.note))
         show = _both(progress.agents, live)
-        cluster = held.enter_context(
-            fleet_of(run.fleet, seams.fleet, drivers, options.lost_agent, progress.note, stopping.is_set, show)
-        )
-        hosts = held.enter_context(_hosts_of(cluster))
-        monitors = held.enter_context(_monitors_of(cluster, seams.monitors, progress.note))
+        source = held.enter_context(_load_source(options, run, drivers, show, progress.note, stopping.is_set))
+        hosts = no_hosts if source is None else held.enter_context(source.hosts())
+        monitors = seams.monitors
+        if source is not None:
+            monitors = held.enter_context(source.monitors(seams.monitors, progress.note))
         cpus, step = run.placement.server_cpus, progress.step
         context = DeployContext(
             cpus=cpus,
@@ -132,7 +116,7 @@ def opened(
             progress.note(line)
         add_programs(drivers, run.run_plan, context)
         first = start_parts(parts, run.run_plan, of_gate=run.experiment.gate is not None)
-        folder = held.enter_context(_open_folder(options, run, first, path, others, drivers))
+        folder = held.enter_context(_open_folder(options, run, first, path, others, drivers, source))
         with suppress(LoadstoneError):  # what is measured needs no one who follows it
             progress.events.open(LineFile(folder.path / EVENTS), **_planned(run))
         if options.watch:
@@ -141,6 +125,26 @@ def opened(
         measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, monitors)
         gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))
         yield Opened(folder, Conductor(measurement, gauge, folder), Crashes(measurement))
+
+
+@contextmanager
+def _load_source(
+    options: RunOptions,
+    run: Prepared,
+    drivers: Drivers,
+    show: OnStates,
+    note: Callable[[str], None],
+    stopped: Callable[[], bool],
+) -> Iterator[LoadSource | None]:
+    """What makes the load in the engine's place, while the run needs it; None: nothing does. Raises LoadstoneError."""
+    if run.fleet is None:
+        yield None
+        return
+    from loadstone.addons.fleet.open import opened_fleet  # only now: it takes time to load
+
+    with opened_fleet(run.fleet, options.lost_agent, note, show, drivers.pids, stopped) as source:
+        drivers.elsewhere = source.driver
+        yield source
 
 
 def _both(terminal: OnStates, exporter: LiveExporter | None) -> OnStates:
@@ -181,7 +185,13 @@ def _planned(run: Prepared) -> dict[str, Any]:
 
 
 def _open_folder(
-    options: RunOptions, run: Prepared, ready: Ready, path: Path, others: Sequence[OtherRun], drivers: Drivers
+    options: RunOptions,
+    run: Prepared,
+    ready: Ready,
+    path: Path,
+    others: Sequence[OtherRun],
+    drivers: Drivers,
+    source: LoadSource | None,
 ) -> RunFolder:
     """The new folder with what is known before the first trial, or the one to go on with. Raises UserError."""
     summary = summarise_plan(run.run_plan)
@@ -197,7 +207,7 @@ def _open_folder(
             for name, s in ready.subjects.items()
         },
         **({"drivers": found} if (found := drivers.details()) else {}),
-        **({} if run.fleet is None or drivers.fleet is None else {"fleet": drivers.fleet.recorded(run.fleet.word)}),
+        **({} if source is None else {"fleet": source.recorded()}),
         "command": shlex.join(hidden_arguments(["loadstone", *options.command])),
         "other_runs": [other.recorded for other in others],
     }
@@ -213,30 +223,6 @@ def _open_folder(
         folder.close()
         raise
     return folder
-
-
-@contextmanager
-def _monitors_of(cluster: Cluster | None, here: MonitorsOf, note: Callable[[str], None]) -> Iterator[MonitorsOf]:
-    """The monitors of this machine, and those of a fleet's members beside servers on other machines."""
-    if cluster is None or all(member.role != "monitor" for member in cluster.members):
-        yield here
-        return
-    from loadstone.addons.fleet.monitors import FleetMonitors
-
-    with FleetMonitors(cluster, here, note) as fleet:
-        yield fleet.watching
-
-
-@contextmanager
-def _hosts_of(cluster: Cluster | None) -> Iterator[Callable[[str], NamedHost]]:
-    """The machines of a fleet on which servers and applications are started by name, while the run needs them."""
-    if cluster is None:
-        yield no_hosts
-        return
-    from loadstone.addons.fleet.hosts import FleetHosts
-
-    with FleetHosts(cluster) as hosts:
-        yield hosts.host
 
 
 @contextmanager

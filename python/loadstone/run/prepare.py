@@ -192,9 +192,9 @@ def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOption
 
 def _check_parts(run_plan: RunPlan, options: RunOptions, fleet: FleetSpec | None) -> tuple[str, ...]:
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
-    from loadstone.addons.fleet.remote_hosts import require_hosts_can
+    from loadstone.addons.fleet.open import require_fleet_can
     from loadstone.drivers.native import require_drivable, require_release_engine
-    from loadstone.programs.clients.chosen import chosen_drivers, require_fleet_can
+    from loadstone.programs.clients.chosen import chosen_drivers
     from loadstone.run.confinement import confined, doubts
     from loadstone.run.preflight import (  # only now: it takes time to load
         ask_users_parts,
@@ -209,7 +209,6 @@ def _check_parts(run_plan: RunPlan, options: RunOptions, fleet: FleetSpec | None
             require_drivable(trial.plan)
     check_parts(run_plan)
     require_fleet_can(fleet, run_plan, chosen_drivers(run_plan))
-    require_hosts_can(fleet, run_plan)
     check_local_ports(run_plan)
     remarks = doubts(run_plan)
     confined(run_plan, ask=False, allow=options.allow_any_command)

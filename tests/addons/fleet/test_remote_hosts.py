@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.addons.fleet.open import require_fleet_can
 from loadstone.addons.fleet.remote_hosts import require_hosts_can
 from loadstone.addons.fleet.spec import read_fleet
 from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.run_plan import RunPlan
-from loadstone.programs.clients.chosen import chosen_drivers, require_fleet_can
+from loadstone.programs.clients.chosen import chosen_drivers
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.safety.errors import UserError
 

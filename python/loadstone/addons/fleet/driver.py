@@ -18,7 +18,7 @@ from loadstone.addons.fleet.cluster_seam import AgentFailed, AgentLost, ClockOff
 from loadstone.addons.fleet.fleet_drive import ANSWER_S, AllSilent, FleetDrive, LateOrder
 from loadstone.addons.fleet.spec import LostAgent
 from loadstone.drivers.driver import OnInterval, OnRest, RoundsOptions, nothing
-from loadstone.drivers.outcome import AgentState, DriveRecord
+from loadstone.drivers.outcome import AgentState, DriveRecord, OnStates
 from loadstone.experiment.plan.drive_plan import Closed, Plan, Share
 from loadstone.safety.errors import DriveFailed, FleetGone, Interrupted, UserError
 from loadstone.text.language import _, joined
@@ -83,10 +83,6 @@ LEAD_S, LEAD_MAX_S = 0.3, 5.0
 is invalid, and the next one has twice as much."""
 WAITED_S = 300.0
 """How long a lost agent is waited for, where the user asked to."""
-
-
-OnStates = Callable[[Sequence[AgentState]], None]
-"""Gets how each agent is. Must not block."""
 
 
 class Clocks(Protocol):

@@ -1,12 +1,10 @@
 """The drivers that a run names, checked against its plans before anything starts."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.addons.fleet.driver import require_shareable
-from loadstone.addons.fleet.spec import FleetSpec
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.driver_features import OPTIONAL, needed
 from loadstone.experiment.plan.run_plan import RunPlan
@@ -131,11 +129,11 @@ def chosen_drivers(run_plan: RunPlan) -> dict[str, ChosenDriver]:
                 lacking[trial.driver] = str(problem)
         require_can(chosen[trial.driver].manifest, trial.plan)
     if lacking:
-        raise UserError("{why}{others}", why=next(iter(lacking.values())), others=_without(run_plan, lacking))
+        raise UserError("{why}{others}", why=next(iter(lacking.values())), others=measured_without(run_plan, lacking))
     return chosen
 
 
-def _without(run_plan: RunPlan, lacking: Collection[str]) -> str:
+def measured_without(run_plan: RunPlan, lacking: Collection[str]) -> str:
     """How to measure what these drivers are not needed for, where a factor's levels tell them from the others."""
     trials = run_plan.every_trial
     for factor in trials[0].condition:
@@ -145,39 +143,6 @@ def _without(run_plan: RunPlan, lacking: Collection[str]) -> str:
             only = f"{factor}={','.join(map(str, others))}"
             return said("; or measure the others: --only {only}", only=only)
     return ""
-
-
-def require_fleet_can(fleet: FleetSpec | None, run_plan: RunPlan, chosen: Mapping[str, ChosenDriver]) -> None:
-    """Raises UserError where a fleet cannot make the load of every trial."""
-    if fleet is None:
-        return
-    option = f"--fleet {fleet.word}"
-    for driver in chosen.values():
-        raise UserError(
-            "{option}: driver {driver} is a client library's program, and agents have the native engine alone{others}",
-            option=option,
-            driver=driver.manifest.name,
-            others=_without(run_plan, chosen) or said("; leave --fleet out, or add --driver {native}", native=NATIVE),
-        )
-    agents = 2 if fleet.agents is None else fleet.agents
-    of_this_machine = {id(crash.trial) for crash in run_plan.crashes}
-    shared = [trial.plan for trial in run_plan.every_trial if id(trial) not in of_this_machine]
-    require_shareable(shared, agents, option)
-    if fleet.kind != "local":
-        _require_no_files(run_plan, option)
-
-
-def _require_no_files(run_plan: RunPlan, option: str) -> None:
-    """Agents elsewhere have no files of this machine. Raises UserError."""
-    for trial in run_plan.every_trial:
-        plan = trial.plan
-        read = plan.recording or plan.data
-        if read is not None:
-            raise UserError(
-                "{option}: the load reads {read_path}, which agents elsewhere do not have; use local:N",
-                option=option,
-                read_path=read.path,
-            )
 
 
 def require_can(manifest: DriverManifest, plan: Plan) -> None:

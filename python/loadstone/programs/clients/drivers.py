@@ -1,12 +1,8 @@
 """The drivers of a run: the native engine, and programs of client libraries, built before the first trial."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from loadstone.addons.fleet.cluster_seam import Cluster
-from loadstone.addons.fleet.driver import Clocks, FleetDriver, OnStates
-from loadstone.addons.fleet.spec import FleetSpec, LostAgent
 from loadstone.drivers.driver import Driver
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.run_plan import RunPlan
@@ -17,8 +13,6 @@ from loadstone.programs.clients.guarded_program import GuardedProgram, Guards
 from loadstone.programs.clients.program_driver import ProgramDriver
 from loadstone.safety.bounds import pinned_files
 from loadstone.servers.server import DeployContext
-
-OpenFleet = Callable[[FleetSpec, Callable[[], bool]], tuple[Cluster, Clocks]]
 
 
 @dataclass
@@ -37,15 +31,15 @@ class Drivers:
 
     native: Driver
     """Of this machine; it also stores data and warms up, where a fleet drives."""
-    fleet: FleetDriver | None = None
-    """What drives in its place."""
+    elsewhere: Driver | None = None
+    """What drives in its place, on other machines."""
     programs: Mapping[str, ClientDriver] = field(default_factory=dict)
     pids: set[int] = field(default_factory=set)
     """The guards of the programs that run now: what they started makes the load."""
 
     def of(self, word: str) -> Driver:
         """The driver of a trial, by `PlannedTrial.driver`."""
-        return self.fleet or self.native if word == NATIVE else self.programs[word].driver
+        return self.elsewhere or self.native if word == NATIVE else self.programs[word].driver
 
     def of_this_machine(self, word: str) -> Driver:
         """The same where one machine is meant: a crash, after which every acknowledged write is looked up."""
@@ -58,8 +52,8 @@ class Drivers:
     def stop(self) -> None:
         """End the drive of whichever drives, and later ones at once. From any thread, and more than once."""
         self.native.stop()
-        if self.fleet is not None:
-            self.fleet.stop()
+        if self.elsewhere is not None:
+            self.elsewhere.stop()
         for program in self.programs.values():
             program.driver.stop()
 
@@ -75,37 +69,6 @@ class Drivers:
             }
             for word, program in self.programs.items()
         }
-
-
-@contextmanager
-def fleet_of(
-    spec: FleetSpec | None,
-    open_fleet: OpenFleet,
-    drivers: Drivers,
-    lost_agent: LostAgent,
-    note: Callable[[str], None],
-    stopped: Callable[[], bool],
-    show: OnStates,
-) -> Iterator[Cluster | None]:
-    """The cluster of the fleet that a run names, while it is needed. Raises LoadstoneError if it cannot be opened."""
-    if spec is None:
-        yield None
-        return
-    cluster, clocks = open_fleet(spec, stopped)
-    try:
-        one_machine = spec.kind == "local"
-        drivers.fleet = FleetDriver(
-            cluster,
-            clocks,
-            lost_agent=lost_agent,
-            note=note,
-            show=show,
-            one_machine=one_machine,
-            pids=drivers.pids,
-        )
-        yield cluster
-    finally:
-        cluster.close()
 
 
 def add_programs(drivers: Drivers, run_plan: RunPlan, context: DeployContext) -> None:
