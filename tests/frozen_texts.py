@@ -27,13 +27,13 @@ from loadstone.cli.carry_out import instead_of_measuring
 from loadstone.cli.command import usage_error
 from loadstone.cli.help import in_readers_language
 from loadstone.cli.main import app
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.built_in import names as studies
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.run.describe import announce
 from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.request import RunRequest
 from loadstone.safety.bounds.describe_only import describing
 from loadstone.safety.errors import LoadstoneError
 from loadstone.safety.secrets import known, references
@@ -64,9 +64,9 @@ def plans(folder: Path) -> Files:
     files: Files = {}
     said: dict[str, list[str]] = {language: [] for language in LANGUAGES}
     for study in studies():
-        experiment = requested_experiment(RunOptions(study))
+        experiment = requested_experiment(RunRequest(study))
         for length in LENGTHS if experiment.as_published is not None else LENGTHS[:2]:
-            options = RunOptions(study, seed=SEED, quick=length == "quick", as_published=length == "as-published")
+            options = RunRequest(study, seed=SEED, quick=length == "quick", as_published=length == "as-published")
             plan = _planned(experiment, options)
             name = f"{study}-{length}" if length else study
             files[f"{name}{PLAN}"] = plan_text(plan, _without(folder))
@@ -152,7 +152,7 @@ def _carried_out(words: list[str], folder: Path) -> _Found:
     """What a command line would carry out, taken at the moment at which it would."""
     remarks, without = io.StringIO(), _without(folder)
 
-    def take(options: RunOptions) -> NoReturn:
+    def take(options: RunRequest) -> NoReturn:
         options = replace(options, seed=options.seed or SEED)
         experiment = requested_experiment(options)
         plan = _planned(experiment, options)
@@ -190,7 +190,7 @@ def _mistake(case: Mapping[str, Any]) -> str:
     raise AssertionError(f"{case['name']}: no mistake")
 
 
-def _refuse(options: RunOptions) -> NoReturn:
+def _refuse(options: RunRequest) -> NoReturn:
     """Some mistakes are found no earlier than in the plan."""
     _planned(requested_experiment(options), options)
     raise AssertionError("no mistake was found, and it would be measured")
@@ -228,7 +228,7 @@ def _resolved(experiment: Experiment) -> str:
     return text.getvalue()
 
 
-def _planned(experiment: Experiment, options: RunOptions) -> RunPlan:
+def _planned(experiment: Experiment, options: RunRequest) -> RunPlan:
     return requested_plan(experiment, options, CPUS, CPU_COUNT, lambda: MEMORY_BYTES)
 
 

@@ -8,11 +8,12 @@ import pytest
 
 from loadstone.cli import ad_hoc_run
 from loadstone.cli.ad_hoc_experiment import AdHoc, experiment_of
-from loadstone.cli.options import Output, RunOptions
+from loadstone.cli.options import Output
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.run.prepare import requested_plan
+from loadstone.run.request import RunRequest
 from tests.parser import parser
 
 CAPACITY_PER_S = 10_000.0
@@ -23,7 +24,7 @@ class Said:
     """What a command line stands for."""
 
     ad_hoc: AdHoc
-    options: RunOptions
+    options: RunRequest
     output: Output
 
     @property
@@ -34,7 +35,7 @@ class Said:
 
     @property
     def run_plan(self) -> RunPlan:
-        return requested_plan(self.experiment, RunOptions(experiment="", built=self.experiment, seed=1))
+        return requested_plan(self.experiment, RunRequest(experiment="", built=self.experiment, seed=1))
 
     @property
     def plans(self) -> dict[str, Plan]:

@@ -13,10 +13,10 @@ from loadstone.addons.saturation.experiment import redis_experiment
 from loadstone.addons.saturation.levels import SweepPlan
 from loadstone.addons.saturation.options import OneCommand, SearchOptions
 from loadstone.addons.saturation.spec import SaturationSettings, SaturationStep
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.run.prepare import requested_plan
+from loadstone.run.request import RunRequest
 from loadstone.run_folder.facts import TrialFacts
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from tests.changed_facts import with_facts, written
@@ -32,7 +32,7 @@ def saturated(search: SearchOptions = SearchOptions()) -> Experiment:
 
 
 def run_plan_of(experiment: Experiment, *, quick: bool = False) -> RunPlan:
-    return requested_plan(experiment, RunOptions(experiment="", built=experiment, seed=1, quick=quick))
+    return requested_plan(experiment, RunRequest(experiment="", built=experiment, seed=1, quick=quick))
 
 
 def planned(

@@ -53,7 +53,6 @@ cli.main -> addons.history.command
 cli.main -> addons.history.compare_command
 cli.main -> addons.pages.command
 cli.main -> addons.saturation.command
-cli.options -> addons.fleet.spec
 drivers.histogram -> run_folder.trial
 experiment.plan.design.run_design -> addons.saturation.spec
 experiment.plan.run_plan -> addons.saturation.spec
@@ -115,14 +114,10 @@ report.terminal.outcome -> addons.studies.section
 report.terminal.sections -> addons.saturation.results
 report.terminal.sections -> addons.saturation.section
 report.terminal.sections -> addons.studies.section
-run.describe -> cli.options
 run.opening -> addons.fleet.open
 run.opening -> addons.pages.watch_run
-run.opening -> cli.options
 run.prepare -> addons.fleet.open
 run.prepare -> addons.fleet.spec
-run.prepare -> cli.options
-run.run -> cli.options
 run_folder.earlier_runs -> addons.history.index
 run_folder.earlier_runs -> addons.history.run_row
 run_folder.earlier_runs -> addons.history.tags

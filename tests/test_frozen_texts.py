@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.cli.options import RunOptions
 from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.request import RunRequest
 
 from .frozen_runs import difference, frozen
 from .frozen_texts import TEXTS, command_lines
@@ -71,7 +71,7 @@ def test_each_option_of_a_command_that_measures_stands_in_a_line(name: str) -> N
 
 
 def test_where_plans_differ_is_said_by_path() -> None:
-    options = RunOptions("jedis-vs-lettuce", quick=True, seed=1)
+    options = RunRequest("jedis-vs-lettuce", quick=True, seed=1)
     experiment = requested_experiment(options)
     before, other, again = (
         plan_text(requested_plan(experiment, replace(options, seed=seed), (1,), 2, lambda: 8 << 30), str)

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.run_plan import Block
 from loadstone.machine.placement import Placement
 from loadstone.machine.ports import free_port
 from loadstone.run.opening import Opened, Seams, opened
 from loadstone.run.prepare import Prepared
+from loadstone.run.request import RunRequest
 from loadstone.safety.errors import Interrupted, UserError
 
 from ..fake_redis import FakeServer
@@ -50,8 +50,8 @@ class World:
         return Seams(lambda: self.driver, self.server, fake_monitors, lambda *_: FakeGauge())
 
     @property
-    def options(self) -> RunOptions:
-        return RunOptions("faked", out=self.out, command=("run", "faked"), prometheus=self.port)
+    def options(self) -> RunRequest:
+        return RunRequest("faked", out=self.out, command=("run", "faked"), prometheus=self.port)
 
     @property
     def prepared(self) -> Prepared:

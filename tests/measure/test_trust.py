@@ -20,7 +20,6 @@ from loadstone.cli.ad_hoc_experiment import experiment_of
 from loadstone.cli.http_experiment import http_ad_hoc
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.load import Load
-from loadstone.cli.options import RunOptions
 from loadstone.cli.redis_experiment import RedisAsked
 from loadstone.cli.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
 from loadstone.machine.processes.cache_folder import cache_folder
@@ -28,6 +27,7 @@ from loadstone.programs.subjects.subject import local_subject
 from loadstone.run.acts import Act
 from loadstone.run.consent import FOLDER, SHOWN_CHARACTERS, SHOWN_LINES, listing, require_trust
 from loadstone.run.prepare import _require_trust, prepare, requested_plan
+from loadstone.run.request import RunRequest
 from loadstone.run_folder.earlier_runs import files_sent
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.errors import UserError
@@ -85,8 +85,8 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     pinned_files.forget()
 
 
-def options(file: Path, **more: object) -> RunOptions:
-    return RunOptions(experiment=str(file), seed=1, out=file.parent / "runs", **more)  # type: ignore[arg-type]
+def options(file: Path, **more: object) -> RunRequest:
+    return RunRequest(experiment=str(file), seed=1, out=file.parent / "runs", **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.fault(
@@ -164,7 +164,7 @@ def test_typed_words_of_a_resumed_folder_are_nobodys(tmp_path: Path, monkeypatch
     monkeypatch.setenv("CANARY", "c4naryValue99")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     url = "redis=redis://u:${env:CANARY}@192.0.2.1?cluster=yes"
-    typed = RunOptions(experiment="json-documents", servers=(url,), seed=1, of_folder=True)
+    typed = RunRequest(experiment="json-documents", servers=(url,), seed=1, of_folder=True)
     with pytest.raises(UserError, match=r"sends the variable CANARY to server redis .*add --trust"):
         prepare(typed)
 
@@ -221,8 +221,8 @@ def test_what_is_kept_of_an_answer_holds_no_password(theirs: Path, monkeypatch: 
     """What a shell could run is shown, whatever its variable is called; so a password with a `$` is."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(theirs.parent / "cache"))
     (theirs.parent / "subject.yaml").write_text(f"{SUBJECT}environment: {{DB_PASSWORD: 'Cnry7;Shell$9Z'}}\n")
-    prepare(RunOptions(experiment=str(theirs), trust=True, seed=1))
-    prepare(RunOptions(experiment=str(theirs), seed=1))  # it was answered
+    prepare(RunRequest(experiment=str(theirs), trust=True, seed=1))
+    prepare(RunRequest(experiment=str(theirs), seed=1))  # it was answered
     (kept,) = (cache_folder() / FOLDER).iterdir()
     assert "Cnry7" not in kept.read_text()
     assert "program.sh" not in kept.read_text()
@@ -293,7 +293,7 @@ def test_a_file_that_an_option_of_a_folder_puts_into_the_load_is_listed(
     words = ("http", "http://192.0.2.1:1/", "--body", f"@{tmp_path / 'body'}")
     work = HttpWork(method="POST", text=words[-1])
     built = experiment_of(http_ad_hoc(words[1], work, Load()))
-    given = RunOptions(experiment="http", built=built, seed=1, command=words, of_folder=True)
+    given = RunRequest(experiment="http", built=built, seed=1, command=words, of_folder=True)
     plan = requested_plan(built, given)
     with pytest.raises(UserError, match=rf"sends the file {tmp_path / 'body'}, as text of the load.* and 2 more"):
         require_trust(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))
@@ -307,6 +307,6 @@ def test_a_gate_leaves_no_answer_behind(tmp_path: Path, monkeypatch: pytest.Monk
     asked = RedisAsked(None, Load(), RedisWork(ratio="1:1"), KeySpace(), Receivers(), Recording(), Login(), Address())
     experiment = experiment_of(redis_gate("sh", "/bin/sh", asked, GateOptions()))
     for typed, kept in ((True, 0), (False, 1)):
-        options = RunOptions(built=experiment, seed=1, typed=typed, trust=not typed)
+        options = RunRequest(built=experiment, seed=1, typed=typed, trust=not typed)
         _require_trust(experiment, requested_plan(experiment, options), options)
         assert len(list((cache_folder() / FOLDER).glob("*.json"))) == kept

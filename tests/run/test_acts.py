@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from loadstone.cli.init_command import write_experiment
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.spec.built_in import FOLDER, names
 from loadstone.experiment.spec.experiment import SubjectSpec
 from loadstone.run.acts import Act, _of_variable, acts_of, program_fields
 from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
 
@@ -84,7 +84,7 @@ def acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActsOf:
             assert old in text
             text = text.replace(old, new)
         (folder / "x.yaml").write_text(text)
-        wanted = RunOptions(experiment=str(folder / "x.yaml"), seed=1, **options)  # type: ignore[arg-type]
+        wanted = RunRequest(experiment=str(folder / "x.yaml"), seed=1, **options)  # type: ignore[arg-type]
         experiment = requested_experiment(wanted)
         return acts_of(experiment, requested_plan(experiment, wanted), wanted.secret_files)
 
@@ -389,7 +389,7 @@ def test_a_copy_of_a_study_asks_about_no_variable(path: Path, tmp_path: Path) ->
     """What the studies vary is declared: so may others."""
     copy = tmp_path / path.name
     copy.write_text(path.read_text())
-    wanted = RunOptions(experiment=str(copy), seed=1)
+    wanted = RunRequest(experiment=str(copy), seed=1)
     experiment = requested_experiment(wanted)
     found = [act for act in acts_of(experiment, requested_plan(experiment, wanted)) if act.kind == "sets for a program"]
     assert bool(found) == any(subject.environment for subject in experiment.subjects.values())
@@ -442,7 +442,7 @@ def test_built_in_experiments_and_the_first_one_ask_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_experiment(Path("made.yaml"))
-    options = RunOptions(experiment=name, seed=1, **mode)  # type: ignore[arg-type]
+    options = RunRequest(experiment=name, seed=1, **mode)  # type: ignore[arg-type]
     experiment = requested_experiment(options)
     found = acts_of(experiment, requested_plan(experiment, options))
     assert found

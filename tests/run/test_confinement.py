@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.software import software_of
 from loadstone.experiment.spec.built_in import names
@@ -13,6 +12,7 @@ from loadstone.experiment.spec.loading import find
 from loadstone.machine.ports import free_port
 from loadstone.run.confinement import REMARKS, confined
 from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.servers.redis.local import EmbeddedSettings
 from loadstone.servers.server import DeployContext
@@ -40,12 +40,12 @@ def users_url(tmp_path: Path) -> Iterator[str]:
 
 def plan_on(url: str, experiment: str | Path, **changes: object) -> RunPlan:
     """The plan of an experiment with servers of the user's in the place of its own."""
-    written = requested_experiment(RunOptions(experiment=str(experiment)))
+    written = requested_experiment(RunRequest(experiment=str(experiment)))
     theirs = tuple(
         f"{name}={DATABASES.get(software_of(settings).name, url)}" for name, settings in written.servers.items()
     )
     on = tuple(f"factors.{name}.off_by_default=[]" for name, one in written.factors.items() if one.off_by_default)
-    options = RunOptions(experiment=str(experiment), servers=theirs, set=on, seed=1, **changes)  # type: ignore[arg-type]
+    options = RunRequest(experiment=str(experiment), servers=theirs, set=on, seed=1, **changes)  # type: ignore[arg-type]
     return requested_plan(requested_experiment(options), options)
 
 
@@ -157,7 +157,7 @@ def test_a_built_in_application_keeps_to_the_database_that_its_server_names(
 def test_our_own_servers_take_any_command(small: str, tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(small.replace("SET {key} {value}", "FLUSHALL"))
-    options = RunOptions(experiment=str(path), seed=1)
+    options = RunRequest(experiment=str(path), seed=1)
     assert confined(requested_plan(requested_experiment(options), options), ask=True, allow=False) == ()
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.spec.loading import find
 from loadstone.experiment.spec.overrides import override
 from loadstone.run.describe import announce, describe_experiment, prospects, shortcomings
 from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.text.message import Message
 from loadstone.text.sentences import text
@@ -116,21 +116,21 @@ def test_a_run_announces_its_question_and_its_time_and_forecasts_nothing() -> No
 
 
 def test_show_holds_the_prospects_beside_the_comparisons() -> None:
-    text, _ = describe_experiment(RunOptions(experiment="json-documents"))
+    text, _ = describe_experiment(RunRequest(experiment="json-documents"))
     assert text.count("an estimate for an idle machine") == 4
 
 
 def test_the_options_reach_the_plan() -> None:
-    options = RunOptions(experiment="json-documents", blocks=9, budget="20m", seed=5, only=("operation=set",))
+    options = RunRequest(experiment="json-documents", blocks=9, budget="20m", seed=5, only=("operation=set",))
     run_plan = requested_plan(requested_experiment(options), options, (1,))
     assert (run_plan.budget_s, run_plan.seed) == (1200, 5)
     assert {group.looks for group in run_plan.groups} == {(9,)}
     with pytest.raises(UserError, match=r"^--budget 20: '20' has no unit; write for example `90 s`"):
-        requested_plan(find("json-documents"), RunOptions(experiment="json-documents", budget="20"), ())
+        requested_plan(find("json-documents"), RunRequest(experiment="json-documents", budget="20"), ())
 
 
 def test_scale_and_subject_reach_the_plan() -> None:
-    options = RunOptions(
+    options = RunRequest(
         experiment=str(APP),
         scale="10 %",
         subjects=("app=http://user:secret@host",),
@@ -148,7 +148,7 @@ def test_scale_and_subject_reach_the_plan() -> None:
     with pytest.raises(
         UserError, match=r"^--scale 2: must be more than 0 and at most 1; write for example 0\.1 or 10 %$"
     ):
-        requested_plan(find(str(APP)), RunOptions(experiment=str(APP), scale="2"), ())
+        requested_plan(find(str(APP)), RunRequest(experiment=str(APP), scale="2"), ())
 
 
 def test_an_application_is_announced_with_the_time_it_takes_to_start() -> None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from loadstone.addons.gate.output import GateOutput
 from loadstone.cli.carry_out import carried_out, objectives_of, show_outcome
-from loadstone.cli.options import Output, RunOptions
+from loadstone.cli.options import Output
 from loadstone.report.formats import DEFAULT_FORMATS
+from loadstone.run.request import RunRequest
 from loadstone.run_folder.earlier_runs import LATEST, RUNS, folder_to_resume
 from loadstone.safety import terminal
 from loadstone.safety.errors import NoPlace, UserError
@@ -38,7 +39,7 @@ class _Measured:
     """Why its folder could not be made in `runs`, and so goes at the end; empty if it could."""
 
 
-def carry_out(ad_hoc: "AdHoc", run: RunOptions, output: Output) -> None:
+def carry_out(ad_hoc: "AdHoc", run: RunRequest, output: Output) -> None:
     """Measure, print, and end with the status that the data deserve. Raises LoadstoneError."""
     output.check()
     objectives = objectives_of(output.fail_if)
@@ -100,7 +101,7 @@ class _Shown:
 
 
 def _measured(
-    options: RunOptions,
+    options: RunRequest,
     output: Output,
     objectives: Sequence["Objective"],
     formats: Sequence[str],
@@ -108,7 +109,7 @@ def _measured(
 ) -> _Measured:
     """Carry it out; where `runs` takes no folder, in a temporary one of the system's. Raises LoadstoneError."""
 
-    def carry(options: RunOptions) -> "Outcome":
+    def carry(options: RunRequest) -> "Outcome":
         return carried_out(options, objectives, output, formats=formats, show_result=show)
 
     try:
@@ -125,7 +126,7 @@ def _measured(
             elsewhere.rmdir()
 
 
-def _settled(measured: _Measured, options: RunOptions, output: Output) -> str:
+def _settled(measured: _Measured, options: RunRequest, output: Output) -> str:
     """What becomes of the run's folder, and the line that says so; empty where nothing need be said."""
     folder = measured.outcome.folder
     if output.out is not None:
@@ -142,7 +143,7 @@ def _settled(measured: _Measured, options: RunOptions, output: Output) -> str:
     return _("kept: {folder} (the newest {n} are); its report: {report}", folder=folder, n=NEWEST, report=report)
 
 
-def _options(ad_hoc: "AdHoc", run: RunOptions, output: Output) -> RunOptions:
+def _options(ad_hoc: "AdHoc", run: RunRequest, output: Output) -> RunRequest:
     out = RUNS if output.out is None else output.out
     return replace(
         run,
@@ -155,7 +156,7 @@ def _options(ad_hoc: "AdHoc", run: RunOptions, output: Output) -> RunOptions:
     )
 
 
-def _capacities(ad_hoc: "AdHoc", options: RunOptions, output: Output) -> "Capacities":
+def _capacities(ad_hoc: "AdHoc", options: RunRequest, output: Output) -> "Capacities":
     """What each row of each target does at full speed, measured now. Raises UserError where one is not known."""
     from loadstone.cli.ad_hoc_experiment import FACTOR, TARGET_FACTOR, experiment_of
 

@@ -15,16 +15,17 @@ from loadstone.safety import terminal
 from loadstone.text.language import _
 
 if TYPE_CHECKING:
-    from loadstone.cli.options import Results, RunOptions
+    from loadstone.cli.options import Results
     from loadstone.judge.analysis.objectives import Objective
+    from loadstone.run.request import RunRequest
     from loadstone.run.run import Outcome, Show
 
 
-_INSTEAD: list[Callable[["RunOptions"], NoReturn]] = []
+_INSTEAD: list[Callable[["RunRequest"], NoReturn]] = []
 
 
 @contextmanager
-def instead_of_measuring(take: Callable[["RunOptions"], NoReturn]) -> Iterator[None]:
+def instead_of_measuring(take: Callable[["RunRequest"], NoReturn]) -> Iterator[None]:
     """Within, a command that would measure gives `take` what it would carry out; `take` leaves it by an error."""
     _INSTEAD.append(take)
     try:
@@ -34,7 +35,7 @@ def instead_of_measuring(take: Callable[["RunOptions"], NoReturn]) -> Iterator[N
 
 
 def carried_out(
-    options: "RunOptions",
+    options: "RunRequest",
     objectives: Sequence["Objective"],
     results: "Results",
     *,
@@ -70,7 +71,7 @@ def carried_out(
     return _in_turn(options, run) if options.wait and not options.share_machine else run(options)
 
 
-def _in_turn(options: "RunOptions", run: Callable[["RunOptions"], "Outcome"]) -> "Outcome":
+def _in_turn(options: "RunRequest", run: Callable[["RunRequest"], "Outcome"]) -> "Outcome":
     """What `run` returns, once no other run measures here. Of several that wait one begins; the others wait on."""
     from loadstone.measure.machine_lock import AnotherRunMeasures, wait_for_others
 

@@ -1,10 +1,10 @@
 """A command of the command line: its options are the fields of the dataclasses that its function takes.
 
     @command(app, "http", peers=PEERS)
-    def http_command(url: Url, load: Load, run: Annotated[RunOptions, Takes(*MEASURES)], output: Output) -> None: ...
+    def http_command(url: Url, load: Load, run: Annotated[RunRequest, Takes(*MEASURES)], output: Output) -> None: ...
 
-An `Option` of a field, or of a parameter of the function, becomes one of typer's. Help stands in groups, and an error
-names an option as the user wrote it.
+An `Option` of a field (`options.option_of`), or of a parameter of the function, becomes one of typer's. Help stands in
+groups, and an error names an option as the user wrote it.
 """
 
 import copy
@@ -12,7 +12,7 @@ import inspect
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import partial, wraps
 from typing import Annotated, Any, get_args, get_origin
 
@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
-from loadstone.cli.options import PANELS, Option
+from loadstone.cli.options import PANELS, Option, option_of
 from loadstone.safety.errors import UserError
 from loadstone.text.language import Said, marked, said
 
@@ -47,7 +47,7 @@ class Peers:
 
 
 class Takes:
-    """Of a dataclass's options a command takes these alone: `run: Annotated[RunOptions, Takes("quick", "seed")]`."""
+    """Of a dataclass's options a command takes these alone: `run: Annotated[RunRequest, Takes("quick", "seed")]`."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -74,7 +74,11 @@ def _flat(function: Function, peers: Peers) -> Function:
         if is_dataclass(kind):
             assert isinstance(kind, type)
             taken = next((each.names for each in told if isinstance(each, Takes)), None)
-            options = [(each, option) for each in fields(kind) if (option := _option_of(each, taken)) is not None]
+            options = [
+                (each, option)
+                for each in fields(kind)
+                if (taken is None or each.name in taken) and (option := option_of(kind, each)) is not None
+            ]
             assert taken is None or set(taken) == {each.name for each, _ in options}, f"{kind}: {taken}"
             groups[parameter.name] = (kind, [each.name for each, _ in options])
             parameters += [_parameter(each.name, each.type, each.default, found, peers) for each, found in options]
@@ -103,11 +107,6 @@ def _parts(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
         return annotation, ()
     kind, *told = get_args(annotation)
     return kind, tuple(told)
-
-
-def _option_of(each: "Field[Any]", taken: Sequence[str] | None) -> Option | None:
-    option = next((told for told in _parts(each.type)[1] if isinstance(told, Option)), None)
-    return option if taken is None or each.name in taken else None
 
 
 def _parameter(name: str, annotation: Any, default: Any, option: Option, peers: Peers) -> inspect.Parameter:

@@ -8,7 +8,8 @@ import typer
 from loadstone.cli.command import Peers, Takes
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.load import Load, rate_per_s
-from loadstone.cli.options import LOAD, MEASURES, RESULTS, Option, Output, RunOptions
+from loadstone.cli.options import LOAD, MEASURES, RESULTS, Option, Output
+from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
 
@@ -64,7 +65,7 @@ def http_command(
     latency: Annotated[  # noqa: ARG001 (accepted: what it requests is always done)
         bool, Option("--latency", help="wrk's switch; latencies are always printed.", panel=RESULTS)
     ] = False,
-    run: Annotated[RunOptions, Takes(*MEASURES, "twin")],
+    run: Annotated[RunRequest, Takes(*MEASURES, "twin")],
     output: Output,
 ) -> None:
     """Load an HTTP service of yours.

@@ -41,13 +41,13 @@ from loadstone.cli.options import (
     Option,
     Quiet,
     Results,
-    RunOptions,
     SecretFiles,
     Trust,
 )
 from loadstone.cli.redis_command import REDIS_PEERS, redis_command
 from loadstone.machine.installation import own_command, version_lines
 from loadstone.report.formats import AGAIN_FORMATS, FORMATS
+from loadstone.run.request import RunRequest
 from loadstone.run_folder.files import MAIN
 from loadstone.safety import defect, terminal
 from loadstone.safety.bounds.describe_only import describing
@@ -158,7 +158,7 @@ def list_command() -> None:
 def show(
     *,
     experiment: Named = None,
-    options: Annotated[RunOptions, Takes(*CHOOSES)],
+    options: Annotated[RunRequest, Takes(*CHOOSES)],
 ) -> None:
     """Show what an experiment would do, and how long it takes."""
     if experiment is None:
@@ -190,7 +190,7 @@ def init(
 def run(
     *,
     experiment: Named = None,
-    options: Annotated[RunOptions, Takes(*CHOOSES, *MEASURES, "out", "trust", "quiet")],
+    options: Annotated[RunRequest, Takes(*CHOOSES, *MEASURES, "out", "trust", "quiet")],
     results: Results,
 ) -> None:
     """Run an experiment and print what the data say."""

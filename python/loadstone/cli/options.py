@@ -1,26 +1,21 @@
 """The options of the command line: each is declared once, beside the field of the dataclass that it fills.
 
-    budget: Annotated[str | None, Option("--budget", metavar="TIME", help="How long the whole run may last.")] = None
+    open: Annotated[bool, Option("--open", help="Open the report in the browser when done.", panel=RESULTS)] = False
 
-Those of a run and those that several commands share stand here, others with their command. `cli/command.py` makes
+Those that fill a `RunRequest` stand in `OF_RUN`, as that knows of no options. Those of a run and those that several
+commands share stand here, others with their command. `cli/command.py` makes
 the options of a command out of the fields of its dataclasses.
 """
 
 import os
-import sys
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import Annotated, Any, get_args
 
-from loadstone.addons.fleet.spec import LostAgent
-from loadstone.run.command_line import are_of_folder, without_password
+from loadstone.run.request import LostAgent, RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.text.language import marked, said
-
-if TYPE_CHECKING:
-    from loadstone.experiment.spec.experiment import Experiment
 
 EXPERIMENT = "What is measured"
 PARTS = "Servers and applications"
@@ -158,24 +153,19 @@ def given(*filled: Any) -> list[str]:
         option.name
         for group in filled
         for each in fields(group)
-        for option in getattr(each.type, "__metadata__", ())
-        if isinstance(option, Option) and getattr(group, each.name) != each.default
+        if (option := option_of(type(group), each)) is not None and getattr(group, each.name) != each.default
     ]
 
 
-AtRate = Annotated[
-    str | None,
-    Option(
-        "--at-rate",
-        metavar="RATE",
-        help="Measure rows of tables at a fixed rate, too: 50% of what each can do, 5000/s, or never.",
-        panel=EXPERIMENT,
-    ),
-]
-Budget = Annotated[
-    str | None,
-    Option("--budget", metavar="TIME", help="How long the whole run may last, e.g. 20m.", panel=LENGTH),
-]
+AT_RATE = Option(
+    "--at-rate",
+    metavar="RATE",
+    help="Measure rows of tables at a fixed rate, too: 50% of what each can do, 5000/s, or never.",
+    panel=EXPERIMENT,
+)
+AtRate = Annotated[str | None, AT_RATE]
+BUDGET = Option("--budget", metavar="TIME", help="How long the whole run may last, e.g. 20m.", panel=LENGTH)
+Budget = Annotated[str | None, BUDGET]
 Threads = Annotated[
     int | None,
     Option(
@@ -206,215 +196,138 @@ Timeout = Annotated[
         read=milliseconds,
     ),
 ]
-Trust = Annotated[
-    bool,
-    Option(
-        "--trust",
-        help="Run a file of someone else's that you read: what it starts, connects to and sends stands in `show`. "
-        "Remembered until one of its bytes changes.",
+TRUST = Option(
+    "--trust",
+    help="Run a file of someone else's that you read: what it starts, connects to and sends stands in `show`. "
+    "Remembered until one of its bytes changes.",
+    panel=PARTS,
+)
+Trust = Annotated[bool, TRUST]
+QUIET = Option("--quiet", help="No progress and no remarks, only the results.", panel=RESULTS)
+Quiet = Annotated[bool, QUIET]
+SECRET_FILES = Option(
+    "--secret-file", metavar="NAME=PATH", help="A secret from a file: ${secret:NAME}. Repeatable.", panel=PARTS
+)
+SecretFiles = Annotated[tuple[str, ...], SECRET_FILES]
+
+
+OF_RUN: Mapping[str, Option] = {
+    "only": Option(
+        "--only",
+        metavar="FACTOR=LEVEL[,LEVEL]",
+        help="Run only these levels of a factor, also of those off by default. Repeatable.",
+        panel=EXPERIMENT,
+    ),
+    "set": Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a setting, e.g. workload.pool.connections=8. Repeatable.",
+        panel=EXPERIMENT,
+    ),
+    "servers": Option(
+        "--server",
+        metavar="NAME=URL",
+        help="Use this server, e.g. redis=redis://host:6379/0. Repeatable.",
         panel=PARTS,
     ),
-]
-Quiet = Annotated[bool, Option("--quiet", help="No progress and no remarks, only the results.", panel=RESULTS)]
-SecretFiles = Annotated[
-    tuple[str, ...],
-    Option("--secret-file", metavar="NAME=PATH", help="A secret from a file: ${secret:NAME}. Repeatable.", panel=PARTS),
-]
+    "subjects": Option(
+        "--subject",
+        metavar="[NAME=]URL[,URL]|PATH",
+        help="Use this application: of yours by URL, or started by a manifest. Repeatable.",
+        panel=PARTS,
+    ),
+    "hosts": Option(
+        "--host",
+        metavar="NAME=HOST",
+        help="Start this server or application on the machine of a monitor of the fleet. Repeatable.",
+        panel=PARTS,
+    ),
+    "driver": Option(
+        "--driver",
+        metavar="NAME[:OPTION=VALUE]|PATH",
+        help="What makes the load: native, or a client library's program, e.g. go-redis.",
+        panel=PARTS,
+    ),
+    "secret_files": SECRET_FILES,
+    "quick": Option("--quick", help="Short trials; the verdicts are marked as quick.", panel=LENGTH),
+    "as_published": Option("--as-published", help="Use the original counts, however few.", panel=EXPERIMENT),
+    "scale": Option(
+        "--scale", metavar="SHARE", help="Make users and rows smaller, e.g. 0.1 or '10 %'.", panel=EXPERIMENT
+    ),
+    "budget": BUDGET,
+    "blocks": Option(
+        "--blocks",
+        metavar="NUMBER",
+        help="Measure this number of blocks, and compare once at the end.",
+        panel=LENGTH,
+        read=whole(marked("not a number of blocks"), 1, 1000),
+    ),
+    "at_rate": AT_RATE,
+    "twin": Option("--twin", help="Compare one condition with itself, too: this machine's noise floor.", panel=LENGTH),
+    "seed": Option(
+        "--seed",
+        metavar="NUMBER",
+        help="Seed of the order, the keys and the documents; a fresh one if not given.",
+        panel=LENGTH,
+        read=whole(marked("not a seed"), 0),
+    ),
+    "out": Option("--out", metavar="DIR", help="Where the run's folder is made.", panel=PLACE),
+    "resume": Option(
+        "--resume",
+        metavar="RUN",
+        help="Continue this run, which was interrupted; `loadstone run --resume RUN` needs no other option.",
+        panel=PLACE,
+    ),
+    "prometheus": Option(
+        "--prometheus",
+        metavar="PORT",
+        help="Offer live figures to Prometheus there.",
+        panel=PLACE,
+        read=whole(marked("not a port"), 1, 65535),
+    ),
+    "fleet": Option(
+        "--fleet",
+        metavar="FLEET",
+        help="Make the load on several agents: local:NUMBER, ssh:HOST,HOST, ssh:@FILE or tls://HOST:PORT "
+        "(see docs/fleet.md).",
+        panel=PLACE,
+    ),
+    "lost_agent": Option(
+        "--lost-agent",
+        metavar="|".join(get_args(LostAgent)),
+        help="When an agent of the fleet is lost, its trial does not count. Go on without it, wait for it, or end.",
+        panel=PLACE,
+        read=one_of(get_args(LostAgent)),
+    ),
+    "trust": TRUST,
+    "allow_any_command": Option(
+        "--allow-any-command",
+        help="DANGER: let an experiment send any command and any SQL to your servers. It may change or delete, for "
+        "good, all that they hold, and their settings.",
+        panel=PARTS,
+    ),
+    "share_machine": Option(
+        "--share-machine",
+        help="Measure while another run measures on this machine; the figures of both suffer.",
+        panel=PLACE,
+    ),
+    "wait": Option(
+        "--wait",
+        help="Where another run measures on this machine, begin when it ends; the budget counts from there.",
+        panel=PLACE,
+    ),
+    "watch": Option("--watch", help="Open a web page that follows this run, and stays for its report.", panel=RESULTS),
+    "quiet": QUIET,
+    "verbose": Option("--verbose", help="Print each trial while it runs, and every table at the end.", panel=RESULTS),
+}
+"""The options that fill a `RunRequest`, by its fields; a field without one is set by the command itself."""
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """What the command line says of a run. A field without an option is set by the command itself."""
-
-    experiment: str = ""
-    only: Annotated[
-        tuple[str, ...],
-        Option(
-            "--only",
-            metavar="FACTOR=LEVEL[,LEVEL]",
-            help="Run only these levels of a factor, also of those off by default. Repeatable.",
-            panel=EXPERIMENT,
-        ),
-    ] = ()
-    set: Annotated[
-        tuple[str, ...],
-        Option(
-            "--set",
-            metavar="PATH=VALUE",
-            help="Change a setting, e.g. workload.pool.connections=8. Repeatable.",
-            panel=EXPERIMENT,
-        ),
-    ] = ()
-    servers: Annotated[
-        tuple[str, ...],
-        Option(
-            "--server",
-            metavar="NAME=URL",
-            help="Use this server, e.g. redis=redis://host:6379/0. Repeatable.",
-            panel=PARTS,
-        ),
-    ] = ()
-    subjects: Annotated[
-        tuple[str, ...],
-        Option(
-            "--subject",
-            metavar="[NAME=]URL[,URL]|PATH",
-            help="Use this application: of yours by URL, or started by a manifest. Repeatable.",
-            panel=PARTS,
-        ),
-    ] = ()
-    hosts: Annotated[
-        tuple[str, ...],
-        Option(
-            "--host",
-            metavar="NAME=HOST",
-            help="Start this server or application on the machine of a monitor of the fleet. Repeatable.",
-            panel=PARTS,
-        ),
-    ] = ()
-    driver: Annotated[
-        str | None,
-        Option(
-            "--driver",
-            metavar="NAME[:OPTION=VALUE]|PATH",
-            help="What makes the load: native, or a client library's program, e.g. go-redis.",
-            panel=PARTS,
-        ),
-    ] = None
-    secret_files: SecretFiles = ()
-    quick: Annotated[bool, Option("--quick", help="Short trials; the verdicts are marked as quick.", panel=LENGTH)] = (
-        False
-    )
-    as_published: Annotated[
-        bool, Option("--as-published", help="Use the original counts, however few.", panel=EXPERIMENT)
-    ] = False
-    scale: Annotated[
-        str | None,
-        Option("--scale", metavar="SHARE", help="Make users and rows smaller, e.g. 0.1 or '10 %'.", panel=EXPERIMENT),
-    ] = None
-    budget: Budget = None
-    blocks: Annotated[
-        int | None,
-        Option(
-            "--blocks",
-            metavar="NUMBER",
-            help="Measure this number of blocks, and compare once at the end.",
-            panel=LENGTH,
-            read=whole(marked("not a number of blocks"), 1, 1000),
-        ),
-    ] = None
-    """Of every group; None: the looks and the design decide."""
-    at_rate: AtRate = None
-    twin: Annotated[
-        bool,
-        Option("--twin", help="Compare one condition with itself, too: this machine's noise floor.", panel=LENGTH),
-    ] = False
-    seed: Annotated[
-        int | None,
-        Option(
-            "--seed",
-            metavar="NUMBER",
-            help="Seed of the order, the keys and the documents; a fresh one if not given.",
-            panel=LENGTH,
-            read=whole(marked("not a seed"), 0),
-        ),
-    ] = None
-    """None: a fresh one, or on `resume` the folder's."""
-    out: Annotated[Path, Option("--out", metavar="DIR", help="Where the run's folder is made.", panel=PLACE)] = Path(
-        "runs"
-    )
-    resume: Annotated[
-        Path | None,
-        Option(
-            "--resume",
-            metavar="RUN",
-            help="Continue this run, which was interrupted; `loadstone run --resume RUN` needs no other option.",
-            panel=PLACE,
-        ),
-    ] = None
-    prometheus: Annotated[
-        int | None,
-        Option(
-            "--prometheus",
-            metavar="PORT",
-            help="Offer live figures to Prometheus there.",
-            panel=PLACE,
-            read=whole(marked("not a port"), 1, 65535),
-        ),
-    ] = None
-    fleet: Annotated[
-        str | None,
-        Option(
-            "--fleet",
-            metavar="FLEET",
-            help="Make the load on several agents: local:NUMBER, ssh:HOST,HOST, ssh:@FILE or tls://HOST:PORT "
-            "(see docs/fleet.md).",
-            panel=PLACE,
-        ),
-    ] = None
-    lost_agent: Annotated[
-        LostAgent,
-        Option(
-            "--lost-agent",
-            metavar="|".join(get_args(LostAgent)),
-            help="When an agent of the fleet is lost, its trial does not count. Go on without it, wait for it, or end.",
-            panel=PLACE,
-            read=one_of(get_args(LostAgent)),
-        ),
-    ] = "go-on"
-    trust: Trust = False
-    allow_any_command: Annotated[
-        bool,
-        Option(
-            "--allow-any-command",
-            help="DANGER: let an experiment send any command and any SQL to your servers. It may change or delete, for "
-            "good, all that they hold, and their settings.",
-            panel=PARTS,
-        ),
-    ] = False
-    share_machine: Annotated[
-        bool,
-        Option(
-            "--share-machine",
-            help="Measure while another run measures on this machine; the figures of both suffer.",
-            panel=PLACE,
-        ),
-    ] = False
-    wait: Annotated[
-        bool,
-        Option(
-            "--wait",
-            help="Where another run measures on this machine, begin when it ends; the budget counts from there.",
-            panel=PLACE,
-        ),
-    ] = False
-    watch: Annotated[
-        bool, Option("--watch", help="Open a web page that follows this run, and stays for its report.", panel=RESULTS)
-    ] = False
-    quiet: Quiet = False
-    verbose: Annotated[
-        bool,
-        Option("--verbose", help="Print each trial while it runs, and every table at the end.", panel=RESULTS),
-    ] = False
-    built: "Experiment | None" = None
-    """What the command line itself describes (`loadstone saturate`); None: the experiment of this name."""
-    typed: bool = False
-    """Whether all that is started was typed, for this one time: nothing is asked of it, and no answer is kept."""
-    newest_kept: bool = False
-    """Whether the run is one of those of which the newest alone are kept, see `run_folder.newest_runs`."""
-    of_folder: bool = field(default_factory=are_of_folder)
-    began_s: float = field(default_factory=time.monotonic)
-    """When the command began: the budget counts from there."""
-    command: tuple[str, ...] = field(default_factory=lambda: without_password(sys.argv[1:]))
-
-    def check(self) -> None:
-        """Raises UserError where options contradict each other."""
-        if self.quiet and self.verbose:
-            raise UserError("--quiet, --verbose: leave one of them out")
-        if self.fleet is None and self.lost_agent != "go-on":
-            raise UserError(
-                "--lost-agent {lost_agent}: there is no fleet; add --fleet, or leave it out", lost_agent=self.lost_agent
-            )
+def option_of(kind: type, each: "Field[Any]") -> Option | None:
+    """The option that fills this field of a dataclass; None: the command itself sets it."""
+    if kind is RunRequest:
+        return OF_RUN.get(each.name)
+    return next((told for told in getattr(each.type, "__metadata__", ()) if isinstance(told, Option)), None)
 
 
 MEASURES = (
@@ -429,7 +342,7 @@ MEASURES = (
     "watch",
     "verbose",
 )
-"""The options of `RunOptions` that every command takes that measures."""
+"""The fields of `RunRequest` whose options every command takes that measures."""
 
 
 @dataclass(frozen=True)

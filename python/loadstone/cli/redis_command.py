@@ -6,8 +6,9 @@ import typer
 
 from loadstone.cli.command import Peers, Takes
 from loadstone.cli.load import Load
-from loadstone.cli.options import MEASURES, Output, RunOptions
+from loadstone.cli.options import MEASURES, Output
 from loadstone.cli.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
+from loadstone.run.request import RunRequest
 from loadstone.safety import terminal
 from loadstone.text.language import said
 
@@ -76,7 +77,7 @@ def redis_command(
     recording: Recording,
     address: Address,
     login: Login,
-    run: Annotated[RunOptions, Takes(*MEASURES, "twin", "allow_any_command")],
+    run: Annotated[RunRequest, Takes(*MEASURES, "twin", "allow_any_command")],
     output: Output,
 ) -> None:
     """Load a Redis: yours, or one that is started.

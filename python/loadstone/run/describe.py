@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.look_schedule import BLOCKS_MIN, ROUNDS_MIN, level
 from loadstone.experiment.plan.preview import outline, remarks
@@ -19,17 +18,18 @@ from loadstone.report.terminal.announcement import (
     description,
 )
 from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.request import RunRequest
 from loadstone.text.language import _, translated
 from loadstone.text.message import Message, message
 
 
-def describe_experiment(options: RunOptions) -> tuple[str, list[str]]:
+def describe_experiment(options: RunRequest) -> tuple[str, list[str]]:
     """What `loadstone show` prints: the experiment, and what a run of it does here, a line an act. Raises UserError."""
     experiment = requested_experiment(options)
     return describe(experiment, requested_plan(experiment, options, ()), options)
 
 
-def describe(experiment: Experiment, run_plan: RunPlan, options: RunOptions) -> tuple[str, list[str]]:
+def describe(experiment: Experiment, run_plan: RunPlan, options: RunRequest) -> tuple[str, list[str]]:
     """The same of an experiment that is planned already. Raises UserError."""
     from loadstone.run.confinement import (
         confined,  # only now: it takes time to load

@@ -13,7 +13,6 @@ from types import FrameType
 from typing import Any
 
 from loadstone.addons.pages.watch_run import watched
-from loadstone.cli.options import RunOptions
 from loadstone.drivers.driver import Driver
 from loadstone.drivers.native import NativeDriver, engine_build
 from loadstone.drivers.outcome import AgentState, OnStates
@@ -37,6 +36,7 @@ from loadstone.run.environment import capture
 from loadstone.run.load_source import LoadSource, MonitorsOf
 from loadstone.run.preflight import start_parts
 from loadstone.run.prepare import Prepared
+from loadstone.run.request import RunRequest
 from loadstone.run_folder.files import EVENTS, LOGS, PLAN
 from loadstone.run_folder.folder import RunFolder, new_directory
 from loadstone.run_folder.ledger_file import RunLedger, is_needed
@@ -77,7 +77,7 @@ class Opened:
 
 @contextmanager
 def opened(
-    options: RunOptions, run: Prepared, progress: RunProgress, announcement: Sequence[str] = (), seams: Seams = REAL
+    options: RunRequest, run: Prepared, progress: RunProgress, announcement: Sequence[str] = (), seams: Seams = REAL
 ) -> Iterator[Opened]:
     """The folder of a run that is prepared, with all that runs for it; closed at the end, or when it is interrupted.
 
@@ -129,7 +129,7 @@ def opened(
 
 @contextmanager
 def _load_source(
-    options: RunOptions,
+    options: RunRequest,
     run: Prepared,
     drivers: Drivers,
     show: OnStates,
@@ -185,7 +185,7 @@ def _planned(run: Prepared) -> dict[str, Any]:
 
 
 def _open_folder(
-    options: RunOptions,
+    options: RunRequest,
     run: Prepared,
     ready: Ready,
     path: Path,
@@ -226,7 +226,7 @@ def _open_folder(
 
 
 @contextmanager
-def _folder_of_run(options: RunOptions, experiment: Experiment) -> Iterator[Path]:
+def _folder_of_run(options: RunRequest, experiment: Experiment) -> Iterator[Path]:
     """Where the run's folder is to be, for the logs of what is started first.
 
     Removed if it is a new one and the run never began, and left nothing on a server that its ledger must name.

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadstone.addons.fleet.spec import FleetSpec, read_fleet
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.driver_names import resolved
@@ -17,6 +16,7 @@ from loadstone.experiment.spec.overrides import host_settings, override, parse_o
 from loadstone.machine.hardware import installed_bytes
 from loadstone.machine.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
 from loadstone.run.command_line import files_of_folder, folder_is_trusted
+from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import give_files, learn_environment
 from loadstone.text.units import NEVER, check_at_rate, parse_duration_s, parse_scale
@@ -38,7 +38,7 @@ class Prepared:
     """What makes the load; None: this machine's engine, or clients' programs."""
 
 
-def prepare(options: RunOptions) -> Prepared:
+def prepare(options: RunRequest) -> Prepared:
     """Plan the run, and check all that needs no start: what loads quickly first. Raises UserError."""
     fleet = None if options.fleet is None else read_fleet(options.fleet)
     experiment = requested_experiment(options)
@@ -58,7 +58,7 @@ def prepare(options: RunOptions) -> Prepared:
     return Prepared(experiment, run_plan, with_own_cpus(placement, apart), remarks, fleet)
 
 
-def requested_experiment(options: RunOptions) -> Experiment:
+def requested_experiment(options: RunRequest) -> Experiment:
     """The experiment with what the command line changes in it. Raises UserError."""
     learn_environment()
     give_files(options.secret_files)
@@ -75,7 +75,7 @@ def requested_experiment(options: RunOptions) -> Experiment:
     return experiment
 
 
-def _driver(options: RunOptions) -> tuple[str, ...]:
+def _driver(options: RunRequest) -> tuple[str, ...]:
     """The setting that `--driver` stands for; a path counts from the current folder. Raises UserError."""
     if options.driver is None:
         return ()
@@ -85,7 +85,7 @@ def _driver(options: RunOptions) -> tuple[str, ...]:
         raise UserError("--driver {driver}: {problem}", driver=options.driver, problem=problem) from None
 
 
-def _at_rate(options: RunOptions) -> tuple[str, ...]:
+def _at_rate(options: RunRequest) -> tuple[str, ...]:
     """The settings that `--at-rate` stands for. Raises UserError."""
     if options.at_rate is None:
         return ()
@@ -93,7 +93,7 @@ def _at_rate(options: RunOptions) -> tuple[str, ...]:
     return tuple(f"{part}.at_rate={text}" for part in ("design", "quick.design"))
 
 
-def _whole_trials(options: RunOptions, experiment: Experiment) -> tuple[str, ...]:
+def _whole_trials(options: RunRequest, experiment: Experiment) -> tuple[str, ...]:
     """Behind applications a fleet measures whole trials: these would have to stand still in the others' slices."""
     if options.fleet is None or not experiment.subjects:
         return ()
@@ -104,7 +104,7 @@ def _whole_trials(options: RunOptions, experiment: Experiment) -> tuple[str, ...
 
 def requested_plan(
     experiment: Experiment,
-    options: RunOptions,
+    options: RunRequest,
     cpus: tuple[int, ...] = (),
     cpu_count: int = 1,
     memory_bytes: Callable[[], int | None] = installed_bytes,
@@ -132,7 +132,7 @@ def requested_plan(
     return run_plan if kept is None or options.budget is not None else replace(run_plan, budget_s=kept.budget_s)
 
 
-def _check_rows_at_rate(run_plan: RunPlan, options: RunOptions) -> None:
+def _check_rows_at_rate(run_plan: RunPlan, options: RunRequest) -> None:
     """Raises UserError where a rate is given that no row can have."""
     if run_plan.at_rate is not None or options.at_rate in (None, NEVER) or options.resume is not None:
         return
@@ -150,7 +150,7 @@ def _check_rows_at_rate(run_plan: RunPlan, options: RunOptions) -> None:
     )
 
 
-def _kept_plan(options: RunOptions) -> "PlanSummary | None":
+def _kept_plan(options: RunRequest) -> "PlanSummary | None":
     """The plan of the run that is resumed: its seed, its budget and what its slices were made short for are kept.
 
     Raises UserError.
@@ -162,7 +162,7 @@ def _kept_plan(options: RunOptions) -> "PlanSummary | None":
     return read_plan(options.resume)
 
 
-def _seed(options: RunOptions, kept: "PlanSummary | None") -> int:
+def _seed(options: RunRequest, kept: "PlanSummary | None") -> int:
     """The run's seed. A fresh one keeps the keys of two runs on one server apart."""
     if options.seed is not None:
         return options.seed
@@ -176,7 +176,7 @@ def _check_goals(experiment: Experiment) -> None:
         check_goals(experiment)
 
 
-def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOptions) -> None:
+def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunRequest) -> None:
     """Before anything is started or connected to: a stranger's experiment may do what it would. Raises UserError."""
     if options.typed:
         return
@@ -190,7 +190,7 @@ def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOption
     require_trust(experiment, run_plan, trust=trust, of_folder=of_folder, secret_files=files, files_sent=sent)
 
 
-def _check_parts(run_plan: RunPlan, options: RunOptions, fleet: FleetSpec | None) -> tuple[str, ...]:
+def _check_parts(run_plan: RunPlan, options: RunRequest, fleet: FleetSpec | None) -> tuple[str, ...]:
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
     from loadstone.addons.fleet.open import require_fleet_can
     from loadstone.drivers.native import require_drivable, require_release_engine

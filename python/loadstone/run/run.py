@@ -9,7 +9,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from loadstone.cli.options import RunOptions
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.analysis.looks import look_at
@@ -24,6 +23,7 @@ from loadstone.report.write import begin_report, require_formats, undrawn, write
 from loadstone.run.describe import announce
 from loadstone.run.opening import REAL, Opened, Seams, opened
 from loadstone.run.prepare import Prepared
+from loadstone.run.request import RunRequest
 from loadstone.run_folder.reading import read_histogram, read_round_histograms
 from loadstone.safety import defect
 from loadstone.safety.bounds.folder_files import NotOfFolder
@@ -55,7 +55,7 @@ class Outcome:
 
 
 def run(
-    options: RunOptions,
+    options: RunRequest,
     prepared: Prepared,
     results: Console,
     remarks: Console,
@@ -158,7 +158,7 @@ def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, soft_wrap=True)
 
 
-def _loop(parts: Opened, prepared: Prepared, progress: RunProgress, options: RunOptions) -> Loop:
+def _loop(parts: Opened, prepared: Prepared, progress: RunProgress, options: RunRequest) -> Loop:
     """What measures all that the goals of the run ask for."""
     path = parts.folder.path
     look = partial(
@@ -188,7 +188,7 @@ def _show(analysis: Analysis, report: Path | None, folder: Path, results: Consol
     show(analysis, report, results, folder=folder, verbose=verbose)
 
 
-def _advised(error: LoadstoneError, folder: Path, options: RunOptions, unwritten: str) -> LoadstoneError:
+def _advised(error: LoadstoneError, folder: Path, options: RunRequest, unwritten: str) -> LoadstoneError:
     """The same error, with the command that goes on where it ended, and what could not be written."""
     if options.built is not None and options.built.gate is not None:  # what it started is gone
         return type(error).of(f"{error} ({unwritten})") if unwritten else error

@@ -7,17 +7,17 @@ import pytest
 from loadstone.addons.fleet.open import require_fleet_can
 from loadstone.addons.fleet.remote_hosts import require_hosts_can
 from loadstone.addons.fleet.spec import read_fleet
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.programs.clients.chosen import chosen_drivers
 from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 
 FLEET = read_fleet("tls://127.0.0.1:8786")
 
 
 def planned(*hosts: str, experiment: str = "aof-modes", sets: tuple[str, ...] = ()) -> RunPlan:
-    options = RunOptions(experiment=experiment, hosts=hosts, set=sets, quick=True, seed=1, out=Path())
+    options = RunRequest(experiment=experiment, hosts=hosts, set=sets, quick=True, seed=1, out=Path())
     return requested_plan(requested_experiment(options), options)
 
 

@@ -7,15 +7,15 @@ import pytest
 from loadstone.addons.saturation.experiment import redis_experiment
 from loadstone.addons.saturation.levels import with_users
 from loadstone.addons.saturation.options import OneCommand, SearchOptions
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.plan.stored_bytes import LEVELS_MAX, TOGETHER_BYTES_MAX, memory_of
 from loadstone.run.prepare import requested_plan
+from loadstone.run.request import RunRequest
 
 
 def template(search: SearchOptions, *, keys: int = 1000, value_size: str = "100") -> PlannedTrial:
     experiment = redis_experiment(None, OneCommand("set", size=value_size, keys=keys), search)
-    planned = requested_plan(experiment, RunOptions(experiment="", built=experiment, seed=1))
+    planned = requested_plan(experiment, RunRequest(experiment="", built=experiment, seed=1))
     assert planned.saturation is not None
     return planned.saturation.trials[0]
 

@@ -11,11 +11,11 @@ from loadstone.addons.saturation.options import OneCommand, SearchOptions
 from loadstone.addons.saturation.spec import Ramp, ramp_of
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.operations import KNOWN
-from loadstone.cli.options import RunOptions
 from loadstone.cli.redis_options import Login
 from loadstone.cli.targets import http_target
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.request import RunRequest
 from loadstone.run_folder.earlier_runs import options_given
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.command_line import hidden_arguments
@@ -31,8 +31,8 @@ def of_redis(command: str = "get", url: str | None = None, search: SearchOptions
 
 @pytest.mark.parametrize("command", [*KNOWN, "GETRANGE {key} 0 9"])
 def test_every_command_is_an_experiment_that_can_be_planned(command: str) -> None:
-    experiment = requested_experiment(RunOptions(experiment="", built=of_redis(command)))
-    requested_plan(experiment, RunOptions(experiment="", built=experiment, seed=1))
+    experiment = requested_experiment(RunRequest(experiment="", built=of_redis(command)))
+    requested_plan(experiment, RunRequest(experiment="", built=experiment, seed=1))
     assert experiment.load is not None
     assert experiment.question.endswith("and which part is the limit?")
     assert ("modules" in experiment.servers["redis"]) == command.startswith("json")
@@ -82,7 +82,7 @@ def test_a_login_is_by_the_options_of_the_redis_command(tmp_path: Path, monkeypa
     built = redis_experiment("redis://h:1", OneCommand(), SearchOptions(), Login("s3cr3tpw", "me", tls=True))
     assert built.servers["redis"]["url"] == "rediss://me:s3cr3tpw@h:1"
     monkeypatch.setattr("sys.argv", ["loadstone", "saturate", "redis", "redis://h:1", "-a", "s3cr3tpw"])
-    assert "s3cr3tpw" not in " ".join(RunOptions().command)
+    assert "s3cr3tpw" not in " ".join(RunRequest().command)
     done = loadstone("redis", "-a", "x", folder=tmp_path)
     assert (done.returncode, done.stderr) == (
         2,

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.programs.clients.chosen import chosen_drivers
 from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.request import RunRequest
 from loadstone.run_folder.plan_summary import summarise_plan
 from loadstone.safety.errors import UserError
 from loadstone.text.message import message
@@ -67,7 +67,7 @@ def test_where_a_drivers_tools_are_missing_it_says_what_can_be_measured(monkeypa
 
 
 def test_the_command_line_chooses_one_for_all() -> None:
-    chosen = RunOptions("json-documents", quick=True, seed=1, driver="go-redis")
+    chosen = RunRequest("json-documents", quick=True, seed=1, driver="go-redis")
     trials = requested_plan(requested_experiment(chosen), chosen).every_trial
     assert {trial.driver for trial in trials} == {"go-redis"}
     assert not any(trial.in_rounds for trial in trials)
@@ -82,7 +82,7 @@ def test_the_command_line_chooses_one_for_all() -> None:
 )
 def test_a_driver_that_is_none_is_refused(driver: str, said: str) -> None:
     with pytest.raises(UserError) as refused:
-        requested_experiment(RunOptions("json-documents", driver=driver))
+        requested_experiment(RunRequest("json-documents", driver=driver))
     assert said in str(refused.value)
 
 
@@ -97,7 +97,7 @@ def test_a_path_counts_from_the_experiments_file(tmp_path: Path) -> None:
     (tmp_path / "mine" / "driver.yaml").write_text("")
     text = EXPERIMENT.replace("driver: ${client}", "driver: mine").replace("go-redis]}", "go-redis], alike: true}", 1)
     (tmp_path / "x.yaml").write_text(text)
-    options = RunOptions(str(tmp_path / "x.yaml"), seed=1)
+    options = RunRequest(str(tmp_path / "x.yaml"), seed=1)
     trials = requested_plan(requested_experiment(options), options).every_trial
     assert {trial.driver for trial in trials} == {str(tmp_path / "mine")}
 

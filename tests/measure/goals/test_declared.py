@@ -11,7 +11,6 @@ from types import ModuleType
 import pytest
 from tests.tiny_experiment import TINY
 
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.run_plan import GoalPlan
 from loadstone.experiment.spec.experiment import Experiment
@@ -22,6 +21,7 @@ from loadstone.measure.goals import registry
 from loadstone.measure.goals.goal import Asked, Budget, Done, History, Judged, Measure, TimeLeft, Turn
 from loadstone.run.describe import describe_experiment
 from loadstone.run.prepare import prepare
+from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 
 from .first_slow import FirstSlow, FirstSlowAnswer, FirstSlowRow
@@ -72,7 +72,7 @@ def test_a_mistake_names_the_field(before: str, after: str, said: str) -> None:
 
 def test_a_kind_that_nobody_knows_is_refused_before_it_is_shown_or_run(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(TINY + GOALS.replace("first_slow", "third_slow"))
-    options = RunOptions(experiment=str(tmp_path / "x.yaml"))
+    options = RunRequest(experiment=str(tmp_path / "x.yaml"))
     for asked in (describe_experiment, prepare):
         with pytest.raises(UserError, match=r"goals\.0\.kind: 'third_slow' is not known"):
             asked(options)

@@ -10,7 +10,6 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.verdicts import verdict
 
-from loadstone.cli.options import RunOptions
 from loadstone.judge.analysis.analysis import Analysis, EffectsAnswer, EffectTerm, Row
 from loadstone.judge.verdict import Bound
 from loadstone.measure.goals.crash import CrashRow, CrashTable
@@ -24,6 +23,7 @@ from loadstone.report.terminal import outcome as terminal
 from loadstone.report.terminal.ending import LINES_MAX, next_step
 from loadstone.run.describe import announce
 from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.request import RunRequest
 from loadstone.text.message import as_written, message
 
 FOLDER = Path("runs/20261114T091502Z-json-documents")
@@ -236,7 +236,7 @@ def test_a_whole_run_has_at_most_60_lines_where_there_is_no_terminal(bounded: An
     now = [0.0]
     out = io.StringIO()
     console = Console(file=out, width=width, highlight=False, color_system=None)
-    options = RunOptions("json-documents", quick=True, seed=1)
+    options = RunRequest("json-documents", quick=True, seed=1)
     experiment = requested_experiment(options)
     plan = requested_plan(experiment, options, (1,))
     for line in announce(plan, experiment):

@@ -1,6 +1,7 @@
 """The driver of a fleet: every agent drives its share of one plan, all from one instant on, and one record comes of it.
 
-Where an agent was lost the trial is invalid, and what becomes of the run is as the user asked (`spec.LostAgent`).
+Where an agent was lost the trial is invalid, and what becomes of the run is as the user asked
+(`run.request.LostAgent`).
 """
 
 import threading
@@ -16,10 +17,10 @@ from loadstone.addons.fleet import agent as on_agent
 from loadstone.addons.fleet import fleet_drive
 from loadstone.addons.fleet.cluster_seam import AgentFailed, AgentLost, ClockOffset, Cluster, Member
 from loadstone.addons.fleet.fleet_drive import ANSWER_S, AllSilent, FleetDrive, LateOrder
-from loadstone.addons.fleet.spec import LostAgent
 from loadstone.drivers.driver import OnInterval, OnRest, RoundsOptions, nothing
 from loadstone.drivers.outcome import AgentState, DriveRecord, OnStates
 from loadstone.experiment.plan.drive_plan import Closed, Plan, Share
+from loadstone.run.request import LostAgent
 from loadstone.safety.errors import DriveFailed, FleetGone, Interrupted, UserError
 from loadstone.text.language import _, joined
 from loadstone.text.language import said as said_as

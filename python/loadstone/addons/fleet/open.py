@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from loadstone.addons.fleet.cluster_seam import Cluster
 from loadstone.addons.fleet.driver import FleetDriver, require_shareable
 from loadstone.addons.fleet.remote_hosts import require_hosts_can
-from loadstone.addons.fleet.spec import FleetSpec, LostAgent
+from loadstone.addons.fleet.spec import FleetSpec
 from loadstone.drivers.outcome import OnStates
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.driver_names import NATIVE
 from loadstone.programs.clients.chosen import ChosenDriver, measured_without
 from loadstone.run.load_source import MonitorsOf
+from loadstone.run.request import LostAgent
 from loadstone.safety.errors import UserError
 from loadstone.servers.remote_host import NamedHost
 from loadstone.text.language import said

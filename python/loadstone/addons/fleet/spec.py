@@ -11,9 +11,6 @@ AGENTS_MAX = 1024
 """More than one command follows; see docs/fleet.md."""
 PORT = 8786
 """Of the scheduler, where none is named."""
-LostAgent = Literal["go-on", "wait", "end"]
-"""What becomes of a run when an agent was lost. go-on: it is measured without that one from then on. wait: it goes on
-when that one answers again. end: it ends. The trial in which it was lost is invalid always."""
 FORMS = "local:4, ssh:HOST,HOST, ssh:@FILE or tls://HOST:PORT"
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _HOST = re.compile(

@@ -15,8 +15,9 @@ from loadstone.addons.gate.output import GateOutput
 from loadstone.cli.command import Peers, Takes, command
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.load import Load, rate_per_s
-from loadstone.cli.options import MEASURES, PARTS, Option, RunOptions
+from loadstone.cli.options import MEASURES, PARTS, Option
 from loadstone.cli.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
+from loadstone.run.request import RunRequest
 from loadstone.safety import terminal
 from loadstone.safety.errors import SubjectFailed, UserError
 from loadstone.text.language import said
@@ -84,7 +85,7 @@ def gate_http(
     work: HttpWork,
     load: GateLoad,
     gate: GateOptions,
-    run: Annotated[RunOptions, Takes(*TAKEN)],
+    run: Annotated[RunRequest, Takes(*TAKEN)],
     output: Annotated[GateOutput, Takes(*WRITTEN)],
 ) -> None:
     """Is the new version of a service slower than the old one?
@@ -140,7 +141,7 @@ def gate_redis(
     recording: Recording,
     load: GateLoad,
     gate: GateOptions,
-    run: Annotated[RunOptions, Takes(*TAKEN)],
+    run: Annotated[RunRequest, Takes(*TAKEN)],
     output: Annotated[GateOutput, Takes(*WRITTEN)],
 ) -> None:
     """Is a Redis, by its version or its settings, or a client library slower than another one?

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loadstone.cli.command import Takes
-from loadstone.cli.options import EXPERIMENT, LENGTH, PARTS, PLACE, RESULTS, Option, RunOptions, require_place, whole
+from loadstone.cli.options import EXPERIMENT, LENGTH, PARTS, PLACE, RESULTS, Option, require_place, whole
+from loadstone.run.request import RunRequest
 from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.safety import terminal
 from loadstone.safety.bounds.describe_only import describing
@@ -74,7 +75,7 @@ def history_command(
     after: Annotated[
         tuple[str, ...], Option("--after", metavar="NAME=URL", help="The new version of a server.", panel=PARTS)
     ] = (),
-    run: Annotated[RunOptions, Takes("budget", "trust", "secret_files", "wait", "share_machine")],
+    run: Annotated[RunRequest, Takes("budget", "trust", "secret_files", "wait", "share_machine")],
 ) -> None:
     """Show a figure over runs, and hints where it changed."""
     if not confirm and (between is not None or before or after):
@@ -107,7 +108,7 @@ def _confirm(
     history: "History",
     runs: Path,
     between: str | None,
-    options: RunOptions,
+    options: RunRequest,
     servers: tuple[Sequence[str], Sequence[str]],
     *,
     as_json: bool,

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from loadstone.addons.history.changes import History, hint_between
 from loadstone.addons.history.trends import AT_RATE, GATE_KEY, RATIO
-from loadstone.cli.options import Results, RunOptions
+from loadstone.cli.options import Results
 from loadstone.experiment.spec.experiment import COST
+from loadstone.run.request import RunRequest
 from loadstone.run_folder.files import EXPERIMENT
 from loadstone.safety.errors import UserError
 
@@ -104,7 +105,7 @@ def _nothing_to_confirm(history: History, between: tuple[int, int] | None, besid
     )
 
 
-def confirm(asked: Asked, options: RunOptions, servers: tuple[Sequence[str], Sequence[str]]) -> Confirmed:
+def confirm(asked: Asked, options: RunRequest, servers: tuple[Sequence[str], Sequence[str]]) -> Confirmed:
     """Measure both versions in turns. `servers`: `NAME=URL` of those before and after that the user started.
 
     Raises LoadstoneError.

@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 from typer.exceptions import TyperException
 
 from loadstone.addons.pages.settings import Shown
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.run_size import extent
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import is_level, level_text, same_level
@@ -21,6 +20,7 @@ from loadstone.experiment.spec.loading import find, load_experiment
 from loadstone.run.command_line import files_of_folder
 from loadstone.run.describe import describe, shortcomings
 from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.request import RunRequest
 from loadstone.safety.bounds.describe_only import describing
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import hide
@@ -115,7 +115,7 @@ class ExperimentFacts:
 class _Found(Exception):
     """The options that would have been carried out."""
 
-    def __init__(self, options: RunOptions) -> None:
+    def __init__(self, options: RunRequest) -> None:
         super().__init__()
         self.options = options
 
@@ -159,7 +159,7 @@ def checked(source: str, label: str) -> str:
     """What is wrong with the text of an experiment; empty where nothing is."""
     with describing():
         try:
-            options = replace(RunOptions(), built=load_experiment(source, label=label))
+            options = replace(RunRequest(), built=load_experiment(source, label=label))
             requested_plan(requested_experiment(options), options)
         except LoadstoneError as error:
             return hide(str(error))
@@ -172,12 +172,12 @@ def line_of(error: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _options(words: Sequence[str]) -> RunOptions:
+def _options(words: Sequence[str]) -> RunRequest:
     """What the command line asks for, up to where it would be carried out. Raises UserError."""
     from loadstone.cli.carry_out import instead_of_measuring
     from loadstone.cli.command import WHOLE, usage_error
 
-    def take(options: RunOptions) -> NoReturn:
+    def take(options: RunRequest) -> NoReturn:
         raise _Found(options)
 
     sys.argv = ["loadstone", *words]
@@ -191,7 +191,7 @@ def _options(words: Sequence[str]) -> RunOptions:
     raise UserError("this command does not measure")
 
 
-def _described(options: RunOptions) -> Described:
+def _described(options: RunRequest) -> Described:
     from loadstone.run.consent import summary
 
     experiment = requested_experiment(options)
@@ -211,7 +211,7 @@ def _described(options: RunOptions) -> Described:
     )
 
 
-def _asked(options: RunOptions) -> tuple[str, list[Any]]:
+def _asked(options: RunRequest) -> tuple[str, list[Any]]:
     from loadstone.run.consent import to_ask
     from loadstone.run_folder.earlier_runs import files_sent
 

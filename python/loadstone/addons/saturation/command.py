@@ -9,8 +9,9 @@ from loadstone.addons.saturation.options import OneCommand, PointResults, Search
 from loadstone.cli.carry_out import carried_out, objectives_of, show_outcome
 from loadstone.cli.command import Peers, Takes, command
 from loadstone.cli.http_options import HttpWork
-from loadstone.cli.options import MEASURES, RunOptions
+from loadstone.cli.options import MEASURES
 from loadstone.cli.redis_options import Login
+from loadstone.run.request import RunRequest
 
 if TYPE_CHECKING:
     from loadstone.experiment.spec.experiment import Experiment
@@ -36,7 +37,7 @@ def saturate_redis(
     work: OneCommand,
     search: SearchOptions,
     login: Login,
-    run: Annotated[RunOptions, Takes(*TAKEN, "allow_any_command")],
+    run: Annotated[RunRequest, Takes(*TAKEN, "allow_any_command")],
     results: PointResults,
 ) -> None:
     """Where does a Redis saturate?
@@ -55,7 +56,7 @@ def saturate_http(
     url: Annotated[str, typer.Argument(metavar="URL", show_default=False)],
     work: HttpWork,
     search: SearchOptions,
-    run: Annotated[RunOptions, Takes(*TAKEN)],
+    run: Annotated[RunRequest, Takes(*TAKEN)],
     results: PointResults,
 ) -> None:
     """Where does an HTTP service saturate?
@@ -67,7 +68,7 @@ def saturate_http(
     _saturate(http_experiment(url, work, search), run, results)
 
 
-def _saturate(built: "Experiment", run: RunOptions, results: PointResults) -> None:
+def _saturate(built: "Experiment", run: RunRequest, results: PointResults) -> None:
     """The same way as `loadstone run`."""
     run.check()
     objectives = objectives_of(results.fail_if)

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.request import RunRequest
 
 
 def quick(name: str, **options: Any) -> RunPlan:
-    chosen = RunOptions(name, quick=True, seed=1, **options)
+    chosen = RunRequest(name, quick=True, seed=1, **options)
     return requested_plan(requested_experiment(chosen), chosen)
 
 
@@ -25,7 +25,7 @@ def test_libraries_beside_the_engine_with_pools_of_several_sizes() -> None:
 
 
 def test_one_driver_alone_is_no_comparison_of_drivers() -> None:
-    experiment = requested_experiment(RunOptions("client-libraries"))
+    experiment = requested_experiment(RunRequest("client-libraries"))
     run_plan = make_run_plan(experiment, quick=True, only={"client": ("native",)})
     assert "driver" not in {name for one in run_plan.trials for name in one.studied}
 

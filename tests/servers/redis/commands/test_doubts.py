@@ -7,9 +7,9 @@ import pytest
 from tests.real_servers import UserRedis
 from tests.tiny_experiment import sending
 
-from loadstone.cli.options import RunOptions
 from loadstone.experiment.spec.built_in import names
 from loadstone.run.describe import describe_experiment
+from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.servers.redis.commands.confinement import ARITIES, doubt_about
 
@@ -17,7 +17,7 @@ from loadstone.servers.redis.commands.confinement import ARITIES, doubt_about
 def shown(folder: Path, command: str) -> str:
     file = folder / "tiny.yaml"
     file.write_text(sending(command))
-    return describe_experiment(RunOptions(experiment=str(file)))[0]
+    return describe_experiment(RunRequest(experiment=str(file)))[0]
 
 
 def test_a_command_that_is_not_known_is_a_remark_with_the_nearest(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_arguments_are_counted_before_the_load(tmp_path: Path, command: str, say
 
 @pytest.mark.parametrize("name", names())
 def test_no_experiment_of_ours_looks_wrong(name: str) -> None:
-    assert "loadstone knows" not in describe_experiment(RunOptions(experiment=name))[0]
+    assert "loadstone knows" not in describe_experiment(RunRequest(experiment=name))[0]
 
 
 def test_the_numbers_are_those_of_a_server(user_redis: Callable[..., UserRedis]) -> None:
