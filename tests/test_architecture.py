@@ -149,7 +149,7 @@ GOALS = {"measure.goals", "addons.capacity.full_server_goal", "addons.saturation
 GOALS |= {"addons.saturation.closed_steps", "addons.saturation.open_steps"}
 GOALS_MAY = GOALS | {"safety.errors", "text", "experiment", "judge", "drivers.histogram", "report.document"}
 GOALS_MAY |= {"run_folder.crash", "run_folder.look", "run_folder.plan_summary", "run_folder.reading"}
-GOALS_MAY |= {"run_folder.trial", "addons.saturation", "addons.capacity"}
+GOALS_MAY |= {"run_folder.trial", "measure.listener", "addons.saturation", "addons.capacity"}
 """What a goal may know: what is planned, what was measured, how it is judged, and its add-on."""
 OF_STATISTICS = {"experiment.plan.look_schedule", "experiment.spec.experiment", "judge.verdict"}
 OF_STATISTICS |= {"run_folder.trial", "text.message", "_engine"}

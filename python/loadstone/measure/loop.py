@@ -20,11 +20,11 @@ from loadstone.measure.goals.goal import (
     Kill,
     Measure,
     Shown,
-    Tell,
     TimeLeft,
     Turn,
 )
 from loadstone.measure.goals.registry import goals_of
+from loadstone.measure.listener import Tell
 from loadstone.report.live.live_panel import LiveFigures
 from loadstone.report.live.progress import RunProgress
 from loadstone.run_folder.folder import RunFolder

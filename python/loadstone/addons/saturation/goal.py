@@ -39,11 +39,10 @@ from loadstone.measure.goals.goal import (
     Measure,
     Shown,
     Step,
-    Tell,
     TimeLeft,
-    Told,
     Turn,
 )
+from loadstone.measure.listener import Tell, Told
 from loadstone.run_folder.plan_summary import PlannedLine
 from loadstone.run_folder.reading import Run
 from loadstone.run_folder.trial import TrialRecord

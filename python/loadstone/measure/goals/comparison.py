@@ -26,12 +26,11 @@ from loadstone.measure.goals.goal import (
     LookOutcome,
     Measure,
     Step,
-    Tell,
     TimeLeft,
-    Told,
     Turn,
 )
 from loadstone.measure.goals.group_block import measure_block
+from loadstone.measure.listener import Tell, Told
 from loadstone.run_folder.look import Look, Reason, carried_on
 from loadstone.text.language import _
 
