@@ -12,7 +12,7 @@ from loadstone.judge.analysis.analysis import (
     ResultTable,
     Row,
 )
-from loadstone.measure.goals.crash import CrashRow, CrashTable
+from loadstone.judge.analysis.crashes import CrashRow, CrashTable
 from loadstone.run_folder.facts import AvgMax
 from loadstone.run_folder.trial import Quantiles
 from loadstone.text.message import as_written

@@ -10,12 +10,14 @@ from rich.console import Console
 
 from loadstone.addons.studies import section as study
 from loadstone.judge.analysis.analysis import Analysis
-from loadstone.measure.goals.crash import CrashRow, CrashTable, crash_section
+from loadstone.judge.analysis.crashes import CrashRow, CrashTable
 from loadstone.report import csv_report, summary
 from loadstone.report import figure_format as fmt
 from loadstone.report import markdown_report as markdown
 from loadstone.report.html import page as html
 from loadstone.report.json_report import render as json_report
+from loadstone.report.sections.crashes import crash_section
+from loadstone.report.sections.of_analysis import sections_of
 from loadstone.report.terminal import outcome as terminal
 from loadstone.text.message import as_written
 
@@ -84,7 +86,7 @@ def test_every_report_tells_what_was_lost_and_what_was_not_tried(
     application: Analysis, shown: Callable[[Analysis], str]
 ) -> None:
     text = " ".join(shown(application).split())
-    (crashes,) = application.sections
+    (crashes,) = sections_of(application)
     heading = fmt.sentence(crashes.heading)
     section = text[text.index(heading) :]
     assert "AOF everysec" in section
@@ -176,5 +178,5 @@ def test_hostile_texts_are_texts(application: Analysis) -> None:
     assert "\n# h" not in text
     for line in text.split("\n"):
         if line.startswith("| a"):
-            assert len(re.findall(r"(?<!\\)\|", line)) in (4, len(evil.sections[0].tables[0].columns) + 1)
+            assert len(re.findall(r"(?<!\\)\|", line)) in (4, len(sections_of(evil)[0].tables[0].columns) + 1)
     assert "<script>x" not in html.render(evil)["report.html"].decode()

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from loadstone.addons.capacity.full_server import FULL_SERVERS
-from loadstone.experiment.plan.run_plan import WARM_BLOCK
+from loadstone.experiment.plan.run_plan import FULL_SERVERS, WARM_BLOCK
 from loadstone.experiment.spec.levels import Condition, identity
 from loadstone.judge.checks.checks import forbidding
 from loadstone.run_folder.trial import TrialRecord

@@ -25,6 +25,7 @@ from loadstone.report.charts.chart import NOT_DRAWN, Chart
 from loadstone.report.charts.chart_list import charts_of, drawn
 from loadstone.report.document import Section
 from loadstone.report.figure_quality import trust_text
+from loadstone.report.sections.of_analysis import sections_of
 from loadstone.report.summary import Anchors, example_lines
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import (
@@ -65,7 +66,7 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     for note in analysis.notes:
         yield from (sentence(note), "")
     yield from _saturation_lines(analysis, charts)
-    yield from (line for section in analysis.sections if section.leads for line in _section(section))
+    yield from (line for section in sections_of(analysis) if section.leads for line in _section(section))
     if analysis.families:
         yield from (_("## Verdicts"), "")
     for answer in analysis.effects:
@@ -89,7 +90,7 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
         )
     for table in analysis.tables:
         yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
-    yield from (line for section in analysis.sections if not section.leads for line in _section(section))
+    yield from (line for section in sections_of(analysis) if not section.leads for line in _section(section))
     yield from _conclusions(analysis)
     yield from _lesson_lines(analysis)
     yield from _observed_lines(analysis, anchors)

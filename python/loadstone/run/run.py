@@ -18,6 +18,7 @@ from loadstone.measure.loop import Loop
 from loadstone.report.formats import DEFAULT_FORMATS
 from loadstone.report.json_report import with_texts
 from loadstone.report.live.progress import RunProgress
+from loadstone.report.sections.of_analysis import sections_of
 from loadstone.report.terminal.outcome import show
 from loadstone.report.write import begin_report, require_formats, undrawn, write_report
 from loadstone.run.describe import announce
@@ -221,7 +222,7 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective], 
     searched = bool(analysis.saturations)  # some rows: the budget did not reach them
     nothing = not searched and bool(rows) and all(row.verdict == "missing" for row in rows)
     refused = [row for row in rows if row.verdict == "invalid"]
-    broken = any(section.alarms for section in analysis.sections)
+    broken = any(section.alarms for section in sections_of(analysis))
     pointless = any(point.kind == "none" for point in analysis.saturations)
     nothing = nothing or analysis.unanswered is not None
     invalid = bool(refused) or pointless or broken or any(pair.primary.kind == "invalid" for pair in compared)

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from tests.frozen_runs import unpacked
 
-from loadstone.addons.capacity.full_server import FULL_SERVERS
 from loadstone.addons.capacity.full_server_goal import ServerWhenFull
+from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.judge.analysis.analyse import analyse, analyse_run
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.csv_report import render
+from loadstone.report.sections.of_analysis import sections_of
 from loadstone.run_folder.reading import read_run
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.sentences import text
@@ -72,7 +73,7 @@ def test_beside_programs_that_have_its_cpu_nothing_is_known(tmp_path: Path) -> N
 def test_reports_have_a_section_and_a_file_of_it(tmp_path: Path) -> None:
     run = unpacked("json-documents", tmp_path)
     analysis = analyse(run)
-    assert "full-servers" in [section.name for section in analysis.sections]
+    assert "full-servers" in [section.name for section in sections_of(analysis)]
     lines = render(analysis)["full-servers.csv"].decode().splitlines()
     assert lines[0].startswith("label,condition,server,how,per_s,")
     assert len(lines) == 1 + len(analysis.full_servers)

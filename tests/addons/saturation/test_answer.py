@@ -8,8 +8,7 @@ import pytest
 from tests.saturation_runs import Session
 from tests.saturation_trials import System, failing, full_generator, saturated, system_of, undriven
 
-from loadstone.addons.saturation.answer import saturation_headline
-from loadstone.addons.saturation.goal import Saturate
+from loadstone.addons.saturation.answer import saturation_headline, saturations_of
 from loadstone.addons.saturation.options import SearchOptions
 from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.run_folder.trial import CheckResult, TrialRecord
@@ -28,7 +27,7 @@ def answered(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) ->
         folder = tmp_path_factory.mktemp("searched")
         session = Session(folder, synthetic, system or system_of(synthetic), saturated(search), **changes)
         run = session.run()
-        (found,) = Saturate.answer(run, run.trials)
+        (found,) = saturations_of(run, run.trials)
         return found
 
     return answer

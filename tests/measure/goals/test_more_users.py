@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from tests.changed_facts import with_facts, with_model
 
-from loadstone.addons.capacity.full_server import FULL_SERVERS
 from loadstone.addons.capacity.full_server_goal import TRIALS_MOST, USERS_MOST, MoreUsers
 from loadstone.experiment.plan.drive_plan import Closed
-from loadstone.experiment.plan.run_plan import Block, PlannedTrial
+from loadstone.experiment.plan.run_plan import FULL_SERVERS, Block, PlannedTrial
 from loadstone.measure.goals.goal import Asked, Budget, History, Measure, TimeLeft, Turn
 from loadstone.run_folder.trial import TrialRecord
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from tests.verdicts import verdict
 
 from loadstone.judge.analysis.analysis import Analysis, EffectsAnswer, EffectTerm, Row
+from loadstone.judge.analysis.crashes import CrashRow, CrashTable
 from loadstone.judge.verdict import Bound
-from loadstone.measure.goals.crash import CrashRow, CrashTable
 from loadstone.report import csv_report as csv
 from loadstone.report import markdown_report as markdown
 from loadstone.report.html import page as html

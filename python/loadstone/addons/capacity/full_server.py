@@ -30,9 +30,6 @@ from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.bounds.replies import whole_number
 from loadstone.text.message import Message, Recorded, message
 
-FULL_SERVERS = "full-servers"
-"""The group of trials that are for this question alone: under more users than their condition has. No comparison is
-called so."""
 FULL = 0.97
 """A busy share from here on is a full server: what is left is the error of the two clocks."""
 ESTIMATED_FROM = 0.75

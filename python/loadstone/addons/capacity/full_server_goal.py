@@ -7,20 +7,12 @@ rounds of slices, in time that the tables and comparisons left, and end where th
 from collections.abc import Sequence
 from dataclasses import replace
 
-from loadstone.addons.capacity.full_server import (
-    FULL_SERVERS,
-    TAKEN_MAX,
-    FullServer,
-    Level,
-    level_of,
-    servers_of,
-    when_full,
-)
+from loadstone.addons.capacity.full_server import TAKEN_MAX, FullServer, Level, level_of, servers_of, when_full
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.drive_plan import Closed
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.rounds import SETTLE_S, SLICE_S, TABLE_WARM_UP_S, Rounds
-from loadstone.experiment.plan.run_plan import WARM_BLOCK, Block, PlannedTrial, in_tables
+from loadstone.experiment.plan.run_plan import FULL_SERVERS, WARM_BLOCK, Block, PlannedTrial, in_tables
 from loadstone.experiment.plan.trial_plans import in_slices
 from loadstone.experiment.spec.driver_names import NATIVE
 from loadstone.experiment.spec.experiment import Experiment
@@ -29,13 +21,10 @@ from loadstone.experiment.spec.levels import factors_in, identity, without
 from loadstone.judge.checks.checks import forbidding
 from loadstone.judge.verdict import Piece
 from loadstone.measure.goals.goal import Asked, Done, Expected, Goal, History, Measure, Shown, Step, TimeLeft, Turn
-from loadstone.report.document import Cell, Column, Line, Section, SectionTable
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import _
 from loadstone.text.message import Message, message
 
-SECTION = FULL_SERVERS
-"""The name of its section in a report."""
 USERS_FIRST, USERS_MOST = 16, 128
 """More users than its levels have: twice as many, and at least and at most so many."""
 ROUNDS = Rounds((8,), SLICE_S, SETTLE_S, TABLE_WARM_UP_S)
@@ -79,49 +68,6 @@ class ServerWhenFull(Piece):
             users_are=self.users_are,
             busy=found.busy,
         )
-
-
-_COLUMNS = (
-    Column(message("full_place"), message("full_place_meaning")),
-    Column(message("full_server"), message("full_server_meaning")),
-    Column(message("full_figure_head"), message("full_figure_head_meaning")),
-    Column(message("full_low"), message("full_low_meaning")),
-    Column(message("full_high"), message("full_high_meaning")),
-    Column(message("full_how"), message("full_how_meaning")),
-    Column(message("full_users"), message("full_users_meaning")),
-    Column(message("full_busy"), message("full_busy_meaning")),
-)
-_HOW = {
-    "measured": message("full_measured"),
-    "estimated": message("full_estimated"),
-    "refused": message("full_unknown"),
-}
-
-
-def full_server_section(found: Sequence[ServerWhenFull]) -> Section:
-    """A line for each place and server."""
-    return Section(
-        name=SECTION,
-        heading=message("full_heading"),
-        tables=(SectionTable("", _COLUMNS, tuple(map(_line, found))),),
-        reading=message("full_reading"),
-    )
-
-
-def _line(one: ServerWhenFull) -> Line:
-    found = one.capacity
-    known = found.per_s is not None
-    cells = (
-        Cell(None, said=message("full_name", server=one.server)),
-        Cell(found.per_s, "per_s"),
-        Cell(found.low_per_s, "per_s"),
-        Cell(found.high_per_s, "per_s"),
-        Cell(None, said=_HOW[found.how]),
-        Cell(found.users),
-        Cell(found.busy, "share"),
-    )
-    short = message("full_short", server=one.server, figure=one.said)
-    return Line(one.label or one.server, cells, short, () if known else (one.said,))
 
 
 class MoreUsers(Goal):

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from loadstone.addons.capacity.full_server import FULL_SERVERS, when_full
+from loadstone.addons.capacity.full_server import when_full
 from loadstone.addons.capacity.full_server_goal import ServerWhenFull, levels_of, load_factors
 from loadstone.experiment.plan.labels import condition_label, prints
-from loadstone.experiment.plan.run_plan import WARM_BLOCK
+from loadstone.experiment.plan.run_plan import FULL_SERVERS, WARM_BLOCK
 from loadstone.experiment.spec.experiment import Experiment, conditions_varied
 from loadstone.experiment.spec.levels import Condition, identity, without
 from loadstone.judge.analysis.fixed_rates import own_load

@@ -1,12 +1,14 @@
-"""What a report shows of where the capacity goes: a line a condition."""
+"""What a report shows of where the capacity goes, a line a condition, and of what full servers do at most."""
 
 from collections.abc import Sequence
 
+from loadstone.addons.capacity.full_server_goal import ServerWhenFull
 from loadstone.addons.capacity.model.answer import Capacity
+from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.report.document import Cell, Column, Line, Section, SectionTable
 from loadstone.text.message import message
 
-_COLUMNS = (
+_CAPACITY_COLUMNS = (
     Column(message("capacity_condition"), message("capacity_condition_meaning")),
     Column(message("capacity_users"), message("capacity_users_meaning")),
     Column(message("capacity_first"), message("capacity_first_meaning")),
@@ -21,13 +23,13 @@ def capacity_section(capacities: Sequence[Capacity]) -> Section:
     return Section(
         name="capacity",
         heading=message("capacity_heading"),
-        tables=(SectionTable("", _COLUMNS, tuple(map(_line, capacities))),),
+        tables=(SectionTable("", _CAPACITY_COLUMNS, tuple(map(_capacity_line, capacities))),),
         reading=message("capacity_reading"),
         in_outcome=False,
     )
 
 
-def _line(capacity: Capacity) -> Line:
+def _capacity_line(capacity: Capacity) -> Line:
     cells = [Cell(capacity.users)]
     for place in range(2):
         if place < len(capacity.limits):
@@ -39,3 +41,46 @@ def _line(capacity: Capacity) -> Line:
     fails = capacity.refusal is not None and capacity.refusal.kind == "capacity_model_fails"
     problems = (capacity.refusal,) if fails and capacity.refusal is not None else ()
     return Line(capacity.label or "-", tuple(cells), capacity.limit, problems)
+
+
+_FULL_COLUMNS = (
+    Column(message("full_place"), message("full_place_meaning")),
+    Column(message("full_server"), message("full_server_meaning")),
+    Column(message("full_figure_head"), message("full_figure_head_meaning")),
+    Column(message("full_low"), message("full_low_meaning")),
+    Column(message("full_high"), message("full_high_meaning")),
+    Column(message("full_how"), message("full_how_meaning")),
+    Column(message("full_users"), message("full_users_meaning")),
+    Column(message("full_busy"), message("full_busy_meaning")),
+)
+_HOW = {
+    "measured": message("full_measured"),
+    "estimated": message("full_estimated"),
+    "refused": message("full_unknown"),
+}
+
+
+def full_server_section(found: Sequence[ServerWhenFull]) -> Section:
+    """A line for each place and server."""
+    return Section(
+        name=FULL_SERVERS,
+        heading=message("full_heading"),
+        tables=(SectionTable("", _FULL_COLUMNS, tuple(map(_full_line, found))),),
+        reading=message("full_reading"),
+    )
+
+
+def _full_line(one: ServerWhenFull) -> Line:
+    found = one.capacity
+    known = found.per_s is not None
+    cells = (
+        Cell(None, said=message("full_name", server=one.server)),
+        Cell(found.per_s, "per_s"),
+        Cell(found.low_per_s, "per_s"),
+        Cell(found.high_per_s, "per_s"),
+        Cell(None, said=_HOW[found.how]),
+        Cell(found.users),
+        Cell(found.busy, "share"),
+    )
+    short = message("full_short", server=one.server, figure=one.said)
+    return Line(one.label or one.server, cells, short, () if known else (one.said,))

@@ -39,6 +39,7 @@ from loadstone.addons.saturation.spec import LatencyObjective, SaturationSetting
 from loadstone.drivers.histogram import merge
 from loadstone.experiment.plan.drive_plan import RampUp
 from loadstone.experiment.plan.labels import condition_label
+from loadstone.experiment.spec.levels import identity
 from loadstone.judge.bottleneck import Bottleneck, bottleneck_of
 from loadstone.judge.checks.checks import BOUNDS, counted_reasons, failed_checks
 from loadstone.judge.cost import costs_of
@@ -154,6 +155,26 @@ def _quantile_s(histogram: HdrHistogram, quantile: float, lost: float) -> float 
 
 _NEAR_LIMIT = 0.95
 """Rates from so much of the limit on show what the limit is."""
+
+
+def saturations_of(run: Run, judged: Sequence[TrialRecord]) -> list[SaturationAnswer]:
+    """Where each planned condition saturates; `judged` are all trials of the run."""
+    planned = run.plan.saturation
+    if planned is None:
+        return []
+    by_condition: dict[str, list[TrialRecord]] = {}
+    for trial in judged:
+        if trial.saturation is not None:
+            by_condition.setdefault(identity(trial.condition), []).append(trial)
+    varied = [factor for factor in planned.trials[0].condition if _varies(planned.trials, factor)]
+    return [
+        saturation_of(run, planned.settings, line, varied, by_condition.get(identity(line.condition), []))
+        for line in planned.trials
+    ]
+
+
+def _varies(lines: Sequence[PlannedLine], factor: str) -> bool:
+    return len({str(line.condition.get(factor)) for line in lines}) > 1
 
 
 def saturation_of(

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from loadstone.addons.saturation.answer import saturation_of
 from loadstone.addons.saturation.bisection import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.addons.saturation.closed_estimate import SWEEPS_MIN
 from loadstone.addons.saturation.closed_steps import (
@@ -23,7 +22,6 @@ from loadstone.addons.saturation.closed_steps import (
 from loadstone.addons.saturation.closed_trials import closed_answer
 from loadstone.addons.saturation.levels import SweepPlan, step_trial, with_ramp
 from loadstone.addons.saturation.open_steps import RateSearch, length_s, measure_rate, rate_search
-from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.addons.saturation.spec import Ramp, SaturationSettings, SaturationStep
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.labels import label_of
@@ -43,8 +41,6 @@ from loadstone.measure.goals.goal import (
     Turn,
 )
 from loadstone.measure.listener import Tell, Told
-from loadstone.run_folder.plan_summary import PlannedLine
-from loadstone.run_folder.reading import Run
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import _
 from loadstone.text.message import message
@@ -90,22 +86,6 @@ class Saturate(Goal):
                     self._passes = deque(one for one in self._passes if one[0] is not template)
                 return step
         return self._ramp(planned, history, time)
-
-    @staticmethod
-    def answer(run: Run, judged: Sequence[TrialRecord]) -> list[SaturationAnswer]:
-        """Where each planned condition saturates; `judged` are all trials of the run."""
-        planned = run.plan.saturation
-        if planned is None:
-            return []
-        by_condition: dict[str, list[TrialRecord]] = {}
-        for trial in judged:
-            if trial.saturation is not None:
-                by_condition.setdefault(identity(trial.condition), []).append(trial)
-        varied = [factor for factor in planned.trials[0].condition if _varies(planned.trials, factor)]
-        return [
-            saturation_of(run, planned.settings, line, varied, by_condition.get(identity(line.condition), []))
-            for line in planned.trials
-        ]
 
     def expected(self, history: History, time: TimeLeft) -> Expected:
         """What is left of the condition that is measured now, of those that are not begun, and of the ramps."""
@@ -219,10 +199,6 @@ class Saturate(Goal):
             self._takes(0.0, time)
             return _measure_ramp(template, ramp, label_of(self._asked.experiment, template.condition), self._seed)
         return Done(_no_time_for_ramps if left_out else None)
-
-
-def _varies(lines: Sequence[PlannedLine], factor: str) -> bool:
-    return len({str(line.condition.get(factor)) for line in lines}) > 1
 
 
 def _goes_on(template: PlannedTrial, history: History) -> bool:

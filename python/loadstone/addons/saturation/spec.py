@@ -159,8 +159,6 @@ Load = Annotated[
 
 
 QUICK_RAMP_S = 60.0
-SATURATION_GROUP = "saturation"
-"""The group of these trials. No comparison is called so."""
 SaturationPhase = Literal["search", "sweep", "locate", "bisect", "ramp"]
 """search: users are doubled. sweep: every level of users, in random order. locate: the first bisection of the open
 model. bisect: one around the located rate. ramp: users are added step by step, as load tools do it."""

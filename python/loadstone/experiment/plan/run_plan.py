@@ -16,6 +16,14 @@ from loadstone.experiment.plan.rounds import TRIAL_OVERHEAD_S, Rounds
 from loadstone.experiment.spec.driver_names import NATIVE
 from loadstone.experiment.spec.levels import Condition
 
+FULL_SERVERS = "full-servers"
+"""The group of trials under more users than their condition has, which fill a server. No comparison is called so."""
+
+
+SATURATION_GROUP = "saturation"
+"""The group of trials that search for a saturation point. No comparison is called so."""
+
+
 Studied = Literal["driver", "pool"]
 """What makes the load, and differs between the conditions that stand together: it is part of what is measured."""
 

@@ -10,12 +10,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadstone.addons.saturation.spec import SATURATION_GROUP
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.experiment.plan.operations import Command, is_one_key
 from loadstone.experiment.plan.protocols import PROTOCOLS
 from loadstone.experiment.plan.required import RequiredData
-from loadstone.experiment.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial
+from loadstone.experiment.plan.run_plan import ASSUMED_RATE_PER_S, SATURATION_GROUP, PlannedTrial
 from loadstone.safety.bounds.replies import whole_number
 
 PER_KEY_BYTES = 128

@@ -8,8 +8,7 @@ from loadstone.addons.capacity.capacities import capacities_of
 from loadstone.addons.capacity.full_servers import full_servers_of
 from loadstone.addons.gate.outcome import gate_of, without_claims
 from loadstone.addons.gate.section import gate_answer
-from loadstone.addons.saturation.answer import saturation_headline
-from loadstone.addons.saturation.goal import Saturate
+from loadstone.addons.saturation.answer import saturation_headline, saturations_of
 from loadstone.addons.studies.conclusions import answer_conclusions, planned_by
 from loadstone.addons.studies.lessons import Outcome, learn
 from loadstone.experiment.plan.labels import label_of
@@ -17,6 +16,7 @@ from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.analysis.analysis import Analysis, CheckSummary, FactorView, TrialView
 from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
+from loadstone.judge.analysis.crashes import crash_tables
 from loadstone.judge.analysis.effects import effects_of
 from loadstone.judge.analysis.fixed_rates import own_load
 from loadstone.judge.analysis.headline import Opening, budget_too_short, comparison_line, opening, unanswered
@@ -26,7 +26,6 @@ from loadstone.judge.analysis.timeline import make_timeline
 from loadstone.judge.checks.check import Check
 from loadstone.judge.checks.checks import CHECKS, forbidding, judge_trial
 from loadstone.judge.compare.one_process import with_one_process
-from loadstone.measure.goals.crash import Crash
 from loadstone.measure.goals.registry import answers_of
 from loadstone.run_folder.reading import Run, read_run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
@@ -55,7 +54,7 @@ def analyse_run(run: Run) -> Analysis:
     checks = summarise_checks(judged)
     needed_s, quick = needed_budget_s(run), run.plan.quick
     short = budget_too_short(run.plan.budget_s, needed_s, quick=quick) if needed_s else None
-    saturations = Saturate.answer(run, judged)
+    saturations = saturations_of(run, judged)
     points = saturation_headline(saturations)
     answers = answers_of(run, judged)
     said = [one for answer in answers.values() if (one := answer.headline()) is not None]
@@ -102,7 +101,7 @@ def analyse_run(run: Run) -> Analysis:
         lessons=learn(
             Outcome(run.experiment, under_own_load, tables, families, checks, run.plan.scale, effects, saturations)
         ),
-        crashes=Crash.answer(run),
+        crashes=crash_tables(run),
         full_servers=full_servers,
         goals=answers,
         gate=gate,

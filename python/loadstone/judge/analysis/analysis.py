@@ -5,22 +5,19 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
-from loadstone.addons.capacity.full_server_goal import ServerWhenFull, full_server_section
+from loadstone.addons.capacity.full_server_goal import ServerWhenFull
 from loadstone.addons.capacity.model.answer import Capacity
-from loadstone.addons.capacity.section import capacity_section
 from loadstone.addons.gate.result import GateResult
-from loadstone.addons.gate.section import gate_section
 from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.experiment.spec.levels import Level
+from loadstone.judge.analysis.crashes import CrashTable
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
 from loadstone.judge.bottleneck import Part as Part
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.stations import Station as Station
 from loadstone.judge.verdict import COST, Bound, Cost, Piece, Requests, Verdict, cost_of_all, cost_of_part
-from loadstone.measure.goals.crash import CrashTable, crash_section
 from loadstone.measure.goals.registry import read_answer
-from loadstone.report.document import GoalAnswer, Section
-from loadstone.report.sections.costs import cost_section
+from loadstone.report.document import GoalAnswer
 from loadstone.run_folder.facts import DRIVER, AvgMax
 from loadstone.run_folder.look import Reason
 from loadstone.run_folder.trial import CheckResult, Quantiles, TrialVerdict
@@ -567,18 +564,6 @@ class Analysis(Piece):
 
     capacities: list[Capacity] = Field(default=[], exclude_if=operator.not_)
     """Where the capacity goes, of an application: a condition each; left out of other runs."""
-
-    @property
-    def sections(self) -> list[Section]:
-        """What goals beside tables, comparisons and saturation points have to say."""
-        crashes = [crash_section(self.crashes)] if self.crashes else []
-        capacity = [capacity_section(self.capacities)] if self.capacities else []
-        full = [full_server_section(self.full_servers)] if self.full_servers else []
-        rows = [(row.label, row.costs, row.slices > 0) for table in self.tables for row in table.rows]
-        costs = [] if (found := cost_section(rows)) is None else [found]
-        others = (answer.section(name) for name, answer in self.goals.items())
-        gate = [] if self.gate is None else [gate_section(self.gate)]
-        return [*gate, *crashes, *full, *capacity, *costs, *others]
 
 
 def printed_ns(source: AtRate | Row, quantile: str) -> float | None:

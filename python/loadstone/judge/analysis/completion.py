@@ -2,8 +2,7 @@
 
 import math
 
-from loadstone.addons.capacity.full_server import FULL_SERVERS
-from loadstone.experiment.plan.run_plan import REPORT_S, REPORT_TRIAL_S
+from loadstone.experiment.plan.run_plan import FULL_SERVERS, REPORT_S, REPORT_TRIAL_S
 from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlannedLine
 from loadstone.run_folder.reading import Run

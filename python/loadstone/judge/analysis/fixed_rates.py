@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from loadstone.addons.capacity.full_server import FULL_SERVERS
 from loadstone.experiment.plan.fixed_rate import AT_RATE_GROUP, FixedRate
+from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.experiment.spec.levels import Condition, identity
 from loadstone.judge.analysis.analysis import AtRate
 from loadstone.judge.analysis.row_latencies import doubted_figures, merged_latencies, unmeasurable

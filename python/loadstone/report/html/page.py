@@ -35,6 +35,7 @@ from loadstone.report.html.sections import (
     table_view,
     verdicts_picture,
 )
+from loadstone.report.sections.of_analysis import sections_of
 from loadstone.report.summary import Anchors
 from loadstone.report.tables import columns, observed
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS, goodput_name
@@ -188,6 +189,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
     folded = [chart for chart in charts if chart is not first]
     return {
         "analysis": analysis,
+        "sections": sections_of(analysis),
         "answer_lines": answer_lines(analysis.answer),
         "headline": trust_text(analysis),
         "trials_line": summary.trials(analysis),

@@ -14,8 +14,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.addons.capacity.full_server_goal import SECTION
 from loadstone.addons.studies.section import answer_verdict
+from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.judge.analysis.analysis import Analysis, Comparison, Row
 from loadstone.judge.verdict import DECIDED
 from loadstone.machine.installation import own_command
@@ -23,6 +23,7 @@ from loadstone.report import effects as effect_lines
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.figure_quality import different_rows, trust_text
+from loadstone.report.sections.of_analysis import sections_of
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.column import STALLED, Column, fitting, headers
 from loadstone.report.tables.columns import (
@@ -74,7 +75,7 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
     room = LINES_MAX - sum(_height(console, part) for part in [*head, *foot])
     most = min(room - 3, max(_SECTION_LINES_MIN, room - VERDICT_LINES_MIN))
     # What full servers do is in the headline, or in the report.
-    shown = [section for section in analysis.sections if section.name != SECTION]
+    shown = [section for section in sections_of(analysis) if section.name != FULL_SERVERS]
     others = _fitting(list(sections(shown, width, short=True)), console, most)
     room -= sum(_height(console, part) for part in others)
     effects = _fitting(_effects(analysis), console, room - _table_lines_min(analysis))

@@ -16,6 +16,7 @@ from loadstone.judge.analysis.analysis import Analysis, Answer, CheckSummary, Re
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary
 from loadstone.report.figure_quality import bound_lines, trust_text
+from loadstone.report.sections.of_analysis import sections_of
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, fitting, headers
@@ -60,7 +61,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         yield Text(scaled, style="yellow")
     badges = [fmt.plain(badge) for badge, _ in summary.badges(analysis)]
     yield Text("; ".join([trust_text(analysis), summary.trials(analysis), *badges]), style="dim")
-    yield from sections([section for section in analysis.sections if section.leads], width)
+    yield from sections([section for section in sections_of(analysis) if section.leads], width)
     yield from effects(analysis.effects)
     yield from saturations(analysis.saturations)
     yield from families(analysis.families, width)
@@ -83,7 +84,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
             _("Published: {sentence}; context, not a target.", sentence=fmt.sentence(analysis.published_source)),
             style="dim",
         )
-    yield from sections([section for section in analysis.sections if not section.leads], width)
+    yield from sections([section for section in sections_of(analysis) if not section.leads], width)
     if analysis.answers:
         yield Text()
         yield Text(_("The author's conclusions"), style="bold")

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from loadstone.addons.saturation.spec import SATURATION_GROUP, settings_of
+from loadstone.addons.saturation.spec import settings_of
 from loadstone.experiment.plan.crashes import plan_crashes
 from loadstone.experiment.plan.deployment import check_started_by_user
 from loadstone.experiment.plan.design.conditions import (
@@ -30,6 +30,7 @@ from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.operations import commands_of
 from loadstone.experiment.plan.run_plan import (
+    SATURATION_GROUP,
     TABLE_GROUP,
     GoalPlan,
     PlannedTrial,

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from loadstone.experiment.spec.experiment import Crash
-from loadstone.measure.goals.crash import Crash as CrashGoal
-from loadstone.measure.goals.crash import CrashRow
+from loadstone.judge.analysis.crashes import CrashRow, crash_tables
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.reading import Run, read_run
 from loadstone.text.sentences import text
@@ -37,7 +36,7 @@ def crash(idle: str, number: int, **changes: Any) -> CrashRecord:
 
 
 def rows(run: Run, *crashes: CrashRecord) -> list[CrashRow]:
-    (table,) = CrashGoal.answer(replace(run, crashes=crashes))
+    (table,) = crash_tables(replace(run, crashes=crashes))
     assert (table.title, table.note) == ("Writes lost", "Killed under load.")
     return table.rows
 
@@ -128,5 +127,5 @@ def test_a_range_breaks_no_promise(run: Run) -> None:
 
 
 def test_without_a_try_there_is_no_table(run: Run) -> None:
-    assert CrashGoal.answer(run) == []
-    assert CrashGoal.answer(replace(run, crashes=(crash("few", 1, name="another"),))) == []
+    assert crash_tables(run) == []
+    assert crash_tables(replace(run, crashes=(crash("few", 1, name="another"),))) == []

@@ -1,0 +1,20 @@
+"""The sections of an analysis beside its tables, comparisons and saturation points, in the order of the report."""
+
+from loadstone.addons.capacity.section import capacity_section, full_server_section
+from loadstone.addons.gate.section import gate_section
+from loadstone.judge.analysis.analysis import Analysis
+from loadstone.report.document import Section
+from loadstone.report.sections.costs import cost_section
+from loadstone.report.sections.crashes import crash_section
+
+
+def sections_of(analysis: Analysis) -> list[Section]:
+    """What goals beside tables, comparisons and saturation points have to say."""
+    crashes = [crash_section(analysis.crashes)] if analysis.crashes else []
+    capacity = [capacity_section(analysis.capacities)] if analysis.capacities else []
+    full = [full_server_section(analysis.full_servers)] if analysis.full_servers else []
+    rows = [(row.label, row.costs, row.slices > 0) for table in analysis.tables for row in table.rows]
+    costs = [] if (found := cost_section(rows)) is None else [found]
+    others = (answer.section(name) for name, answer in analysis.goals.items())
+    gate = [] if analysis.gate is None else [gate_section(analysis.gate)]
+    return [*gate, *crashes, *full, *capacity, *costs, *others]
