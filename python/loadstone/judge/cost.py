@@ -380,3 +380,9 @@ def wider(evidence: Evidence, reach: float) -> Evidence:
         return evidence
     low, high = reaching(estimate, low, high, reach)
     return replace(evidence, low=low, high=high)
+
+
+def cost_of(costs: Sequence[Verdict]) -> Verdict | None:
+    """What a request costs that which is compared: the program with a client library, or the dearest part."""
+    client = next((one for one in costs if one.metric == f"{COST}{DRIVER}"), None)
+    return client or next(iter(costs), None)

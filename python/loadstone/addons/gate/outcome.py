@@ -9,7 +9,6 @@ from loadstone.addons.gate.result import FigureName, GateFigure, GateResult, Gat
 from loadstone.addons.gate.rule import (
     DECIDING,
     GOOD,
-    cost_of,
     deciding,
     forbids,
     judged,
@@ -29,6 +28,7 @@ from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import TWIN, TWIN_LEVELS
 from loadstone.judge.analysis.analysis import Comparison, Family
 from loadstone.judge.analysis.comparisons import INTERRUPTED, family_answer
+from loadstone.judge.cost import cost_of
 from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict

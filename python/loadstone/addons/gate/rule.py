@@ -18,8 +18,7 @@ from loadstone.experiment.plan.group import GroupDesign
 from loadstone.judge.metrics import is_rate, quantile_of
 from loadstone.judge.statistics.pair_evidence import Evidence, reaching
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.verdict import COST, Verdict
-from loadstone.run_folder.facts import DRIVER
+from loadstone.judge.verdict import Verdict
 
 SLOWER_STATUS, INVALID_STATUS, UNDECIDED_STATUS = 1, 3, 4
 DECIDING: frozenset[FigureName] = frozenset({"rate", "cpu"})
@@ -196,12 +195,6 @@ def is_over(primary: Verdict, cost: Verdict | None, starts_differ: float = 0.0) 
     """Whether nothing else that could be measured changes what a gate says: it is slower, or invalid."""
     found = [one for one in (primary, cost) if one is not None]
     return forbids(primary) or any(standing(one, starts_differ) == "slower" for one in found)
-
-
-def cost_of(costs: Sequence[Verdict]) -> Verdict | None:
-    """What a request costs that which is compared: the program with a client library, or the dearest part."""
-    client = next((one for one in costs if one.metric == f"{COST}{DRIVER}"), None)
-    return client or next(iter(costs), None)
 
 
 def forbids(primary: Verdict) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from functools import cache, partial
 from itertools import groupby
 
-from loadstone.addons.gate.rule import cost_of, starts_differ_in
+from loadstone.addons.gate.rule import starts_differ_in
 from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.plan.look_schedule import LATER_ROUND_LOOKS
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
@@ -21,7 +21,7 @@ from loadstone.judge.compare.exploration import Explored, explore
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.pairs import Pair, block_points, by_cost, published
 from loadstone.judge.compare.sides import differing, place_of
-from loadstone.judge.cost import compare_costs
+from loadstone.judge.cost import compare_costs, cost_of
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.decision import doubted
 from loadstone.judge.verdict import COST, DECIDED, BlockPoint, Verdict
