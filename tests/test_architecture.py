@@ -119,8 +119,6 @@ text.sentences -> addons.history.texts
 text.sentences -> addons.saturation.texts
 text.sentences -> addons.studies.texts
 text.sentences -> measure.goals.registry
-text.units -> experiment.spec.problems
-text.units -> safety.errors
 """
 """The imports that still run against the floors, or from one add-on to another. A line goes when its import does; none
 comes."""

@@ -1,8 +1,7 @@
 import pytest
 
-from loadstone.safety.errors import UserError
 from loadstone.text import units
-from loadstone.text.units import UnitKind, check_at_rate, kind_of, parse, parse_any, parse_scale, rate_or_share
+from loadstone.text.units import UnitKind, kind_of, parse, parse_any, rate_or_share
 
 
 @pytest.mark.parametrize(
@@ -123,12 +122,6 @@ def test_what_is_no_duration(value: object, problem: str) -> None:
     assert str(caught.value) == problem
 
 
-def test_a_duration_of_the_command_line_names_its_option() -> None:
-    assert units.parse_duration_s("20m", "--budget") == 1200
-    with pytest.raises(UserError, match=r"^--budget soon: 'soon' is not a time; write for example `90 s`, `20 min`"):
-        units.parse_duration_s("soon", "--budget")
-
-
 @pytest.mark.parametrize(("value", "share"), [("5 %", 0.05), ("0.5%", 0.005), ("100 %", 1), (0.05, 0.05), (1, 1)])
 def test_a_margin_is_a_share(value: object, share: float) -> None:
     assert units.margin_share(value) == share
@@ -151,18 +144,6 @@ def test_what_is_no_margin(value: object, problem: str) -> None:
     assert str(caught.value) == problem
 
 
-@pytest.mark.parametrize(("text", "scale"), [("0.1", 0.1), ("10 %", 0.1), ("10%", 0.1), ("1", 1), ("100 %", 1)])
-def test_a_scale_is_a_share(text: str, scale: float) -> None:
-    assert parse_scale(text) == scale
-
-
-@pytest.mark.parametrize("text", ["0", "1.1", "110 %", "-0.1", "nan", "ten", "10", "0.1 s", ""])
-def test_what_is_no_scale_is_refused(text: str) -> None:
-    with pytest.raises(UserError) as caught:
-        parse_scale(text)
-    assert str(caught.value) == f"--scale {text}: must be more than 0 and at most 1; write for example 0.1 or 10 %"
-
-
 @pytest.mark.parametrize(
     ("written", "read"),
     [
@@ -176,14 +157,3 @@ def test_what_is_no_scale_is_refused(text: str) -> None:
 )
 def test_a_fixed_rate_is_a_share_or_a_rate(written: str, read: tuple[float | None, float | None]) -> None:
     assert rate_or_share(written) == read
-
-
-@pytest.mark.parametrize(
-    "wrong", ["0", "0 %", "100 %", "150%", "abc", "0/s", "2000000000/s", "5000", "5 ms", "-5 %", ""]
-)
-def test_what_is_no_fixed_rate_is_quoted_with_examples(wrong: str) -> None:
-    with pytest.raises(UserError) as error:
-        check_at_rate(wrong)
-    assert str(error.value).startswith(f"--at-rate {wrong}: ")
-    assert "50 %, 5000/s, or never" in str(error.value)
-    assert "\n" not in str(error.value)

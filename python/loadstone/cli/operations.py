@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadstone.experiment.plan.drive_plan import PAYLOAD_MAX_BYTES
-from loadstone.experiment.spec.problems import listed, nearest
 from loadstone.safety.errors import UserError
 from loadstone.text.units import BYTES, parse
+from loadstone.text.wording import listed, nearest
 
 Fields = dict[str, Any]
 _NAME = re.compile(r"[^a-z0-9]+")

@@ -96,7 +96,7 @@ def positive(wrong: str, most: float) -> Read:
 
 def seconds(option: str, text: str) -> float:
     """Reads a time: `10` are seconds, as with the peers."""
-    from loadstone.text.units import parse_duration_s  # only now: it takes time to load
+    from loadstone.experiment.spec.overrides import parse_duration_s  # only now: it takes time to load
 
     plain = text.replace(".", "", 1).isdecimal()
     return parse_duration_s(f"{text} s" if plain else text, option)

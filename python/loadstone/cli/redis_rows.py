@@ -8,10 +8,10 @@ from pathlib import Path
 from loadstone.cli.operations import KNOWN, Fields, LoadRow, mix, operation, redis_row, size_bytes
 from loadstone.cli.redis_documents import OwnDocuments, with_documents
 from loadstone.cli.redis_options import SIZE, RedisWork
-from loadstone.experiment.spec.problems import listed, nearest
 from loadstone.safety.bounds.files import read_bytes
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
+from loadstone.text.wording import listed, nearest
 
 DEFAULT_TESTS = "get,set"
 FILE_MAX_BYTES, LINES_MAX = 1_000_000, 500

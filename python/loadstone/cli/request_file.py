@@ -31,13 +31,14 @@ from loadstone.cli.http_options import statuses
 from loadstone.experiment.plan.operations import HttpRequest, Method
 from loadstone.experiment.plan.substitute import FieldError
 from loadstone.experiment.plan.workload_from_text import literal_braces, with_keys
-from loadstone.experiment.spec.problems import first_problem, listed, nearest
+from loadstone.experiment.spec.problems import first_problem
 from loadstone.safety.bounds.files import read_bytes, why
 from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REFERENCE
 from loadstone.text.language import said
+from loadstone.text.wording import listed, nearest
 
 OPTION = "--request-file"
 LARGEST_BYTES, REQUESTS_MAX, HEADERS_MAX = 1_000_000, 500, 100

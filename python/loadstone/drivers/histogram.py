@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from loadstone.drivers.outcome import Latency
 from loadstone.run_folder.trial import Quantiles
-from loadstone.safety.errors import DriveFailed, Problem
+from loadstone.safety.errors import DriveFailed
+from loadstone.text.problem import Problem
 
 _SIGNIFICANT_DIGITS_MAX = 4
 """One more would take 50 MB a histogram, whatever is in it."""

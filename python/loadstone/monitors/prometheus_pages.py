@@ -12,8 +12,9 @@ from prometheus_client.samples import Sample
 from loadstone.monitors.monitor import Rates
 from loadstone.safety.bounds.http_exchange import NotHttp, exchange
 from loadstone.safety.bounds.replies import read_as
-from loadstone.safety.errors import LoadstoneError, Problem
+from loadstone.safety.errors import LoadstoneError
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 WAIT_S = 0.2
 """How long a sample waits for answers, all pages together. One that comes later belongs to the next sample."""

@@ -15,10 +15,11 @@ from loadstone.safety.bounds import pinned_files
 from loadstone.safety.bounds.bounded_yaml import load_yaml
 from loadstone.safety.bounds.files import read_bytes, why
 from loadstone.safety.bounds.replies import shortened
-from loadstone.safety.errors import Problem, UserError
+from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
 from loadstone.safety.secrets.known import learn
 from loadstone.safety.secrets.places import secrets_of
+from loadstone.text.problem import Problem
 from loadstone.text.units import LONGEST_S
 
 LARGEST_BYTES = 1_000_000

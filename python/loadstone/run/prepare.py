@@ -12,14 +12,21 @@ from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.driver_names import resolved
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import find
-from loadstone.experiment.spec.overrides import host_settings, override, parse_only
+from loadstone.experiment.spec.overrides import (
+    check_at_rate,
+    host_settings,
+    override,
+    parse_duration_s,
+    parse_only,
+    parse_scale,
+)
 from loadstone.machine.hardware import installed_bytes
 from loadstone.machine.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
 from loadstone.run.command_line import files_of_folder, folder_is_trusted
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import give_files, learn_environment
-from loadstone.text.units import NEVER, check_at_rate, parse_duration_s, parse_scale
+from loadstone.text.units import NEVER
 
 if TYPE_CHECKING:
     from loadstone.run_folder.plan_summary import PlanSummary

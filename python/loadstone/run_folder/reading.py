@@ -42,8 +42,9 @@ from loadstone.run_folder.trial import Line, Quantiles, TrialRecord
 from loadstone.safety.bounds.bounded_yaml import load_yaml
 from loadstone.safety.bounds.files import LARGEST_BYTES, read_json, read_own_bytes, whole, why
 from loadstone.safety.bounds.replies import shortened
-from loadstone.safety.errors import Problem, UserError
+from loadstone.safety.errors import UserError
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 L = TypeVar("L", bound=Line)
 EXPERIMENT_BYTES = 8 * 1024 * 1024

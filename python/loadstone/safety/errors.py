@@ -9,36 +9,11 @@
 | 130 | `Interrupted` |
 """
 
-from typing import Any, Self, TypeVar
+from typing import Self
 
 from loadstone.safety.secrets.known import hide
 from loadstone.text.language import Said, said
-
-Kind = TypeVar("Kind", bound="SaidError")
-
-
-class SaidError(Exception):
-    """An error by its sentence: a template in English with its figures by name, as `said` takes them.
-
-    The constructor takes nothing else, so that figures may have any name; what an error carries besides its sentence
-    is given to a method that returns the error: `ServerGone("...", server=name).because(reason)`.
-    """
-
-    def __init__(self, template: str, /, **figures: Any) -> None:
-        """`template`: a literal, which `scripts/texts` collects."""
-        super().__init__(said(template, **figures))
-
-    @classmethod
-    def of(cls, text: str, /) -> Self:
-        """The error of a text that is written already: braces in it stay, and one that is `said` keeps its template."""
-        return _remade(cls, (text,))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (type(self), self.args), self.__dict__
-
-
-class Problem(SaidError, ValueError):
-    """What is wrong with a value, as validators raise it: whoever validates names the field before it."""
+from loadstone.text.problem import SaidError
 
 
 class LoadstoneError(SaidError):
@@ -129,10 +104,3 @@ class Interrupted(LoadstoneError):
     """The user requested to stop; what was finished is kept."""
 
     exit_status = 130
-
-
-def _remade(kind: type[Kind], args: tuple[Any, ...]) -> Kind:
-    """An error by its text rather than its template: one that was written already, pickled or copied."""
-    error = kind.__new__(kind)
-    error.args = args
-    return error

@@ -12,7 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from loadstone.drivers.engine_process import EngineProcess
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.processes.endings import ending_of_process
-from loadstone.safety.errors import Problem, UserError
+from loadstone.safety.errors import UserError
+from loadstone.text.problem import Problem
 from loadstone.text.units import BITS_PER_SECOND, SECONDS, parse
 
 LONGEST_S = 10.0

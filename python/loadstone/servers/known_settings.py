@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from loadstone.experiment.spec.problems import nearest
-from loadstone.safety.errors import Problem
+from loadstone.text.problem import Problem
+from loadstone.text.wording import nearest
 
 Standing = Literal["passes", "asks", "unknown"]
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9 _.,:%+=-]*")

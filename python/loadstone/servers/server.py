@@ -17,10 +17,10 @@ from loadstone.machine.limits_in_force import LimitInForce, LimitName
 from loadstone.machine.start_context import LOOPBACK, StartContext
 from loadstone.run_folder.ledger import NO_LEDGER, Ledger
 from loadstone.safety.bounds.replies import shortened
-from loadstone.safety.errors import Problem
 from loadstone.servers.control import Control
 from loadstone.servers.delay_line import Link
 from loadstone.servers.remote_host import NamedHost, no_hosts
+from loadstone.text.problem import Problem
 
 ConfigValue = str | int | float | bool
 Module = Literal["json"]

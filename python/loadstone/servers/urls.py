@@ -9,10 +9,11 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 from pydantic import AfterValidator, ValidationError
 
 from loadstone.experiment.plan.endpoints import Tls
-from loadstone.safety.errors import Problem, UserError
+from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import HIDDEN
 from loadstone.safety.secrets.known import learn
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 TLS_OPTIONS = ("ca_file", "verify", "server_name", "cert_file", "key_file")
 TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}

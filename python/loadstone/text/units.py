@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 
-from loadstone.experiment.spec.problems import shown
-from loadstone.safety.errors import Problem, UserError
 from loadstone.text.language import marked, said
+from loadstone.text.problem import Problem
+from loadstone.text.wording import shown
 
 Number = int | float
 
@@ -93,7 +93,6 @@ _BY_SUFFIX = {
     "_s": SECONDS,
 }
 
-_PLAIN = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 _TEXT = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([^\s0-9.]*)\s*", re.ASCII)
 
 
@@ -161,27 +160,6 @@ def duration_s(value: object) -> float:
     return seconds
 
 
-def parse_scale(text: str) -> float:
-    """The share that `--scale` stands for: `10 %` and `0.1` are the same. Raises UserError."""
-    try:
-        return margin_share(float(text) if _PLAIN.fullmatch(text.strip()) else text)
-    except ValueError:
-        raise UserError(
-            "--scale {text}: must be more than 0 and at most 1; write for example 0.1 or 10 %", text=text
-        ) from None
-
-
-def parse_duration_s(text: str, what: str) -> float:
-    """Seconds that a text on the command line stands for; `what` is the option.
-
-    Raises UserError: `--budget 20x: '20x' is not a time; write for example ...`.
-    """
-    try:
-        return duration_s(text)
-    except ValueError as error:
-        raise UserError("{what} {text}: {error}", what=what, text=text, error=error) from None
-
-
 def margin_share(value: object) -> float:
     """The share that a margin stands for: `5 %` and 0.05 are the same.
 
@@ -222,15 +200,6 @@ def rate_or_share(value: object) -> tuple[float | None, float | None]:
     if unit == PER_SECOND.noun:
         return float(number), None
     raise Problem("{value} is no rate and no share; {examples}", value=shown(value), examples=examples)
-
-
-def check_at_rate(text: str) -> str:
-    """What `--at-rate` says, as it is written. Raises UserError."""
-    try:
-        rate_or_share(text)
-    except ValueError as error:
-        raise UserError("--at-rate {text}: {error}", text=text, error=error) from None
-    return text
 
 
 def _read(value: object, kind: UnitKind) -> float:

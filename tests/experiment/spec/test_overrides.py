@@ -4,7 +4,7 @@ import pytest
 
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
-from loadstone.experiment.spec.overrides import override, parse_only
+from loadstone.experiment.spec.overrides import check_at_rate, override, parse_duration_s, parse_only, parse_scale
 from loadstone.safety.errors import UserError
 
 
@@ -248,3 +248,32 @@ def test_which_subject_must_be_clear(app: str, experiment: Experiment) -> None:
     with pytest.raises(UserError) as caught:
         override(experiment, subjects=["http://host"])
     assert str(caught.value) == "--subject: small has no subject; its servers are given by --server NAME=URL"
+
+
+def test_a_duration_of_the_command_line_names_its_option() -> None:
+    assert parse_duration_s("20m", "--budget") == 1200
+    with pytest.raises(UserError, match=r"^--budget soon: 'soon' is not a time; write for example `90 s`, `20 min`"):
+        parse_duration_s("soon", "--budget")
+
+
+@pytest.mark.parametrize(("text", "scale"), [("0.1", 0.1), ("10 %", 0.1), ("10%", 0.1), ("1", 1), ("100 %", 1)])
+def test_a_scale_is_a_share(text: str, scale: float) -> None:
+    assert parse_scale(text) == scale
+
+
+@pytest.mark.parametrize("text", ["0", "1.1", "110 %", "-0.1", "nan", "ten", "10", "0.1 s", ""])
+def test_what_is_no_scale_is_refused(text: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse_scale(text)
+    assert str(caught.value) == f"--scale {text}: must be more than 0 and at most 1; write for example 0.1 or 10 %"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["0", "0 %", "100 %", "150%", "abc", "0/s", "2000000000/s", "5000", "5 ms", "-5 %", ""]
+)
+def test_what_is_no_fixed_rate_is_quoted_with_examples(wrong: str) -> None:
+    with pytest.raises(UserError) as error:
+        check_at_rate(wrong)
+    assert str(error.value).startswith(f"--at-rate {wrong}: ")
+    assert "50 %, 5000/s, or never" in str(error.value)
+    assert "\n" not in str(error.value)

@@ -279,7 +279,7 @@ def _change(options: CapacityOptions, parts: dict[str, bool]) -> "Change":
 def _of_parts(
     option: str, texts: tuple[str, ...], parts: dict[str, bool], read: Callable[[str, str, str], float]
 ) -> dict[str, float]:
-    from loadstone.experiment.spec.problems import listed, nearest
+    from loadstone.text.wording import listed, nearest
 
     values: dict[str, float] = {}
     for text in texts:

@@ -9,13 +9,13 @@ from loadstone.addons.driver_contract.lab import lab_of
 from loadstone.addons.driver_contract.parts import PARTS, named, tried
 from loadstone.experiment.spec.driver_names import NATIVE, DriverWord, resolved
 from loadstone.experiment.spec.driver_names import names as built_in
-from loadstone.experiment.spec.problems import listed
 from loadstone.machine.installed_programs import require_programs
 from loadstone.programs.clients.chosen import chosen_driver
 from loadstone.run.consent import require_trust_in_driver
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import _
+from loadstone.text.wording import listed
 
 FAILED_STATUS = 3
 

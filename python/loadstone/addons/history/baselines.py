@@ -13,8 +13,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from loadstone.run_folder.files import ARCHIVE, LAST_UNIX_S, PLAN
 from loadstone.run_folder.lines import FORMAT, dump_document, read_small, write_file
 from loadstone.safety.bounds.folder_files import is_file
-from loadstone.safety.errors import Problem, UserError
+from loadstone.safety.errors import UserError
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 BASELINES = "baselines.json"
 MOST = 1_000

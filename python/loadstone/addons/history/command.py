@@ -189,7 +189,7 @@ def history_asked(runs: Path, name: str, condition: str | None, metric: str | No
 
 
 def _unknown(name: str, known: Sequence[str], runs: Path) -> UserError:
-    from loadstone.experiment.spec.problems import listed, nearest, shown
+    from loadstone.text.wording import listed, nearest, shown
 
     return UserError(
         "history {name}: no run in {runs} is of it; {nearest}there are runs of: {known}",
@@ -203,8 +203,8 @@ def _unknown(name: str, known: Sequence[str], runs: Path) -> UserError:
 def _metric(runs: Sequence["RunFigures"], text: str) -> str:
     """A metric that a run has, by its name or the words of `compare --metric`. Raises UserError."""
     from loadstone.addons.history.trends import GATE_RATIO
-    from loadstone.experiment.spec.problems import listed
     from loadstone.judge.analysis.objectives import metric_of
+    from loadstone.text.wording import listed
 
     known = list(dict.fromkeys(name for run in runs for place in run.places for name in place.figures))
     found = next((one for one in (text, f"{GATE_RATIO}{text}", metric_of(text)) if one in known), None)
@@ -216,7 +216,7 @@ def _metric(runs: Sequence["RunFigures"], text: str) -> str:
 def _of_condition(runs: Sequence["RunFigures"], chosen: Sequence[tuple[str, str]], words: str) -> list[tuple[str, str]]:
     """The one whose name is this, or has all of these words. Raises UserError where none is, or several."""
     from loadstone.addons.history.trends import places_of
-    from loadstone.experiment.spec.problems import listed
+    from loadstone.text.wording import listed
 
     labels = places_of(runs)
     exact = [one for one in chosen if labels[one[0]] == words]

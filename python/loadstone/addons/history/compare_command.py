@@ -20,7 +20,6 @@ from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import METRICS, Experiment
 from loadstone.experiment.spec.levels import Level, same_level
 from loadstone.experiment.spec.overrides import parse_only
-from loadstone.experiment.spec.problems import listed, nearest
 from loadstone.judge.analysis.analysis import Comparison
 from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.objectives import (
@@ -41,6 +40,7 @@ from loadstone.text import sentences
 from loadstone.text.language import said
 from loadstone.text.message import Message, as_written, message
 from loadstone.text.units import SHARE, parse
+from loadstone.text.wording import listed, nearest
 
 _POINTS = 80
 """Of a curve: more are not seen."""

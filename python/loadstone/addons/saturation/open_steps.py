@@ -26,8 +26,8 @@ from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial
 from loadstone.measure.goals.goal import Measure, Shown
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.safety.errors import Problem
 from loadstone.text.language import _
+from loadstone.text.problem import Problem
 
 LOW, HIGH = 1 / 32, 1.25
 """Of what the closed search brought: where the bisection begins."""

@@ -8,10 +8,10 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from loadstone.experiment.spec.levels import Level
 from loadstone.experiment.spec.part import Duration, Margin, PlanPart, SpecPart, readable_by
-from loadstone.experiment.spec.problems import shown
-from loadstone.safety.errors import Problem
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 from loadstone.text.units import duration_s, margin_share
+from loadstone.text.wording import shown
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p99.9": 0.999}
 _UNITS_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}

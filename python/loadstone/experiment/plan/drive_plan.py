@@ -25,8 +25,8 @@ from loadstone.experiment.plan.operations import (
 )
 from loadstone.experiment.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with_data
 from loadstone.experiment.spec.part import PlanPart, is_left_out, is_none
-from loadstone.safety.errors import Problem
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 LONGEST_S = 10 * 365 * 24 * 3600
 """The longest time that a plan may hold: ten years, which 64 bits hold in ns.

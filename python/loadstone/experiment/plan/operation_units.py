@@ -11,7 +11,7 @@ from typing import Any
 
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.operations import Operation, keys_of_one
-from loadstone.safety.errors import Problem
+from loadstone.text.problem import Problem
 
 KEYS: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("MGET", "DEL", "UNLINK", "EXISTS", "TOUCH"), (-1, 1)),

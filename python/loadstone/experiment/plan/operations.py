@@ -10,8 +10,8 @@ from pydantic import AfterValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from loadstone.experiment.spec.part import PlanPart, is_left_out
-from loadstone.safety.errors import Problem
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")

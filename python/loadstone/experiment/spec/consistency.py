@@ -17,11 +17,11 @@ from loadstone.experiment.spec.consistency_of_parts import (
 from loadstone.experiment.spec.counting import check_counts
 from loadstone.experiment.spec.experiment import Comparison, Conclusion, Effects, Experiment, Factor
 from loadstone.experiment.spec.levels import REFERENCE, Level, factors_in, is_level, level_text
-from loadstone.experiment.spec.problems import listed, nearest, shown
 from loadstone.experiment.spec.yaml_text import Path, in_one_line
 from loadstone.safety.bounds.replies import shortened
 from loadstone.text.language import said
 from loadstone.text.units import duration_s
+from loadstone.text.wording import listed, nearest, shown
 
 SLICE_MIN_S, SLICE_MAX_S = 0.02, 60.0
 """A shorter slice is mostly set-up; a longer one is a trial."""

@@ -8,10 +8,10 @@ from typing import Any
 from loadstone.experiment.software import software_of, with_tables
 from loadstone.experiment.spec.experiment import OUR_PREFIX, DataInto, DataSpec, Experiment, SubjectSpec
 from loadstone.experiment.spec.levels import REFERENCE, Level, is_level, level_text
-from loadstone.experiment.spec.problems import listed, nearest, shown
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.bounds.replies import shortened
 from loadstone.text.language import said
+from loadstone.text.wording import listed, nearest, shown
 
 _PLACES = re.compile(r"\{([^{}]*)\}")
 _DRAWN = re.compile(r"number|uniform -?[0-9]{1,18}\.\.-?[0-9]{1,18}|random [1-9][0-9]{0,5} lowercase")

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.experiment.spec.problems import listed, nearest, shown
 from loadstone.safety.bounds.files import is_there
-from loadstone.safety.errors import Problem
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
+from loadstone.text.wording import listed, nearest, shown
 
 NATIVE = "native"
 MANIFEST = "driver.yaml"

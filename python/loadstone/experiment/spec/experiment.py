@@ -16,10 +16,11 @@ from loadstone.addons.gate.spec import Gate
 from loadstone.addons.saturation.spec import Load, SaturationSpec
 from loadstone.experiment.spec.levels import Condition, Level, is_level, level_text
 from loadstone.experiment.spec.part import AtRate, Duration, Margin, SpecPart
-from loadstone.experiment.spec.problems import Source, listed, nearest
+from loadstone.experiment.spec.problems import Source
 from loadstone.experiment.spec.subject_names import manifest_path
 from loadstone.experiment.spec.workload import Workload
-from loadstone.safety.errors import Problem
+from loadstone.text.problem import Problem
+from loadstone.text.wording import listed, nearest
 
 RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s", "units_per_s")
 LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")

@@ -6,11 +6,12 @@ from pathlib import Path
 from loadstone.experiment.spec.built_in import FOLDER, names
 from loadstone.experiment.spec.consistency import check_used, cross_check
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.problems import Source, listed, nearest, shown
+from loadstone.experiment.spec.problems import Source
 from loadstone.experiment.spec.yaml_text import YamlTextError, read_yaml
 from loadstone.safety.bounds.files import is_there, read_bytes
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_experiments import learn_experiment
+from loadstone.text.wording import listed, nearest, shown
 
 LARGEST_BYTES = 1_000_000
 _SUFFIXES = (".yaml", ".yml")

@@ -10,7 +10,7 @@ from loadstone.experiment.software import software_by_url, software_of
 from loadstone.experiment.spec.experiment import TWIN, TWIN_LEVELS, Experiment, Factor
 from loadstone.experiment.spec.levels import Level, level_text
 from loadstone.experiment.spec.loading import resolve
-from loadstone.experiment.spec.problems import Source, listed, nearest
+from loadstone.experiment.spec.problems import Source
 from loadstone.experiment.spec.subject_names import MANIFEST, names
 from loadstone.experiment.spec.yaml_text import Path, YamlTextError, read_yaml
 from loadstone.safety.bounds.replies import whole_number
@@ -19,12 +19,16 @@ from loadstone.safety.secrets.in_experiments import check_given
 from loadstone.safety.secrets.in_texts import REFERENCE
 from loadstone.safety.secrets.references import learn_options
 from loadstone.safety.secrets.references import resolve as resolve_reference
-from loadstone.text.units import parse_any
+from loadstone.text.units import duration_s, margin_share, parse_any, rate_or_share
+from loadstone.text.wording import listed, nearest
 
 Only = dict[str, tuple[Level, ...]]
 """The levels to which factors are restricted."""
 _HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]+:[0-9]{1,5}(/.*)?|\[[0-9a-fA-F:]+\]:[0-9]{1,5}(/.*)?", re.DOTALL)
 _NAMED = re.compile(r"([a-zA-Z][a-zA-Z0-9_-]*)=(.*)", re.DOTALL)
+
+
+_PLAIN = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 
 
 def parse_only(experiment: Experiment, texts: Iterable[str], option: str = "--only") -> Only:
@@ -330,3 +334,33 @@ def _manifest(place: str, text: str) -> str:
         manifest=MANIFEST,
         names=listed(names()),
     )
+
+
+def parse_scale(text: str) -> float:
+    """The share that `--scale` stands for: `10 %` and `0.1` are the same. Raises UserError."""
+    try:
+        return margin_share(float(text) if _PLAIN.fullmatch(text.strip()) else text)
+    except ValueError:
+        raise UserError(
+            "--scale {text}: must be more than 0 and at most 1; write for example 0.1 or 10 %", text=text
+        ) from None
+
+
+def parse_duration_s(text: str, what: str) -> float:
+    """Seconds that a text on the command line stands for; `what` is the option.
+
+    Raises UserError: `--budget 20x: '20x' is not a time; write for example ...`.
+    """
+    try:
+        return duration_s(text)
+    except ValueError as error:
+        raise UserError("{what} {text}: {error}", what=what, text=text, error=error) from None
+
+
+def check_at_rate(text: str) -> str:
+    """What `--at-rate` says, as it is written. Raises UserError."""
+    try:
+        rate_or_share(text)
+    except ValueError as error:
+        raise UserError("--at-rate {text}: {error}", text=text, error=error) from None
+    return text

@@ -4,7 +4,6 @@ import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -14,6 +13,7 @@ from pydantic_core import ErrorDetails
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.errors import UserError
 from loadstone.text.language import Said, joined, marked, said
+from loadstone.text.wording import listed, nearest, shown
 
 _TEXT, _WHOLE, _NUMBER = marked("text"), marked("a whole number"), marked("a number")
 _SWITCH, _LIST, _MAPPING = marked("true or false"), marked("a list"), marked("a mapping (`key: value`)")
@@ -57,30 +57,6 @@ def first_problem(error: ValidationError, model: type[BaseModel], data: Any) -> 
     path = _path_in(data, details[0]["loc"])
     same = [detail for detail in details if _path_in(data, detail["loc"]) == path]
     return path, _sentence(same, model, path, data)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`did you mean 'x'? `, or nothing where no known word is near, or where the word is a number."""
-    close = get_close_matches(word, list(known), n=1) if not word.replace(".", "").isdecimal() else []
-    return said("did you mean '{close}'? ", close=close[0]) if close else ""
-
-
-def listed(words: Iterable[object]) -> str:
-    """`a, b, c`, or `none` where there are none."""
-    return ", ".join(str(word) for word in words) or said("none")
-
-
-def shown(value: object) -> str:
-    """A value as it stands in a message: short, texts in quotes."""
-    if value is None:
-        return said("nothing")
-    if isinstance(value, Mapping):
-        return said("a mapping")
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return said("a list")
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    text = text if len(text) <= 60 else text[:57] + "..."
-    return f"'{text}'"
 
 
 def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, data: Any) -> str:

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from loadstone.experiment.spec.problems import listed, nearest
-from loadstone.safety.errors import Problem
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
+from loadstone.text.wording import listed, nearest
 
 MANIFEST = "subject.yaml"
 FOLDER = Path(__file__).parents[2] / "subjects"

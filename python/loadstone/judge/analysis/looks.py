@@ -23,8 +23,8 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import DECIDED, OPEN, Verdict
 from loadstone.run_folder.latency_logs import LatencyKind
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.safety.errors import Problem
 from loadstone.text.message import Message
+from loadstone.text.problem import Problem
 from loadstone.text.units import margin_share
 
 ENDS_BY_COST = 72

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from loadstone.addons.capacity.full_server_goal import MoreUsers
 from loadstone.addons.saturation.goal import Saturate
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.problems import first_problem, listed, nearest
+from loadstone.experiment.spec.problems import first_problem
 from loadstone.measure.goals.comparison import Comparison
 from loadstone.measure.goals.crash import Crash
 from loadstone.measure.goals.declared import DeclaredGoal
@@ -19,6 +19,7 @@ from loadstone.report.document import GoalAnswer
 from loadstone.run_folder.reading import Run
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import said
+from loadstone.text.wording import listed, nearest
 
 BEFORE, AFTER = (Table, Comparison, FixedRate, MoreUsers), (Saturate, Crash)
 DECLARED: tuple[type[DeclaredGoal[Any]], ...] = ()

@@ -9,12 +9,12 @@ from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.driver_features import OPTIONAL, needed
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.driver_names import NATIVE, VERSION, DriverWord, driver_path
-from loadstone.experiment.spec.problems import listed, nearest
 from loadstone.machine.installed_programs import require_programs
 from loadstone.programs.build import OtherVersion
 from loadstone.programs.clients.manifest import DriverManifest, read_driver_manifest
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
+from loadstone.text.wording import listed, nearest
 
 _VERSION = re.compile(r"\d[0-9A-Za-z.+-]{0,39}", re.ASCII)
 

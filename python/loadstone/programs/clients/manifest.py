@@ -20,8 +20,8 @@ from loadstone.programs.manifest import (
     read_as,
     without_shell,
 )
-from loadstone.safety.errors import Problem
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
+from loadstone.text.problem import Problem
 from loadstone.text.units import LONGEST_S
 
 FILE = "driver.yaml"

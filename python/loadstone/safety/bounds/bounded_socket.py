@@ -10,8 +10,8 @@ import time
 from typing import Any
 
 from loadstone.safety.bounds.deadlines import MEBIBYTE, TooMuch, received, said_in_time, step_s
-from loadstone.safety.errors import Problem
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 
 class BoundedSocket:

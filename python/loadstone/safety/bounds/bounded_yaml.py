@@ -7,7 +7,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import Node, ScalarNode
 
-from loadstone.safety.errors import Problem
+from loadstone.text.problem import Problem
 
 VALUES_MAX = 200_000
 DEPTH_MAX = 32

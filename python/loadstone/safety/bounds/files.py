@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from loadstone.safety.bounds.folder_files import open_file
-from loadstone.safety.errors import Problem, UserError
+from loadstone.safety.errors import UserError
 from loadstone.text.language import Said, said
+from loadstone.text.problem import Problem
 
 LARGEST_BYTES = 512 * 1024 * 1024
 """Of a file in a run's folder."""

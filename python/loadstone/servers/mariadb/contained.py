@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.safety.errors import Problem
 from loadstone.servers.containers.contained import ANYWHERE, Contents, Settings
 from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.local import check_settings, init_text, options_text, why_it_ended
 from loadstone.servers.server import ConfigValue, Module, ServerFacts
 from loadstone.servers.sql.session import DATABASE
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 
 def check(settings: Settings, modules: Sequence[Module]) -> None:

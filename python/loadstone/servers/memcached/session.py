@@ -18,11 +18,12 @@ from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.safety.bounds.bounded_socket import BoundedSocket
 from loadstone.safety.bounds.deadlines import bound_that_ended, require_time, step_s
 from loadstone.safety.bounds.replies import bad_reply, read_as, recordable, shortened
-from loadstone.safety.errors import Problem, ServerGone, ServerRefused, UserError
+from loadstone.safety.errors import ServerGone, ServerRefused, UserError
 from loadstone.servers.memcached.settings import SPELLING, reported
 from loadstone.servers.settings_in_force import Spelling
 from loadstone.servers.transport import error_text
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 BATCH = 1000
 LINE_MAX_BYTES = 8192

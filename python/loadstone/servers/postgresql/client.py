@@ -22,9 +22,9 @@ from pg8000.exceptions import Error, InterfaceError
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.deadlines import received, step_s
-from loadstone.safety.errors import Problem
 from loadstone.servers.transport import certificate_problem, tls_context
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 MAINTENANCE = "postgres"
 """The database of every server, for questions that concern none of ours."""

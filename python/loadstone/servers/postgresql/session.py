@@ -11,12 +11,13 @@ from loadstone.experiment.software import POSTGRESQL, Software
 from loadstone.run_folder.ledger import Made
 from loadstone.safety.bounds.deadlines import bound_that_ended
 from loadstone.safety.bounds.replies import shortened, typed
-from loadstone.safety.errors import AccessRefused, Problem, ServerGone, ServerRefused, UserError
+from loadstone.safety.errors import AccessRefused, ServerGone, ServerRefused, UserError
 from loadstone.servers.postgresql.client import MAINTENANCE, PostgresqlClient, Untrusted
 from loadstone.servers.settings_in_force import Spelling
 from loadstone.servers.sql.session import SqlSession
 from loadstone.servers.transport import error_text
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 BYTES = {"b": 1} | {f"{unit}b": 1024**power for power, unit in enumerate("kmgt", start=1)}
 MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 86400 * 10**6}

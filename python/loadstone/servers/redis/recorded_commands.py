@@ -8,10 +8,10 @@ whose keys are in one slot.
 import re
 from collections.abc import Sequence
 
-from loadstone.safety.errors import SaidError
 from loadstone.servers.redis.commands.arguments import Argument
 from loadstone.servers.redis.commands.table import BLOCKING, DATA, KEYLESS, REFUSED, SUBCOMMANDS, Unclear, placed
 from loadstone.text.language import said
+from loadstone.text.problem import SaidError
 
 _NAME = re.compile(rb"[A-Za-z][A-Za-z0-9._-]{0,39}")
 NO_NAME = said("(no command's name)")

@@ -9,8 +9,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.deadlines import require_time
-from loadstone.safety.errors import Problem, UserError
+from loadstone.safety.errors import UserError
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 HOST = re.compile(r"[A-Za-z0-9._:-]{1,255}")
 PORT_END = 65_536

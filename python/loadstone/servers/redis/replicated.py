@@ -10,12 +10,13 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.processes.endings import oom_kills_of
 from loadstone.machine.processes.resource_limits import Limits
-from loadstone.safety.errors import Problem, UserError
+from loadstone.safety.errors import UserError
 from loadstone.servers.redis.control import RedisControl
 from loadstone.servers.redis.local import READY_S, EmbeddedSettings, LocalRedis, ProcessSettings
 from loadstone.servers.redis.replicas import ReadFrom, with_readers
 from loadstone.servers.redis.settings import SPELLING, Settings, check_settings
 from loadstone.servers.server import ConfigValue, DeployContext, ServerFacts, ServerSettings
+from loadstone.text.problem import Problem
 
 POLL_S = 0.02
 NEEDING_REPLICAS = ("min-replicas-to-write", "min-slaves-to-write")

@@ -21,10 +21,11 @@ from loadstone.experiment.software import REDIS_COUNTING
 from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.safety.bounds.deadlines import bound_that_ended
 from loadstone.safety.bounds.replies import MISREAD, bad_reply, read_as, recordable, whole
-from loadstone.safety.errors import Problem, ServerGone, ServerRefused, UserError
+from loadstone.safety.errors import ServerGone, ServerRefused, UserError
 from loadstone.servers.redis.connection import LastReply, connection_options, is_bad_reply, name_of
 from loadstone.servers.transport import error_text, tls_context
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 BATCH = 1000
 FOR_NOW = frozenset({"BUSY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"})

@@ -13,7 +13,7 @@ from typing import Any
 from loadstone.experiment.plan.endpoints import SLOTS, Endpoint
 from loadstone.safety.bounds.deadlines import earn
 from loadstone.safety.bounds.replies import read_as, shortened
-from loadstone.safety.errors import BadReply, Problem, ServerGone, UserError
+from loadstone.safety.errors import BadReply, ServerGone, UserError
 from loadstone.servers.redis.cluster_control import ClusterControl
 from loadstone.servers.redis.probe import probe
 from loadstone.servers.redis.redirect_targets import (
@@ -33,6 +33,7 @@ from loadstone.servers.server import DeployContext, Module, ServerFacts
 from loadstone.servers.transport import remark_on_exposure
 from loadstone.servers.users_server import UsersServer
 from loadstone.text.language import _, said
+from loadstone.text.problem import Problem
 
 OUT_OF_USE = frozenset({"fail", "handshake", "noaddr"})
 """Flags of nodes that nothing can be sent to."""

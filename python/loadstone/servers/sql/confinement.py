@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from loadstone.safety.errors import Problem, UserError
+from loadstone.safety.errors import UserError
 from loadstone.servers.control import Refusal
 from loadstone.text.language import said
+from loadstone.text.problem import Problem
 
 Kind = Literal["text", "quoted", "number", "word", "sign"]
 BLANK = " \t\r\n\f"

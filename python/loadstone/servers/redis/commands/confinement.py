@@ -16,12 +16,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from loadstone.experiment.plan.operations import is_one_key
 from loadstone.experiment.software import REDIS_COUNTING
 from loadstone.experiment.spec.experiment import OUR_PREFIX
-from loadstone.experiment.spec.problems import nearest
 from loadstone.servers.control import Doubt, Refusal
 from loadstone.servers.redis.commands.arguments import Argument, argument_of
 from loadstone.servers.redis.commands.info import UNKNOWN, CommandInfo, ServerCommands
 from loadstone.servers.redis.commands.table import DATA, KEYLESS, READING, REFUSED, STAYING, SUBCOMMANDS, Unclear
 from loadstone.text.language import said
+from loadstone.text.wording import nearest
 
 DATA_CATEGORIES = frozenset(
     {

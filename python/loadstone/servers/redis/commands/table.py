@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from loadstone.safety.bounds.replies import shortened, whole_number
-from loadstone.safety.errors import SaidError
 from loadstone.servers.redis.commands.arguments import Argument
 from loadstone.text.language import said
+from loadstone.text.problem import SaidError
 
 Arguments = Sequence[Argument]
 """Of a command, without its name."""
