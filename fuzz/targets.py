@@ -24,6 +24,7 @@ from typing import Any
 
 from redis.connection import Connection
 
+from loadstone.addons.history.list_runs import list_runs
 from loadstone.drivers.histogram import decode, merge, quantiles_ns
 from loadstone.drivers.outcome import read_interval, read_record
 from loadstone.experiment.plan.endpoints import Endpoint
@@ -36,7 +37,6 @@ from loadstone.monitors.jvm import figures
 from loadstone.programs.manifest import read_manifest
 from loadstone.programs.subjects.url import parse_subject_url
 from loadstone.run_folder import reading
-from loadstone.run_folder.earlier_runs import list_runs
 from loadstone.run_folder.files import ENVIRONMENT, EXPERIMENT, INTERVALS, PLAN, SAMPLES, TRIALS
 from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.hlog import log_lines, measured

@@ -34,7 +34,6 @@ WINGS = {
 }
 """What does not import each other though it stands on different floors: what measures, and what tells."""
 ARROWS = """
-addons.gate.outcome -> addons.history.run_differences
 addons.history.trends -> addons.gate.result
 addons.history.trends -> addons.gate.rule
 addons.history.trends -> addons.gate.spec
@@ -51,6 +50,7 @@ cli.main -> addons.gate.command
 cli.main -> addons.history.baseline_command
 cli.main -> addons.history.command
 cli.main -> addons.history.compare_command
+cli.main -> addons.history.list_runs
 cli.main -> addons.pages.command
 cli.main -> addons.saturation.command
 drivers.histogram -> run_folder.trial
@@ -108,9 +108,6 @@ run.opening -> addons.fleet.open
 run.opening -> addons.pages.watch_run
 run.prepare -> addons.fleet.open
 run.prepare -> addons.fleet.spec
-run_folder.earlier_runs -> addons.history.index
-run_folder.earlier_runs -> addons.history.run_row
-run_folder.earlier_runs -> addons.history.tags
 run_folder.plan_summary -> addons.saturation.spec
 run_folder.trial -> addons.saturation.spec
 text.sentences -> addons.capacity.texts

@@ -13,9 +13,10 @@ from types import ModuleType
 import pytest
 from tests.calling import called
 
+from loadstone.addons.history.list_runs import list_runs, run_lines
 from loadstone.machine.processes.guarded_process import Surroundings, guarded
 from loadstone.machine.processes.resource_limits import Limits
-from loadstone.run_folder.earlier_runs import folder_to_resume, list_runs, run_folder, run_lines
+from loadstone.run_folder.earlier_runs import folder_to_resume, run_folder
 from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.lines import LineFile
 from loadstone.run_folder.reading import read_histogram, read_round_histograms, read_run

@@ -9,7 +9,6 @@ time to load.
 
 import os
 import shlex
-import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -26,6 +25,7 @@ from loadstone.addons.fleet.command import fleet_app
 from loadstone.addons.gate.command import gate_app
 from loadstone.addons.history.baseline_command import baseline_app
 from loadstone.addons.history.command import history_command
+from loadstone.addons.history.list_runs import runs_command, tag_command
 from loadstone.addons.pages.command import serve_command
 from loadstone.addons.saturation.command import saturate_app
 from loadstone.cli.carry_out import carried_out, objectives_of, show_outcome
@@ -138,7 +138,7 @@ def _root(
     ] = "",
 ) -> None:
     if version:
-        _print(version_lines())
+        terminal.result_lines(version_lines())
         raise typer.Exit
 
 
@@ -148,9 +148,9 @@ def list_command() -> None:
     """List the built-in experiments, a line each."""
     from loadstone.experiment.spec.built_in import questions
 
-    _print([f"{name:<20} {of_author(question)}" for name, question in questions()])
+    terminal.result_lines([f"{name:<20} {of_author(question)}" for name, question in questions()])
     if sys.stdout.isatty():  # a program that reads the list gets a line an experiment
-        _print([_("try one: {command} run NAME --quick", command=own_command())])
+        terminal.result_lines([_("try one: {command} run NAME --quick", command=own_command())])
 
 
 @command(app, "show")
@@ -167,10 +167,12 @@ def show(
     from loadstone.run.describe import describe_experiment
 
     described, acts = describe_experiment(replace(options, experiment=experiment))
-    _print([described, ""])
+    terminal.result_lines([described, ""])
     for line in acts:
         terminal.evidence(line, result=True)
-    _print(["", _("try it: {command}", command=f"{own_command()} run {shlex.quote(experiment)} --quick")])
+    terminal.result_lines(
+        ["", _("try it: {command}", command=f"{own_command()} run {shlex.quote(experiment)} --quick")]
+    )
 
 
 @command(app, "init")
@@ -183,7 +185,7 @@ def init(
 
     write_experiment(file)
     command = f"{own_command()} run {shlex.quote(str(file))} --quick"
-    _print([_("written: {file}", file=file), _("try it: {command}", command=command)])
+    terminal.result_lines([_("written: {file}", file=file), _("try it: {command}", command=command)])
 
 
 @command(app, "run")
@@ -291,43 +293,8 @@ def compare(
 command(app, "capacity")(capacity_command)
 command(app, "history")(history_command)
 command(app, "serve")(serve_command)
-
-
-@command(app, "runs")
-@describing()
-def runs_command(
-    *,
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", show_default=False)] = Path("runs"),
-    find: Annotated[
-        str, Option("--find", metavar="WORDS", help="Those with all of these words, verdict:faster, tag:TAG.")
-    ] = "",
-    archived: Annotated[bool, Option("--archived", help="Those in the folder's archive.")] = False,
-) -> None:
-    """List the runs of ./runs, the newest first."""
-    from loadstone.run_folder.earlier_runs import list_runs, run_lines
-
-    runs = list_runs(folder, find, archived=archived)
-    if not runs and find:
-        terminal.remark(said("no run in {folder} has all of: {find}", folder=folder, find=find))
-    elif not runs:
-        terminal.remark(said("there is no run in {folder}; `loadstone run EXPERIMENT` makes one", folder=folder))
-    _print(run_lines(runs, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
-
-
-@command(app, "tag")
-@describing()
-def tag(
-    *,
-    run: Annotated[Path, typer.Argument(metavar=RUN, show_default=False)],
-    tags: Annotated[list[str] | None, typer.Argument(metavar="[TAG]...", show_default=False)] = None,
-    remove: Annotated[list[str] | None, Option("--remove", metavar="TAG", help="Take a tag away.")] = None,
-    note: Annotated[str | None, Option("--note", metavar="TEXT", help="The run's note; '' removes it.")] = None,
-) -> None:
-    """Show or change the tags and the note of a run."""
-    from loadstone.run_folder.earlier_runs import change_tags, run_folder
-
-    changed = change_tags(run_folder(run), tags or (), remove or (), note)
-    _print([*([" ".join(changed.tags)] if changed.tags else []), *([changed.note] if changed.note else [])])
+command(app, "runs")(runs_command)
+command(app, "tag")(tag_command)
 
 
 @command(app, "clean")
@@ -354,7 +321,9 @@ def clean(
     """
     from loadstone.cli.clean_command import clean as clean_up
 
-    status = clean_up(run, server, lambda line: _print([line]), secret_files=secret_file, dry_run=dry_run)
+    status = clean_up(
+        run, server, lambda line: terminal.result_lines([line]), secret_files=secret_file, dry_run=dry_run
+    )
     if status:
         raise typer.Exit(status)
 
@@ -377,7 +346,7 @@ def check_driver_command(
     """Run a driver through the whole contract (docs/driver-contract.md) on a Redis of its own, in up to two minutes."""
     from loadstone.addons.driver_contract.command import check_driver
 
-    status = check_driver(driver, part, lambda line: _print([line]), terminal.remark, trust=trust)
+    status = check_driver(driver, part, lambda line: terminal.result_lines([line]), terminal.remark, trust=trust)
     if status:
         raise typer.Exit(status)
 
@@ -399,7 +368,7 @@ def main() -> None:
     """Entry point: every error becomes one line and its exit status."""
     terminal.prepare()
     if sys.argv[1:] == ["--version"]:  # nothing need be loaded for it
-        _print(version_lines())
+        terminal.result_lines(version_lines())
         return
     defect.report_those_of_threads()
     _end_in_order()
@@ -415,7 +384,7 @@ def main() -> None:
         _exit(Interrupted.exit_status, "interrupted")
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # the help of a group: as it is, line by line
-            _print([error.message])
+            terminal.result_lines([error.message])
             terminal.finish()
             sys.exit(UserError.exit_status)
         _exit(UserError.exit_status, usage_error(error))
@@ -514,11 +483,6 @@ def _short(message: str) -> str:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 4 :]}"
-
-
-def _print(lines: Sequence[str]) -> None:
-    if lines:
-        terminal.result("".join(f"{line}\n" for line in lines))
 
 
 def _require_text(words: Sequence[str]) -> None:

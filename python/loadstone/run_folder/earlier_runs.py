@@ -1,4 +1,4 @@
-"""The runs of a folder: their list, the newest of them, and the command that one was started with."""
+"""Earlier runs: the folder that a word names, and the command that a run was started with."""
 
 import difflib
 import itertools
@@ -7,20 +7,16 @@ import shlex
 import stat
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from loadstone.run_folder.files import ENVIRONMENT, EXPERIMENT, PLAN, began_at, require_run, run_folders
+from loadstone.run_folder.files import ENVIRONMENT, EXPERIMENT, PLAN, require_run, run_folders
 from loadstone.safety.bounds.files import is_there, read_json
 from loadstone.safety.bounds.folder_files import NotOfFolder, open_file
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import HIDDEN
 from loadstone.text.language import said
-
-if TYPE_CHECKING:
-    from loadstone.addons.history.tags import Tags
 
 RUNS = Path("runs")
 """Where runs are, unless `--out` says otherwise."""
@@ -82,20 +78,6 @@ _SENDS_FILE = ("-D", "--body-file", "--commands", "--request-file")
 """Options that name a file whose text becomes a part of the load; so does `--body @FILE`."""
 
 
-@dataclass(frozen=True)
-class RunEntry:
-    """A line of `loadstone runs`."""
-
-    name: str
-    began: datetime | None
-    """In UTC; None where the folder was renamed."""
-    experiment: str
-    state: str
-    """`complete`, `running`, or how much of it was measured."""
-    headline: str
-    tags: tuple[str, ...] = ()
-
-
 def run_folder(word: str | Path, root: Path = RUNS) -> Path:
     """The folder that a word names: a path, or `latest`, the newest of `root`. Raises UserError."""
     if str(word) != LATEST:
@@ -150,60 +132,6 @@ def folder_to_resume(word: str | Path, root: Path = RUNS, option: str = "--resum
             folder=folder,
         )
     return folder
-
-
-def list_runs(root: Path = RUNS, find: str = "", *, archived: bool = False) -> list[RunEntry]:
-    """The runs of a folder, or those in its archive, that a query finds (see `addons.history.index`), the newest
-    first."""
-    if not root.is_dir():
-        return []
-    from loadstone.addons.history.index import (
-        Index,  # only now: it takes time to load
-        parse_query,
-    )
-    from loadstone.addons.history.run_row import line_of, words_of
-
-    index = Index(root)
-    index.renew(words_of=words_of)
-    lines = [line_of(row) for row in index.find(parse_query(find, archived=archived), most=-1).rows]
-    return [
-        RunEntry(row.name, began_at(row.name), row.experiment or "?", line.state, line.headline, row.tags)
-        for row, line in lines
-    ]
-
-
-def run_lines(runs: Sequence[RunEntry], width: int | None = None) -> list[str]:
-    """A line for each run: name, when it began, experiment, how much of it is there, tags, and what it says."""
-    cells = [
-        (
-            run.name,
-            run.began.astimezone().strftime("%Y-%m-%d %H:%M") if run.began else "",
-            run.experiment,
-            run.state,
-            *([" ".join(run.tags)] if any(one.tags for one in runs) else []),
-        )
-        for run in runs
-    ]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        "  ".join([*(f"{cell:<{wide}}" for cell, wide in zip(row, widths, strict=True)), run.headline]).rstrip()
-        for row, run in zip(cells, runs, strict=True)
-    ]
-    return [line if width is None or len(line) <= width else f"{line[: width - 1]}…" for line in lines]
-
-
-def change_tags(folder: Path, add: Sequence[str], remove: Sequence[str], note: str | None) -> "Tags":
-    """Add and remove tags of a run, and replace its note unless that is None. Raises UserError."""
-    from loadstone.addons.history.tags import read_tags, write_tags  # with what reads a model: only now
-
-    before = read_tags(folder)
-    if gone := [tag for tag in remove if tag not in before.tags]:
-        there = ", ".join(before.tags) or "none"
-        raise UserError(
-            "--remove {gone}: {folder} has no such tag; it has: {there}", gone=gone[0], folder=folder, there=there
-        )
-    tags = [tag for tag in (*before.tags, *add) if tag not in remove]
-    return write_tags(folder, tags, before.note if note is None else note)
 
 
 def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:

@@ -4,7 +4,7 @@ import gc
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -503,3 +503,13 @@ def _first_line(error: Exception) -> str:
         first = error.errors()[0]
         return shortened(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 200)
     return shortened(why(error), 200)
+
+
+def figure_at(record: Mapping[str, Any], part: str, key: str) -> Any:
+    """What stands at `key` of a part of an environment; None where either is missing."""
+    return mapping_of(record.get(part)).get(key)
+
+
+def mapping_of(value: Any) -> Mapping[str, Any]:
+    """The value, or an empty mapping in place of what is none: records of other versions and of strangers are read."""
+    return value if isinstance(value, Mapping) else {}

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Literal
 
 from loadstone.safety.secrets.known import hide
@@ -138,6 +138,12 @@ STDOUT, STDERR = Output("stdout"), Output("stderr")
 def result(text: str) -> None:
     """Write text of a command's result to stdout. Raises OSError where it cannot be written."""
     _write(STDOUT, shown(text))
+
+
+def result_lines(lines: Iterable[str]) -> None:
+    """Print these lines to stdout; nothing where there are none."""
+    if text := "".join(f"{line}\n" for line in lines):
+        result(text)
 
 
 def result_json(text: str) -> None:

@@ -12,12 +12,12 @@ from tests.frozen_runs import unpacked
 
 from loadstone.addons.history import index as of_index
 from loadstone.addons.history.index import Index, parse_query
+from loadstone.addons.history.list_runs import change_tags
 from loadstone.addons.history.removal import archive_run
 from loadstone.addons.history.run_row import line_of, read_row, words_of
 from loadstone.addons.history.tags import read_tags
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.report.json_report import render
-from loadstone.run_folder.earlier_runs import change_tags
 from loadstone.run_folder.folder import RunFolder
 from loadstone.safety.errors import UserError
 

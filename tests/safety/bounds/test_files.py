@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.addons.history.list_runs import list_runs
 from loadstone.run_folder import lines
-from loadstone.run_folder.earlier_runs import list_runs
 from loadstone.run_folder.lines import LineReader
 from loadstone.run_folder.reading import read_experiment, read_plan, read_run
 from loadstone.safety.bounds import files

@@ -22,7 +22,6 @@ from loadstone.addons.gate.rule import (
     withheld_losses,
 )
 from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE, HEAD, Gate
-from loadstone.addons.history.run_differences import figure_at
 from loadstone.experiment.plan.look_schedule import gate_level
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import TWIN, TWIN_LEVELS
@@ -32,7 +31,7 @@ from loadstone.judge.cost import cost_of
 from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import Run, figure_at
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.message import Message, message
 from loadstone.text.units import margin_share

@@ -12,7 +12,7 @@ from statistics import median
 import numpy as np
 
 from loadstone.addons.history.cost_between_runs import compare_costs_of_runs
-from loadstone.addons.history.run_differences import NAMES, Names, figure_at
+from loadstone.addons.history.run_differences import NAMES, Names
 from loadstone.experiment.plan.group import PairDesign
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.look_schedule import BLOCKS_MIN, FIXED_ALPHA
@@ -34,7 +34,7 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.judge.statistics.two_sample import two_sample
 from loadstone.judge.verdict import Bound, Verdict
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import Run, figure_at
 from loadstone.run_folder.trial import CheckResult, CheckVerdict, TrialRecord
 from loadstone.text.message import Message, message
 

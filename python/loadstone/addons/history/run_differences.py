@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from loadstone.judge.verdict import Piece
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import Run, figure_at, mapping_of
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
 
@@ -92,7 +92,7 @@ def surroundings_of(run: Run) -> Surroundings:
     environment: dict[str, Any] = {
         part: {key: figure_at(run.environment, part, key) for key in keys} for part, keys in compared.items()
     }
-    servers = _mapping(run.environment.get("servers"))
+    servers = mapping_of(run.environment.get("servers"))
     environment["servers"] = {name: {key: figure_at(servers, name, key) for key in _SERVER} for name in servers}
     return Surroundings(
         experiment=run.experiment.name,
@@ -220,7 +220,7 @@ def _environment(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[_Differ
     ):
         for key in keys:
             yield from _values(f"{part} {key}", figure_at(a, part, key), figure_at(b, part, key))
-    servers_a, servers_b = _mapping(a.get("servers")), _mapping(b.get("servers"))
+    servers_a, servers_b = mapping_of(a.get("servers")), mapping_of(b.get("servers"))
     for name in sorted({*servers_a, *servers_b}):
         for key in _SERVER:
             yield from _values(
@@ -243,7 +243,7 @@ def _loads(driven: Sequence[tuple[Driven, Driven]]) -> Iterator[_Difference]:
 
 
 def _without_lengths(load: Mapping[str, Any]) -> dict[str, Any]:
-    phases = {key: value for key, value in _mapping(load.get("phases")).items() if key not in _MEASURED_FOR}
+    phases = {key: value for key, value in mapping_of(load.get("phases")).items() if key not in _MEASURED_FOR}
     return {**{key: value for key, value in load.items() if key not in _MEASURED_FOR}, "phases": phases}
 
 
@@ -268,12 +268,3 @@ def _values(name: str, a: Any, b: Any) -> Iterator[_Difference]:
             yield from _values(name, one, other)
     elif a != b:
         yield _Difference(name, a, b)
-
-
-def figure_at(record: Mapping[str, Any], part: str, key: str) -> Any:
-    """What stands at `key` of a part of an environment; None where either is missing."""
-    return _mapping(record.get(part)).get(key)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
