@@ -40,9 +40,6 @@ addons.history.trends -> addons.gate.spec
 addons.history.trends_text -> addons.gate.texts
 addons.pages.machine -> addons.fleet.spec
 addons.studies.lessons -> addons.saturation.results
-cli.ad_hoc_experiment -> addons.gate.spec
-cli.ad_hoc_run -> addons.gate.output
-cli.ad_hoc_run -> addons.gate.terminal
 cli.main -> addons.capacity.command
 cli.main -> addons.driver_contract.command
 cli.main -> addons.fleet.command

@@ -1,10 +1,9 @@
 """How an ad-hoc load is made and measured: the parts of an experiment that both commands have in common."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadstone.addons.gate.spec import GATE_P99, GATE_RATE
 from loadstone.cli.load import Load, RateLevel
 from loadstone.cli.operations import Fields, LoadRow
 from loadstone.cli.targets import OTHER, SERVER, SUBJECT
@@ -80,26 +79,6 @@ class Target:
 
 
 @dataclass(frozen=True)
-class GateAsked:
-    """What a gate is to say, and when."""
-
-    base: str
-    head: str
-    level: float
-    tolerance: float
-    """Shares: of rate and CPU a request, of the P99, and of memory."""
-    tolerance_p99: float
-    tolerance_memory: float
-    undecided: str = "status"
-    twin: bool = False
-    """Whether the base is compared with another start of itself, too."""
-    restarts: bool = False
-    """Whether both are started again for each block, where they can be."""
-    starts_differ: float = 0.0
-    """A share: by how much starts of one version differ, where they are not."""
-
-
-@dataclass(frozen=True)
 class AdHoc:
     """Everything that makes an ad-hoc experiment."""
 
@@ -116,8 +95,10 @@ class AdHoc:
     description: str = ""
     trial: str | None = None
     """How long a trial is that is compared, where trials are whole; None: by the rule."""
-    gate: "GateAsked | None" = None
-    """Of a gate: its targets are the base and the head."""
+    twin: bool = False
+    """Whether the first target is compared with another start of itself, too."""
+    compared_by: "Callable[[AdHoc], Fields] | None" = None
+    """What the experiment has in place of the usual comparison of its targets; None: that."""
 
     @property
     def compares(self) -> bool:
@@ -153,7 +134,7 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
         if ad_hoc.of_drivers:
             factors[TARGET_FACTOR]["values"] = {one.label: {"driver": one.driver} for one in ad_hoc.targets}
         vary = {TARGET_FACTOR: labels, **vary}
-    if ad_hoc.gate is not None and ad_hoc.gate.twin:
+    if ad_hoc.twin:
         factors[TWIN] = {"levels": list(TWIN_LEVELS), "alike": True}
     if rates:
         labels = [rate.label for rate in rates]
@@ -171,9 +152,9 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
         "design": _design(ad_hoc, compares=ad_hoc.compares and not capacity, capacity=capacity),
         **_parts(ad_hoc),
     }
-    if ad_hoc.gate is not None and not capacity:
-        return {**experiment, **gate_fields(ad_hoc, ad_hoc.gate)}
-    return {**experiment, **_comparison(ad_hoc)} if ad_hoc.compares and not capacity else experiment
+    if capacity or not ad_hoc.compares:
+        return experiment
+    return {**experiment, **(ad_hoc.compared_by or _comparison)(ad_hoc)}
 
 
 def _workload(ad_hoc: AdHoc, rates: Sequence[RateLevel], capacities: Capacities, *, capacity: bool) -> Fields:
@@ -267,7 +248,7 @@ def _parts(ad_hoc: AdHoc) -> Fields:
         return {"servers": {target.part: target.settings for target in ad_hoc.targets}}
     for target in ad_hoc.targets:
         when: Fields = {TARGET_FACTOR: target.label} if ad_hoc.compares else {}
-        if ad_hoc.gate is not None and ad_hoc.gate.twin and target is ad_hoc.targets[0]:
+        if ad_hoc.twin and target is ad_hoc.targets[0]:
             parts[f"{target.part}-{TWIN}"] = {**target.settings, "when": {**when, TWIN: TWIN_LEVELS[1]}}
             when |= {TWIN: TWIN_LEVELS[0]}
         parts[target.part] = {**target.settings, **({"when": when} if when else {})}
@@ -288,48 +269,6 @@ def _design(ad_hoc: AdHoc, *, compares: bool, capacity: bool) -> Fields:
     if ad_hoc.trial is not None:
         design["trial"] = ad_hoc.trial
     return {**design, "slice": load.slice} if load.slice is not None and compares else design
-
-
-def gate_fields(ad_hoc: AdHoc, gate: GateAsked) -> Fields:
-    """The head against the base: rate and CPU a request at full speed, and P99 at one rate of both."""
-    base, head = ad_hoc.targets
-    names = {"base": gate.base, "head": gate.head}
-    common: Fields = {
-        "between": TARGET_FACTOR,
-        "levels": [head.label, base.label],
-        "baseline": base.label,
-        "at": {FACTOR: [row.name for row in ad_hoc.rows]},
-    }
-    rate: Fields = {
-        "name": GATE_RATE,
-        "question": authored("Is {head} slower than {base}?", **names),
-        "metric": "goodput_per_s",
-        "margin": gate.tolerance,
-    }
-    p99: Fields = {
-        "name": GATE_P99,
-        "question": authored("Is the P99 of {head} higher than that of {base}, at the same rate?", **names),
-        "metric": "response_ns.p99",
-        "margin": gate.tolerance_p99,
-    }
-    asked = [p99] if ad_hoc.load.rate_per_s is not None else [rate, p99]
-    if (recording := ad_hoc.workload.get("recording")) is not None:  # at its own speed the rate is the recording's
-        asked = [p99] if "speed" in recording else [rate]
-    return {
-        "comparisons": [{**one, **common} for one in asked],
-        "primary_metric": asked[0]["metric"],
-        "gate": {
-            "base": gate.base,
-            "head": gate.head,
-            "level": gate.level,
-            "figures": len(asked) + 2,
-            "cost_margin": gate.tolerance,
-            "memory_margin": gate.tolerance_memory,
-            "undecided": gate.undecided,
-            "restarts": gate.restarts,
-            "starts_differ": gate.starts_differ,
-        },
-    }
 
 
 def _comparison(ad_hoc: AdHoc) -> Fields:

@@ -10,7 +10,6 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from loadstone.addons.gate.output import GateOutput
 from loadstone.cli.carry_out import carried_out, objectives_of, show_outcome
 from loadstone.cli.options import Output
 from loadstone.report.formats import DEFAULT_FORMATS
@@ -68,7 +67,7 @@ class _Shown:
 
     output: Output
     verbose: bool = False
-    """Of a gate, whether all of the report is printed."""
+    """Whether all of the report is printed, whatever the output prints in its place."""
 
     def show(self, analysis: "Analysis", report: Path | None, folder: Path, results: "Console") -> None:  # noqa: ARG002
         from loadstone.cli import result_lines
@@ -76,10 +75,8 @@ class _Shown:
 
         if self.output.json and self.output.quiet:
             return
-        if analysis.gate is not None and not self.verbose:
-            from loadstone.addons.gate.terminal import gate_lines
-
-            for line in gate_lines(analysis.gate):
+        if not self.verbose and (lines := self.output.lines(analysis)) is not None:
+            for line in lines:
                 results.print(line, markup=False, highlight=False, soft_wrap=True)
         elif self.output.csv:
             terminal.result(result_lines.csv_text(analysis))
@@ -183,8 +180,7 @@ def _capacities(ad_hoc: "AdHoc", options: RunRequest, output: Output) -> "Capaci
 
 def _write_files(outcome: "Outcome", output: Output) -> None:
     """What is requested beside the report. Raises LoadstoneError where it cannot be written."""
-    if outcome.analysis.gate is not None and isinstance(output, GateOutput):
-        output.write_gate(outcome.analysis.gate)
+    output.write(outcome.analysis)
     if output.json_file is not None:
         from loadstone.report.json_report import with_texts
         from loadstone.run_folder.lines import dump_document, write_file

@@ -8,14 +8,17 @@ the options of a command out of the fields of its dataclasses.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from loadstone.run.request import LostAgent, RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.text.language import marked, said
+
+if TYPE_CHECKING:
+    from loadstone.judge.analysis.analysis import Analysis
 
 EXPERIMENT = "What is measured"
 PARTS = "Servers and applications"
@@ -366,7 +369,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Output(Results):
-    """The same of `redis` and `http`, and whether the run is kept."""
+    """The same of `redis` and `http`, and whether the run is kept. An add-on may print and write more."""
 
     quiet: Annotated[
         bool, Option("--quiet", help="A line a row, as redis-benchmark -q; no progress.", panel=RESULTS)
@@ -410,6 +413,13 @@ class Output(Results):
             require_folder("--hdr-file-prefix", Path(self.hdr_prefix))
         if self.json_file is not None:
             require_place("--json-out-file", self.json_file)
+
+    def lines(self, analysis: "Analysis") -> Iterable[str] | None:  # noqa: ARG002 (those of add-ons need it)
+        """What is printed in place of the report; None: the report is."""
+        return None
+
+    def write(self, analysis: "Analysis") -> None:
+        """Write further files beside the report. Raises LoadstoneError where that cannot be done."""
 
 
 @dataclass(frozen=True)

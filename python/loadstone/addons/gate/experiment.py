@@ -1,18 +1,81 @@
 """`loadstone gate`: what its options make of an experiment."""
 
+from dataclasses import dataclass
+from functools import partial
+
 from loadstone.addons.gate.options import LEVEL, TOLERANCE, TOLERANCE_MEMORY, TOLERANCE_P99, GateOptions
 from loadstone.addons.gate.services import Subject
-from loadstone.addons.gate.spec import BASE, HEAD, STARTS_DIFFER
-from loadstone.cli.ad_hoc_experiment import AdHoc, GateAsked, Target
+from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE, HEAD, STARTS_DIFFER
+from loadstone.cli.ad_hoc_experiment import FACTOR, TARGET_FACTOR, AdHoc, Target
 from loadstone.cli.http_experiment import COLUMNS
 from loadstone.cli.http_requests import HttpRequests
 from loadstone.cli.load import Load
-from loadstone.cli.operations import LoadRow
+from loadstone.cli.operations import Fields, LoadRow
 from loadstone.safety.errors import UserError
 from loadstone.text.language import authored
 
 
-def asked(base: str, head: str, gate: GateOptions, *, restarts: bool, starts_differ: float) -> GateAsked:
+@dataclass(frozen=True)
+class GateAsked:
+    """What a gate is to say, and when."""
+
+    base: str
+    head: str
+    level: float
+    tolerance: float
+    """Shares: of rate and CPU a request, of the P99, and of memory."""
+    tolerance_p99: float
+    tolerance_memory: float
+    undecided: str = "status"
+    restarts: bool = False
+    """Whether both are started again for each block, where they can be."""
+    starts_differ: float = 0.0
+    """A share: by how much starts of one version differ, where they are not."""
+
+
+def gate_fields(gate: GateAsked, ad_hoc: AdHoc) -> Fields:
+    """What a gate compares: rate and CPU a request of head and base at full speed, and P99 at one rate of both."""
+    base, head = ad_hoc.targets
+    names = {"base": gate.base, "head": gate.head}
+    common: Fields = {
+        "between": TARGET_FACTOR,
+        "levels": [head.label, base.label],
+        "baseline": base.label,
+        "at": {FACTOR: [row.name for row in ad_hoc.rows]},
+    }
+    rate: Fields = {
+        "name": GATE_RATE,
+        "question": authored("Is {head} slower than {base}?", **names),
+        "metric": "goodput_per_s",
+        "margin": gate.tolerance,
+    }
+    p99: Fields = {
+        "name": GATE_P99,
+        "question": authored("Is the P99 of {head} higher than that of {base}, at the same rate?", **names),
+        "metric": "response_ns.p99",
+        "margin": gate.tolerance_p99,
+    }
+    asked = [p99] if ad_hoc.load.rate_per_s is not None else [rate, p99]
+    if (recording := ad_hoc.workload.get("recording")) is not None:  # at its own speed the rate is the recording's
+        asked = [p99] if "speed" in recording else [rate]
+    return {
+        "comparisons": [{**one, **common} for one in asked],
+        "primary_metric": asked[0]["metric"],
+        "gate": {
+            "base": gate.base,
+            "head": gate.head,
+            "level": gate.level,
+            "figures": len(asked) + 2,
+            "cost_margin": gate.tolerance,
+            "memory_margin": gate.tolerance_memory,
+            "undecided": gate.undecided,
+            "restarts": gate.restarts,
+            "starts_differ": gate.starts_differ,
+        },
+    }
+
+
+def gate_asked(base: str, head: str, gate: GateOptions, *, restarts: bool, starts_differ: float) -> GateAsked:
     """What the options ask of a gate.
 
     `restarts`: whether both start again for each block, where that can be. `starts_differ`: what starts of one version
@@ -28,13 +91,12 @@ def asked(base: str, head: str, gate: GateOptions, *, restarts: bool, starts_dif
         tolerance_p99=gate.tolerance_p99 or TOLERANCE_P99,
         tolerance_memory=gate.tolerance_memory or TOLERANCE_MEMORY,
         undecided=gate.undecided,
-        twin=gate.twin,
         restarts=restarts,
         starts_differ=starts_differ if gate.starts_differ is None else gate.starts_differ,
     )
 
 
-def question(base: str, head: str, requests: str) -> str:
+def gate_question(base: str, head: str, requests: str) -> str:
     """What a gate asks, in English."""
     return authored("Is {head} slower than {base} under {requests}?", head=head, base=base, requests=requests)
 
@@ -62,7 +124,10 @@ def http_gate(
         rows=(row,),
         workload={"protocol": "http1", "pipeline_depth": 1, "keys": {"count": requests.numbers}},
         columns=COLUMNS,
-        gate=asked(base.name, head.name, gate, restarts=restarts, starts_differ=STARTS_DIFFER),
+        twin=gate.twin,
+        compared_by=partial(
+            gate_fields, gate_asked(base.name, head.name, gate, restarts=restarts, starts_differ=STARTS_DIFFER)
+        ),
     )
 
 

@@ -1,7 +1,7 @@
 """What `loadstone gate` writes for CI, beside what every run prints."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from loadstone.safety.errors import LoadstoneError, UserError
 
 if TYPE_CHECKING:
     from loadstone.addons.gate.result import GateResult
+    from loadstone.judge.analysis.analysis import Analysis
 
 GITHUB = "github"
 
@@ -83,6 +84,17 @@ class GateOutput(Output):
                     file.unlink()
                 elif file == self.summary:
                     _shorten(file, size)
+
+    def lines(self, analysis: "Analysis") -> Iterable[str] | None:
+        """See `Output`: the verdict, and a line a figure."""
+        from loadstone.addons.gate.terminal import gate_lines
+
+        return None if analysis.gate is None else gate_lines(analysis.gate)
+
+    def write(self, analysis: "Analysis") -> None:
+        """See `Output`: the files for CI that were asked for."""
+        if analysis.gate is not None:
+            self.write_gate(analysis.gate)
 
     def write_gate(self, result: "GateResult") -> None:
         """Write what was asked for. Raises LoadstoneError where it cannot be written."""

@@ -3,9 +3,9 @@
 import re
 import shutil
 from dataclasses import dataclass, replace
+from functools import partial
 
-from loadstone.addons.gate.experiment import asked as gate_asked
-from loadstone.addons.gate.experiment import question as gate_question
+from loadstone.addons.gate.experiment import gate_asked, gate_fields, gate_question
 from loadstone.addons.gate.options import GateOptions
 from loadstone.addons.gate.spec import BASE, HEAD
 from loadstone.cli.ad_hoc_experiment import AdHoc, Target
@@ -136,11 +136,15 @@ def redis_gate(base: str, head: str, asked: RedisAsked, gate: GateOptions) -> Ad
         targets=tuple(
             Target(part, part, {**side.settings, **needs}) for part, side in zip((BASE, HEAD), sides, strict=True)
         ),
-        gate=gate_asked(
-            sides[0].name,
-            sides[1].name,
-            gate,
-            restarts=not running,
-            starts_differ=REDIS_STARTS_DIFFER,
+        twin=gate.twin,
+        compared_by=partial(
+            gate_fields,
+            gate_asked(
+                sides[0].name,
+                sides[1].name,
+                gate,
+                restarts=not running,
+                starts_differ=REDIS_STARTS_DIFFER,
+            ),
         ),
     )
