@@ -25,8 +25,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from statistics import fmean
 
-from loadstone.addons.driver_contract import faults
-from loadstone.addons.driver_contract import sent as counts
+from loadstone.addons.driver_contract import faults, sent
 from loadstone.addons.driver_contract.lab import VALUE, Lab, NotClaimed, Wrong, lab_of, null_server
 from loadstone.drivers.native import require_release_engine
 from loadstone.drivers.outcome import OperationRecord
@@ -86,7 +85,7 @@ def slower(lab: Lab) -> tuple[str, bool]:
 
 def counted(lab: Lab) -> tuple[str, bool]:
     """Operations at each pool size, all of which the server counted, too."""
-    return ", ".join(f"{counts.operations_at(lab, pool):,}" for pool in counts.POOLS), True
+    return ", ".join(f"{sent.operations_at(lab, pool):,}" for pool in sent.POOLS), True
 
 
 def killed(lab: Lab) -> tuple[str, bool]:

@@ -9,7 +9,8 @@ import pytest
 from tests.fakes import DONE
 
 from loadstone.addons.fleet import driver as fleet_driver
-from loadstone.addons.fleet import fleet_drive, plausible, tls_files
+from loadstone.addons.fleet import fleet_drive, plausible
+from loadstone.addons.fleet.certificates import read_tls_files
 from loadstone.addons.fleet.cluster_seam import AgentFailed, AgentLost
 from loadstone.drivers.driver import ProcessOfDrive, RoundsOptions, drive_alone
 from loadstone.drivers.outcome import Interval
@@ -87,7 +88,7 @@ def test_files_of_tls_go_with_the_plan(tmp_path: Path) -> None:
     assert [agent.files for agent in cluster.agents.values()] == [{str(ca): "a certificate"}] * 2
     ca.unlink()
     with pytest.raises(DriveFailed, match=r"ca\.pem: cannot be read \(No such file"):
-        tls_files.read([secured])
+        read_tls_files([secured])
 
 
 def test_an_agent_that_cannot_open_is_named_and_nobody_begins() -> None:

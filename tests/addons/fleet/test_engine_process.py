@@ -13,7 +13,7 @@ import psutil
 import pytest
 from tests.real_servers import TLS_PASSWORD
 
-from loadstone.addons.fleet import tls_files
+from loadstone.addons.fleet.certificates import read_tls_files
 from loadstone.drivers.outcome import read_interval, read_record
 from loadstone.experiment.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
@@ -210,7 +210,7 @@ def test_files_of_tls_come_with_the_plan_and_are_in_memory_alone(
     engine: Process, tls_redis: Callable[[str], int], odd_certificates: Path
 ) -> None:
     """They are of another machine: none has these names here."""
-    port, texts = tls_redis("good"), tls_files.read([_by_tls(odd_certificates, 1)])
+    port, texts = tls_redis("good"), read_tls_files([_by_tls(odd_certificates, 1)])
     assert list(texts) == [str(odd_certificates / "ca.pem")]
     plan = _by_tls(Path("/nowhere"), port).model_dump(mode="json")
     engine.order("drive", plans=[plan], rounds=None, lease_s=60)

@@ -7,7 +7,7 @@ from typing import TypeVar
 import pytest
 from tests.namespaces import ADDRESS, PORT, listener
 
-from loadstone.addons.fleet import clocks, monitor_service
+from loadstone.addons.fleet import clocks, monitors
 from loadstone.addons.fleet.cluster_seam import AgentLost, Heard, Member
 from loadstone.addons.fleet.monitors import FleetMonitors
 from loadstone.machine import clock
@@ -38,7 +38,7 @@ class OneMonitor:
         answer: object = function(*args)
         if function is clocks.read_clock:
             answer = time.monotonic_ns() + AHEAD_NS
-        if function is monitor_service.sample and answer is not None:
+        if function is monitors.sample_watch and answer is not None:
             answer = [[at_ns + AHEAD_NS, *rest] for at_ns, *rest in answer]  # type: ignore[attr-defined]
         return answer  # type: ignore[return-value]
 
@@ -54,7 +54,7 @@ class OneMonitor:
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monitor_service, "_WATCHES", {})
+    monkeypatch.setattr(monitors, "_WATCHES", {})
 
 
 def figures(samples: list[Sample], part: str) -> dict[str, float]:
@@ -106,7 +106,7 @@ class WithSlowOne(OneMonitor):
     """`db-2` takes its time for an answer."""
 
     def call(self, member: Member, function: Callable[..., T], *args: object, timeout_s: float) -> T:
-        if member.name == "db-2" and function is monitor_service.sample:
+        if member.name == "db-2" and function is monitors.sample_watch:
             time.sleep(0.9)
         return super().call(member, function, *args, timeout_s=timeout_s)
 
@@ -176,7 +176,7 @@ def test_one_that_was_started_again_is_told_anew_what_to_watch(namespace: str) -
     cluster = OneMonitor(BESIDE)
     with listener(namespace):
         (beside,) = FleetMonitors(cluster, lambda _: []).watching(Watch(elsewhere=APP))
-        monitor_service._WATCHES.clear()
+        monitors._WATCHES.clear()
         assert list(beside.sample(0.0)) == []
         assert figures(list(beside.sample(0.0)), "app")["alive"] == 1
 
@@ -189,11 +189,11 @@ def test_a_part_that_died_is_said_to_be_dead(namespace: str) -> None:
 
 
 def test_a_monitor_keeps_the_newest_watches_alone() -> None:
-    for number in range(monitor_service.KEPT_MAX + 3):
-        monitor_service.begin(f"watch-{number}", [])
-    assert monitor_service.sample("watch-2") is None
-    assert monitor_service.sample("watch-3") is not None
-    assert len(monitor_service._WATCHES) == monitor_service.KEPT_MAX
+    for number in range(monitors.WATCHES_MAX + 3):
+        monitors.begin_watch(f"watch-{number}", [])
+    assert monitors.sample_watch("watch-2") is None
+    assert monitors.sample_watch("watch-3") is not None
+    assert len(monitors._WATCHES) == monitors.WATCHES_MAX
 
 
 class Lying(OneMonitor):
@@ -212,16 +212,16 @@ class Lying(OneMonitor):
 @pytest.mark.parametrize(
     ("function", "answer"),
     [
-        (monitor_service.begin, [1]),
-        (monitor_service.begin, {"pids": 5}),
-        (monitor_service.begin, {}),
-        (monitor_service.sample, "text"),
-        (monitor_service.sample, [(1, "host")]),
-        (monitor_service.sample, [("x", "host", "cpu_share", 1.0)]),
-        (monitor_service.sample, [(10**40, "host", "cpu_share", 1.0)]),
-        (monitor_service.sample, [(1, "host", "cpu_share", "much")]),
-        (monitor_service.sample, [(1, "host", "\x1b[2J", 1.0)]),
-        (monitor_service.sample, [(1, "host", ["cpu_share"], 1.0)]),
+        (monitors.begin_watch, [1]),
+        (monitors.begin_watch, {"pids": 5}),
+        (monitors.begin_watch, {}),
+        (monitors.sample_watch, "text"),
+        (monitors.sample_watch, [(1, "host")]),
+        (monitors.sample_watch, [("x", "host", "cpu_share", 1.0)]),
+        (monitors.sample_watch, [(10**40, "host", "cpu_share", 1.0)]),
+        (monitors.sample_watch, [(1, "host", "cpu_share", "much")]),
+        (monitors.sample_watch, [(1, "host", "\x1b[2J", 1.0)]),
+        (monitors.sample_watch, [(1, "host", ["cpu_share"], 1.0)]),
         (clocks.read_clock, "noon"),
         (clocks.read_clock, 10**40),
     ],

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from loadstone.addons.driver_contract import faults as hostile
-from loadstone.addons.driver_contract import faults as mishaps
-from loadstone.addons.driver_contract import replies, requests, sent, times
+from loadstone.addons.driver_contract import faults, replies, sent, times
 from loadstone.addons.driver_contract.lab import Lab, NotClaimed, Wrong
 from loadstone.safety.errors import LoadstoneError
 
@@ -16,14 +14,14 @@ Try = Callable[[Lab], str]
 PARTS: tuple[tuple[str, Try], ...] = (
     *((f"counts, pool of {pool}", partial(sent.counts_at, connections=pool)) for pool in sent.POOLS),
     ("connections", sent.connections),
-    ("keys by their distribution", requests.distributions),
-    ("several keys", requests.several_keys),
-    ("arguments", requests.arguments),
+    ("keys by their distribution", sent.distributions),
+    ("several keys", sent.several_keys),
+    ("arguments", sent.arguments),
     ("texts, each key once", sent.each_key_once),
     ("replies of every kind", sent.expectations),
     ("verdicts", replies.verdicts),
     ("wrong replies are found", sent.wrong_replies),
-    ("commands that are refused", mishaps.refused_commands),
+    ("commands that are refused", faults.refused_commands),
     ("phases and intervals", times.phases),
     ("think time", times.think_time),
     ("arrivals of the open model", times.arrivals),
@@ -36,16 +34,16 @@ PARTS: tuple[tuple[str, Try], ...] = (
     ("timeouts", times.timeouts),
     ("work that ends by itself", times.ends_by_itself),
     ("stop", times.stop),
-    ("the end of its input", mishaps.parent_gone),
-    ("plans that are wrong", mishaps.bad_plans),
-    ("no server, wrong password", mishaps.no_server),
-    ("secrets", mishaps.secrets_are_kept),
-    ("stays at its host", hostile.stays_at_its_host),
-    ("a greeting that is not answered", hostile.greeting_unanswered),
-    ("a greeting that is refused at length", hostile.refused_at_length),
-    ("replies that cannot be read", hostile.unreadable_replies),
-    ("a server that dies", mishaps.server_gone),
-    ("kill -9", mishaps.killed),
+    ("the end of its input", faults.parent_gone),
+    ("plans that are wrong", faults.bad_plans),
+    ("no server, wrong password", faults.no_server),
+    ("secrets", faults.secrets_are_kept),
+    ("stays at its host", faults.stays_at_its_host),
+    ("a greeting that is not answered", faults.greeting_unanswered),
+    ("a greeting that is refused at length", faults.refused_at_length),
+    ("replies that cannot be read", faults.unreadable_replies),
+    ("a server that dies", faults.server_gone),
+    ("kill -9", faults.killed),
 )
 TIMED = frozenset(
     {

@@ -1,21 +1,30 @@
-"""Certificates of a fleet: an authority that exists for a moment, and a certificate for each part, signed by it.
+"""Certificates of a fleet, and the files of servers' TLS on its agents.
 
-Dask asks a partner for a certificate of this authority, whatever its name. So **a certificate is the right to run code
-on every agent**. They live for days. The authority's own key is never written: nobody can add a certificate later;
-new ones replace all. The command's is good for a client alone, so who has it cannot pose as a scheduler or an agent.
+A fleet has an authority that exists for a moment, and a certificate for each part, signed by it. Dask asks a partner
+for a certificate of this authority, whatever its name. So **a certificate is the right to run code on every agent**.
+They live for days. The authority's own key is never written: nobody can add a certificate later; new ones replace all.
+The command's is good for a client alone, so who has it cannot pose as a scheduler or an agent.
+
+The files of servers' TLS (`rediss://...?ca_file=FILE`) stand on the command's machine. Their texts go with the plan,
+and are in memory alone on an agent: a key is a secret. Where the system has no files in memory (all but Linux), they
+are looked for under the names that the plan has.
 """
 
+import contextlib
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from loadstone.safety.bounds.folder_files import replace_file
-from loadstone.safety.errors import UserError
+from loadstone.safety.errors import DriveFailed, UserError
 from loadstone.text.language import said
+
+if TYPE_CHECKING:
+    from loadstone.experiment.plan.drive_plan import Plan
 
 Part = Literal["scheduler", "agent", "command"]
 PARTS: tuple[Part, ...] = ("scheduler", "agent", "command")
@@ -218,3 +227,41 @@ def _require_good(credential: Credential, path: Path, now: datetime, remedy: str
             now=now,
             remedy=remedy,
         )
+
+
+TLS_FILES = ("ca_file", "cert_file", "key_file")
+
+
+def read_tls_files(plans: Sequence["Plan"]) -> dict[str, str]:
+    """The texts of all that plans name, by name. Raises DriveFailed."""
+    found = {}
+    for plan in plans:
+        for tls in [endpoint.tls for endpoint in plan.endpoints if endpoint.tls is not None]:
+            for name in filter(None, (tls.ca_file, tls.cert_file, tls.key_file)):
+                try:
+                    found[name] = Path(name).read_bytes().decode("latin-1")
+                except OSError as error:
+                    raise DriveFailed(
+                        "{name}: cannot be read ({strerror})", name=name, strerror=error.strerror
+                    ) from None
+    return found
+
+
+@contextlib.contextmanager
+def tls_files_in_memory(plans: Sequence[dict[str, Any]], texts: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """While it lasts the plans name files that are in memory; gives the names that they had before, by the new ones."""
+    named: dict[str, str] = {}
+    held: list[int] = []
+    try:
+        for name, text in texts.items() if hasattr(os, "memfd_create") else ():
+            held.append(os.memfd_create("loadstone"))
+            with os.fdopen(os.dup(held[-1]), "wb") as file:
+                file.write(text.encode("latin-1"))
+            named[name] = f"/proc/self/fd/{held[-1]}"
+        for plan in plans:
+            for tls in [endpoint["tls"] for endpoint in plan.get("endpoints", ()) if endpoint.get("tls")]:
+                tls.update({field: named[tls[field]] for field in TLS_FILES if tls.get(field) in named})
+        yield {new: old for old, new in named.items()}
+    finally:
+        for fd in held:
+            os.close(fd)

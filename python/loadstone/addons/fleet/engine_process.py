@@ -5,7 +5,7 @@ spoken to by lines of JSON. Orders on its input:
 
     {"order": "drive", "drive": ID, "plans": [...], "rounds": ..., "lease_s": 5, "files": {NAME: TEXT}}
                                                                    open the connections of a plan; of several that take
-                                                                   turns as `RoundsOptions` say. files: `tls_files.py`
+                                                                   turns, see `RoundsOptions`. files: `certificates.py`
     {"order": "begin", "drive": ID, "at_monotonic_ns": T}          let its load begin, by CLOCK_MONOTONIC
     {"order": "end_measure", "drive": ID, "at_monotonic_ns": T}    measure up to then, and drain
     {"order": "lease", "drive": ID, "lease_s": 5}                  go on for so long
@@ -32,7 +32,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loadstone import _engine
-from loadstone.addons.fleet.tls_files import in_memory
+from loadstone.addons.fleet.certificates import tls_files_in_memory
 
 HEARTBEAT_S = 1.0
 IDLE_S = 30.0
@@ -120,7 +120,7 @@ def main() -> None:
 
 
 def _drive(order: Order, orders: Orders, output: Output) -> None:
-    with in_memory(order["plans"], order.get("files", {})) as names:
+    with tls_files_in_memory(order["plans"], order.get("files", {})) as names:
         _driven(order, orders, output, names)
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from loadstone.addons.fleet import agent as on_agent
-from loadstone.addons.fleet import tls_files
+from loadstone.addons.fleet.certificates import read_tls_files
 from loadstone.addons.fleet.cluster_seam import NO_MESSAGE, AgentFailed, AgentLost, ClockOffset, Cluster, Member
 from loadstone.addons.fleet.merging import Agent, MergedIntervals, merged_record
 from loadstone.addons.fleet.plausible import longest_s, patience_s, require_plausible
@@ -210,7 +210,7 @@ class FleetDrive:
         within_s = OPENING_S + max(plan.timeouts.connect_ms for plan in share.plans) / 1e3
         work, member = {"plans": [plan.model_dump(mode="json") for plan in share.plans], "rounds": rounds}, share.member
         try:
-            work["files"] = tls_files.read(share.plans)
+            work["files"] = read_tls_files(share.plans)
             answer = _Said.model_validate(
                 self.cluster.call(
                     member, on_agent.open_drive, self.name, work, LEASE_S, within_s, timeout_s=within_s + ANSWER_S

@@ -2,26 +2,38 @@
 
 They are asked at the moments of the other monitors. One that does not answer in time is left out for a while; what it
 did not say is missing, as with any monitor, and the run goes on.
+
+`begin_watch` and `sample_watch` are called on a member with the role `monitor`: it looks when it is asked, and each
+figure has the time of its machine's CLOCK_MONOTONIC, which the command turns into its own.
 """
 
 import itertools
+import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from loadstone.addons.fleet import monitor_service as on_monitor
 from loadstone.addons.fleet.clocks import Measured, measure
 from loadstone.addons.fleet.cluster_seam import NO_MESSAGE, TICKS_END, AgentFailed, AgentLost, Cluster, Member
 from loadstone.machine import clock as steady_clock
+from loadstone.machine import process_table
+from loadstone.machine.listening_process import serving
 from loadstone.monitors import catalogue
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.monitor import OTHER_MACHINE, Monitor, Sample
 from loadstone.monitors.watch import Watch
 from loadstone.run_folder.facts import HOST
+from loadstone.servers import registry
 
 T = TypeVar("T")
+Answer = dict[str, Any]
+Observed = list[tuple[int, str, str, float]]
+"""Each a time in nanoseconds, part, metric and value. The machine's part is `HOST`."""
+WATCHES_MAX = 16
+"""Watches of conditions that take turns; of more the oldest are over."""
 BEGIN_S = 10.0
 """How long a monitor may take to find the processes of the parts."""
 BEGUN_S = 3.0
@@ -89,12 +101,12 @@ class _Member:
         answer = self._ask(lambda: self._began(watch, parts))
         return None if answer is None else set(answer)
 
-    def sample(self, watch: str, parts: Sequence[dict[str, object]]) -> tuple[float, on_monitor.Observed]:
+    def sample(self, watch: str, parts: Sequence[dict[str, object]]) -> tuple[float, Observed]:
         """What it sees now, and when that was as this process tells the time; nothing if it does not answer."""
 
-        def asked() -> tuple[float, on_monitor.Observed]:
+        def asked() -> tuple[float, Observed]:
             clock = self._compared()
-            observed = self._observed(self._cluster.call(self._member, on_monitor.sample, watch, timeout_s=ANSWER_S))
+            observed = self._observed(self._cluster.call(self._member, sample_watch, watch, timeout_s=ANSWER_S))
             if observed is None:  # it is another process by now
                 self._began(watch, parts)
             if not observed:
@@ -108,13 +120,13 @@ class _Member:
     def _began(self, watch: str, parts: Sequence[dict[str, object]]) -> list[str]:
         """The parts that it found, of those that it was asked for."""
         self._compared()
-        answer: object = self._cluster.call(self._member, on_monitor.begin, watch, list(parts), timeout_s=BEGIN_S)
+        answer: object = self._cluster.call(self._member, begin_watch, watch, list(parts), timeout_s=BEGIN_S)
         pids = answer.get("pids") if isinstance(answer, dict) else None
         if not isinstance(pids, dict):
             raise AgentFailed(self._member.name, NO_MESSAGE)
         return [str(part["part"]) for part in parts if part["part"] in pids]
 
-    def _observed(self, answer: object) -> on_monitor.Observed | None:
+    def _observed(self, answer: object) -> Observed | None:
         """What it sees: each a time, a part, a metric of ours and a value. Raises AgentFailed: it is something else."""
         if answer is None:
             return None
@@ -161,7 +173,7 @@ class BesideServers:
         """The parts of each member: of two on one machine the first one that told of them has them."""
         wait([one for one in self._begun if one is not None], BEGUN_S)
         self._take_parts()
-        self._asked: list[Future[tuple[float, on_monitor.Observed]] | None] = [None] * len(beside)
+        self._asked: list[Future[tuple[float, Observed]] | None] = [None] * len(beside)
 
     def sample(self, unix_s: float) -> Iterator[Sample]:  # noqa: ARG002 (each has the time of its own machine)
         """See `monitors.monitor.Monitor`. What comes too late for this moment is told at the next one."""
@@ -186,7 +198,7 @@ class BesideServers:
                 self._begun[at] = self._begin(self._beside[at]) if found is None else None
                 self._of[at] = (found or set()).difference(*self._of)
 
-    def _told(self, at: int, at_s: float, observed: on_monitor.Observed) -> Iterator[Sample]:
+    def _told(self, at: int, at_s: float, observed: Observed) -> Iterator[Sample]:
         """The samples of one member."""
         names = {HOST: self._beside[at].machine, **{part: part for part in self._of[at]}}
         for at_ns, part, metric, value in observed:
@@ -194,3 +206,59 @@ class BesideServers:
                 yield Sample(at_s + (at_ns - observed[0][0]) / 1e9, names[part], metric, value)
         for name in names.values() if observed else ():
             yield Sample(at_s, name, "machine_number", float(at + 1))
+
+
+class _Watch:
+    """What is watched for one condition."""
+
+    def __init__(self, parts: list[Answer]) -> None:
+        self.cpus = os.cpu_count() or 1  # of the machine: what serves is not confined as this process is
+        found = {part["part"]: (part, serving(part["host"], part["port"])) for part in parts}
+        self.pids = {name: pid for name, (_, pid) in found.items() if pid is not None}
+        # What serves by several processes is observed with all of them, as a server with one a connection is.
+        many = [
+            name for name, pid in self.pids.items() if found[name][0]["many_processes"] or process_table.children(pid)
+        ]
+        stores = frozenset(name for name in self.pids if found[name][0]["stores"])
+        self._monitors = registry.monitors_of_machine(Watch(pids=self.pids, trees=frozenset(many), stores=stores))
+
+    def sample(self) -> Observed:
+        """All figures now."""
+        at_ns, observed = time.monotonic_ns(), Observed()
+        for monitor in self._monitors:
+            observed += [
+                (at_ns, sample.part, sample.metric, sample.value)
+                for sample in monitor.sample(0.0)
+                if sample.part in (HOST, *self.pids)
+            ]
+        return observed + [(at_ns, part, "machine_cpus", float(self.cpus)) for part in (HOST, *self.pids)]
+
+
+_WATCHES_LOCK = threading.Lock()
+_WATCHES: dict[str, _Watch] = {}
+
+
+def begin_watch(watch: str, parts: list[Answer]) -> Answer:
+    """Watch this machine from now on, and those of the parts whose processes run here.
+
+    Args:
+        watch: what it is called by `sample_watch`.
+        parts: each with `part`, its name; `host` and `port` where it serves; `many_processes`: whether all below the
+            first are observed; `stores`: whether it may wait for its disk.
+
+    Returns:
+        `pids` by part, of those that are here, and how many `cpus` this machine has.
+    """
+    begun = _Watch(parts)
+    with _WATCHES_LOCK:
+        _WATCHES[watch] = begun
+        while len(_WATCHES) > WATCHES_MAX:
+            del _WATCHES[next(iter(_WATCHES))]
+    return {"pids": begun.pids, "cpus": begun.cpus}
+
+
+def sample_watch(watch: str) -> Observed | None:
+    """What is to be seen now: gauges, and rates since this was asked last. None: there is no such watch."""
+    with _WATCHES_LOCK:
+        begun = _WATCHES.get(watch)
+        return None if begun is None else begun.sample()
