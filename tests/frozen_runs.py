@@ -28,10 +28,9 @@ from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.analysis.objectives import missed, parse_objective
 from loadstone.report.charts import chart, renderer_process
 from loadstone.report.charts.chart_list import charts_of
-from loadstone.report.formats import FORMATS
 from loadstone.report.json_report import with_texts
 from loadstone.report.terminal.outcome import show
-from loadstone.report.write import REPORTERS
+from loadstone.report.write import FORMATS, REPORTERS
 from loadstone.safety.console import SafeConsole
 from loadstone.safety.errors import UserError
 from loadstone.text.language import ENGLISH, speaking

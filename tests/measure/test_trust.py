@@ -17,7 +17,7 @@ from loadstone.addons.driver_contract.command import check_driver
 from loadstone.addons.gate.options import GateOptions
 from loadstone.addons.gate.redis import redis_gate
 from loadstone.cli.ad_hoc_experiment import experiment_of
-from loadstone.cli.http_experiment import http_ad_hoc
+from loadstone.cli.http_command import http_ad_hoc
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.load import Load
 from loadstone.cli.redis_experiment import RedisAsked

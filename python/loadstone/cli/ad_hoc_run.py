@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from loadstone.cli.carry_out import carried_out, objectives_of, show_outcome
 from loadstone.cli.options import Output
-from loadstone.report.formats import DEFAULT_FORMATS
+from loadstone.report.write import DEFAULT_FORMATS
 from loadstone.run.request import RunRequest
 from loadstone.run_folder.earlier_runs import LATEST, RUNS, folder_to_resume
 from loadstone.safety import terminal

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from loadstone.report.formats import DEFAULT_FORMATS
+from loadstone.report.write import DEFAULT_FORMATS
 from loadstone.safety import terminal
 from loadstone.text.language import _
 

@@ -1,7 +1,7 @@
 """`loadstone http URL`: load on a service without an experiment, by the options of wrk, hey and k6."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,8 +11,12 @@ from loadstone.cli.load import Load, rate_per_s
 from loadstone.cli.options import LOAD, MEASURES, RESULTS, Option, Output
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.language import authored, said
 
+if TYPE_CHECKING:
+    from loadstone.cli.ad_hoc_experiment import AdHoc
+
+COLUMNS = ("goodput", "interval", "p50", "p95", "p99", "p999", "max", "errors", "app_cpu", "held_back")
 _REFUSED = {
     **dict.fromkeys(
         ("-s", "--script"),
@@ -73,7 +77,6 @@ def http_command(
     It must run already. Without options GET of the URL, 50 connections, 5 s. It is full load: not for production.
     """
     from loadstone.cli.ad_hoc_run import carry_out
-    from loadstone.cli.http_experiment import http_ad_hoc
 
     rates = {"--rate": load.total_rate_per_s, "-R": wrk2_rate, "-q": load.connection_rate_per_s}
     given = [option for option, rate in rates.items() if rate is not None]
@@ -86,3 +89,38 @@ def http_command(
         usual_s=USUAL_S,
     )
     carry_out(http_ad_hoc(url, work, load), run, output)
+
+
+def http_ad_hoc(url: str, work: HttpWork, load: Load) -> "AdHoc":
+    """What the options make of an experiment. Raises UserError that names the option."""
+    from loadstone.cli.ad_hoc_experiment import AdHoc, Target  # only now: it takes time to load
+    from loadstone.cli.http_requests import requested
+    from loadstone.cli.targets import OTHER, SUBJECT, address, at, unlike
+    from loadstone.safety.secrets.references import learn_options
+
+    load.check()
+    against = load.against
+    learn_options((url, *([] if against is None else [against])))
+    requests = requested(work)
+    services = requests.of_each({"URL": url} if against is None else {"URL": url, "--against": against})
+    base, row = services[0]
+    first = Target(address(base), SUBJECT, {"url": base}, (row,))
+    targets: tuple[Target, ...]
+    if against is None:
+        targets = (replace(first, rows=()),)
+        what = authored("the service {at}", at=at(url))
+        question = authored("How fast is {what} under {under}?", what=what, under=row.name)
+    else:
+        other, theirs = services[1]
+        label = unlike(address(other), first.label)
+        targets = (first, Target(label, OTHER, {"url": other}, (theirs,)))
+        question = load.faster(label, first.label, row.name)
+    return AdHoc(
+        command="http",
+        question=question,
+        load=load,
+        targets=targets,
+        rows=(row,),
+        workload={"protocol": "http1", "pipeline_depth": 1, "keys": {"count": work.numbers}},
+        columns=COLUMNS,
+    )

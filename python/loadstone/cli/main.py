@@ -46,7 +46,7 @@ from loadstone.cli.options import (
 )
 from loadstone.cli.redis_command import REDIS_PEERS, redis_command
 from loadstone.machine.installation import own_command, version_lines
-from loadstone.report.formats import AGAIN_FORMATS, FORMATS
+from loadstone.report.write import AGAIN_FORMATS, FORMATS
 from loadstone.run.request import RunRequest
 from loadstone.run_folder.files import MAIN
 from loadstone.safety import defect, terminal

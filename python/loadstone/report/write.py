@@ -2,18 +2,38 @@
 
 import difflib
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.charts import renderer_process
-from loadstone.report.formats import DEFAULT_FORMATS, DRAWN_FORMATS, FORMATS
 from loadstone.safety.bounds.folder_files import NotOfFolder, make_folder, replace_file
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import hide_known
 from loadstone.text.language import said
 
-Reporter = Callable[[Analysis], dict[str, bytes]]
+if TYPE_CHECKING:  # what a command line offers is known before anything is loaded
+    from loadstone.judge.analysis.analysis import Analysis
+
+
+FORMATS: Mapping[str, str] = {
+    "html": "html.page.render",
+    "md": "markdown_report.render",
+    "csv": "csv_report.render",
+    "json": "json_report.render",
+    "svg": "charts.chart_list.render_svg",
+    "png": "charts.chart_list.render_png",
+}
+"""Format -> the function in `report/` that makes its files."""
+DRAWN_FORMATS = frozenset(("html", "md", "svg", "png"))
+"""Those with pictures."""
+DEFAULT_FORMATS = ("html", "md", "csv")
+"""What a run writes by itself; its `analysis.json` is there already."""
+AGAIN_FORMATS = tuple(name for name in FORMATS if name != "png")
+"""What `loadstone report` writes: a picture of points takes a second each, and SVG has the same."""
+
+
+Reporter = Callable[["Analysis"], dict[str, bytes]]
 """Files of one format: path below the run's folder, and content."""
 
 
@@ -21,7 +41,7 @@ def _reporter(place: str) -> Reporter:
     """The function at `place`, whose file is imported when it is first called: drawing takes a second to load."""
     module, _, function = place.rpartition(".")
 
-    def render(analysis: Analysis) -> dict[str, bytes]:
+    def render(analysis: "Analysis") -> dict[str, bytes]:
         reporter: Reporter = getattr(importlib.import_module(f"loadstone.report.{module}"), function)
         return reporter(analysis)
 
@@ -40,7 +60,7 @@ def begin_report(formats: Iterable[str] = DEFAULT_FORMATS) -> None:
         renderer_process.warm_up()
 
 
-def write_report(analysis: Analysis, folder: Path, formats: Iterable[str] = DEFAULT_FORMATS) -> list[Path]:
+def write_report(analysis: "Analysis", folder: Path, formats: Iterable[str] = DEFAULT_FORMATS) -> list[Path]:
     """Write the report in each of `formats` into `folder`; the files written, in that order.
 
     A file appears whole or not at all. Raises UserError for a format that does not exist, before anything is

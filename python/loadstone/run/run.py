@@ -15,12 +15,11 @@ from loadstone.judge.analysis.looks import look_at
 from loadstone.judge.analysis.objectives import Objective, missed
 from loadstone.measure.goals.goal import Asked
 from loadstone.measure.loop import Loop
-from loadstone.report.formats import DEFAULT_FORMATS
 from loadstone.report.json_report import with_texts
 from loadstone.report.live.progress import RunProgress
 from loadstone.report.sections.of_analysis import sections_of
 from loadstone.report.terminal.outcome import show
-from loadstone.report.write import begin_report, require_formats, undrawn, write_report
+from loadstone.report.write import DEFAULT_FORMATS, begin_report, require_formats, undrawn, write_report
 from loadstone.run.describe import announce
 from loadstone.run.opening import REAL, Opened, Seams, opened
 from loadstone.run.prepare import Prepared

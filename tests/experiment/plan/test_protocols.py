@@ -20,7 +20,7 @@ MENTIONS = {
     "cli/ad_hoc_experiment.py": "what speaks it is a service, and no server",
     "addons/gate/experiment.py": "`loadstone gate` of a service is for this one",
     "addons/saturation/experiment.py": "`loadstone saturate http` is for this one",
-    "cli/http_experiment.py": "`loadstone http` is for this one",
+    "cli/http_command.py": "`loadstone http` is for this one",
     "cli/redis_experiment.py": "`loadstone redis` is for these two",
     "cli/redis_options.py": "the option by which one of the two is chosen",
     "cli/redis_command.py": "what to write in the place of other tools' options",

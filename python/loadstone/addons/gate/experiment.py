@@ -7,7 +7,7 @@ from loadstone.addons.gate.options import LEVEL, TOLERANCE, TOLERANCE_MEMORY, TO
 from loadstone.addons.gate.services import Subject
 from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE, HEAD, STARTS_DIFFER
 from loadstone.cli.ad_hoc_experiment import FACTOR, TARGET_FACTOR, AdHoc, Target
-from loadstone.cli.http_experiment import COLUMNS
+from loadstone.cli.http_command import COLUMNS
 from loadstone.cli.http_requests import HttpRequests
 from loadstone.cli.load import Load
 from loadstone.cli.operations import Fields, LoadRow

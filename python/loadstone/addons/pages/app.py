@@ -1,4 +1,4 @@
-"""All pages under one roof: a line each, from the file that has the page."""
+"""All pages under one roof: a line each, from the file that has the page, and the choice of their language."""
 
 from collections.abc import Callable
 from urllib.parse import quote
@@ -15,7 +15,6 @@ from loadstone.addons.pages import (
     experiments,
     figures,
     history,
-    languages,
     live,
     machine,
     page,
@@ -23,16 +22,29 @@ from loadstone.addons.pages import (
     run_actions,
     start_run,
 )
-from loadstone.addons.pages.access import Access, Refused
+from loadstone.addons.pages.access import LANGUAGE_COOKIE, Access, Refused, own_address
 from loadstone.addons.pages.page import refusal
 from loadstone.addons.pages.settings import Place, place_of
 from loadstone.safety.errors import LoadstoneError
-from loadstone.text.language import _
+from loadstone.text.language import LANGUAGES, _, said
+
+_KEPT_IN_ADDRESS = "/?&=%"
+
+
+async def choose_language(request: Request) -> Response:
+    """Keep a language for a year; `to` is the page to go back to, one of ours. Raises Refused."""
+    name, to = request.path_params["name"], request.query_params.get("to", "/")
+    if name not in LANGUAGES:
+        raise Refused(404, said("loadstone does not speak this language"))
+    answer = RedirectResponse(own_address(quote(to, safe=_KEPT_IN_ADDRESS), "/"), 303)
+    answer.set_cookie(LANGUAGE_COOKIE, name, max_age=365 * 86400, httponly=True, samesite="strict", path="/")
+    return answer
+
 
 ROUTES = (
     *page.routes,
     *experiments.routes,
-    *languages.routes,
+    Route("/language/{name}", choose_language),
     *start_run.routes,
     *run_actions.routes,
     *machine.routes,
@@ -52,7 +64,7 @@ async def _only_run(request: Request) -> Response:
 OF_ONE_RUN = (
     Route("/", _only_run),
     *page.routes,
-    *languages.routes,
+    Route("/language/{name}", choose_language),
     *start_run.routes,
     *run_actions.routes,
     *live.routes,
