@@ -1,4 +1,4 @@
-"""`loadstone http URL`: load on a service without an experiment, by the options of wrk, hey and k6."""
+"""`loadstone http URL`: load on a service by the options of wrk, hey and k6, which make an experiment."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated

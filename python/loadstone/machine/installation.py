@@ -1,4 +1,5 @@
-"""Which build of loadstone this is: what `--version` prints, and what a report of a fault should name."""
+"""Which build of loadstone this is: what `--version` prints, what a report of a fault should name, and how it is
+called here."""
 
 import json
 import platform

@@ -1,4 +1,5 @@
-"""Programs installed on this machine: whether they are new enough, and a row of `loadstone doctor`."""
+"""Programs installed on this machine: whether they are new enough, how to get them, and a row of
+`loadstone doctor`."""
 
 import functools
 import platform

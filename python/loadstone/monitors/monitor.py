@@ -1,4 +1,4 @@
-"""A sample, and the monitor seam."""
+"""A sample, the monitor seam, and rates out of counters."""
 
 import time
 from collections.abc import Iterable, Mapping

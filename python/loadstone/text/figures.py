@@ -1,4 +1,4 @@
-"""Numbers and times with three digits, the same everywhere."""
+"""Numbers and times with three digits, and shares, ratios and differences as per cent, the same everywhere."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Where the capacity goes."""
+"""Where the capacity goes, and what a server does that is full."""
 
 from collections.abc import Callable, Sequence
 

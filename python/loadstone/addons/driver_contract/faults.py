@@ -1,4 +1,4 @@
-"""Checks a driver on what goes wrong: plans it cannot carry out, servers that are gone, a dead parent."""
+"""Checks a driver on what goes wrong: plans it cannot carry out, servers that are gone or hostile, a dead parent."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""What a driver is checked on: a Redis of our own, and servers that answer at once or late."""
+"""What a driver is checked on: a Redis of our own, and servers that answer at once, late, or by a script."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""`loadstone compare`: two conditions of a run, or two runs, from their folders alone."""
+"""`loadstone compare`: two conditions of a run, or two runs and their curves, from their folders alone."""
 
 import math
 from collections.abc import Callable, Sequence

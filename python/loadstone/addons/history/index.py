@@ -1,4 +1,4 @@
-"""An index of the runs of a folder: a table of SQLite, made from the folders and renewed from them whenever it is used.
+"""An index of the runs of a folder, and queries on it: a table of SQLite, renewed from the folders whenever it is used.
 
 The folders are the truth. The index only saves reading a thousand of them again, and holds nothing that they do not:
 it stands in this user's cache, so that nobody else's file is opened as a database; one that is damaged, of another

@@ -1,4 +1,4 @@
-"""The server of the pages: where it listens, what it is called, and how it ends."""
+"""The server of the pages: where it listens, what it is called, which connections it keeps, and how it ends."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Where each condition saturates: from its trials to an answer."""
+"""Where each condition saturates, and where it meets its objective: from its trials to an answer."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby

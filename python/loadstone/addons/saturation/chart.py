@@ -1,4 +1,5 @@
-"""Throughput, response time and CPU of each part against the load, on one axis, with the point and its interval."""
+"""Throughput, response time and CPU of each part against the load, on one axis, with the point and its interval;
+and a single ramp."""
 
 from dataclasses import dataclass
 from math import ceil, floor, log, log2

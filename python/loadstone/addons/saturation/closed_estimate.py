@@ -1,4 +1,4 @@
-"""Saturation of the closed model: from sweeps over the numbers of users to a point with an interval, or none.
+"""Saturation of the closed model: which numbers of users are swept, and from the sweeps a point with an interval.
 
 X_max is the typical throughput over N >= 2 N*, or from where on it rises no more, and the saturation point is
 N* = X_max (R_0 + Z): the users that would keep the system just busy if no one ever waited (asymptotic bounds, Denning &

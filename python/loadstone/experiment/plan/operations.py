@@ -1,4 +1,4 @@
-"""What is sent: operations, their commands with keys and messages, their HTTP requests with rows of data."""
+"""What is sent: operations, their commands with keys and messages, HTTP requests with rows of data, and recordings."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

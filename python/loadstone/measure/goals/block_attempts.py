@@ -1,4 +1,5 @@
-"""What was measured of a comparison's group: passes through its blocks, of which the last one of each block counts."""
+"""What was measured of a comparison's group: passes through its blocks, of which the last one of each block counts, and
+how long block 0 is measured again."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby

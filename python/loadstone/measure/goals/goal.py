@@ -1,7 +1,8 @@
 """The seam of a goal: a question that a run answers. It says what is measured next, and judges what was.
 
 A goal knows what is planned, what was measured so far, and how much time is left; nothing of servers, engines and
-files. One loop (`measure.loop`) asks all of them, measures and records what they say, and asks again.
+files. One loop (`measure.loop`) asks all of them, measures and records what they say, and asks again. `Budget` is the
+clock of a run.
 """
 
 import math

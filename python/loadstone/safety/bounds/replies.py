@@ -1,4 +1,5 @@
-"""Replies that are not what they should be: how they are shown, and the one error that they become."""
+"""Replies that are not what they should be: how they are shown, the one error that they become, and
+which numbers in them may be kept."""
 
 import contextlib
 import functools

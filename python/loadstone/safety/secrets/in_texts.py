@@ -1,4 +1,4 @@
-"""Secrets that a text itself shows as such: logins in URLs, `password=...`, `"token": "..."`, `Bearer ...`."""
+"""Secrets that a text itself shows as such, and names that say so: logins in URLs, `password=...`, `Bearer ...`."""
 
 import re
 import shlex
