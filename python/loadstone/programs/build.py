@@ -19,7 +19,7 @@ from loadstone.machine.processes.guarded_process import GuardedProcess, Surround
 from loadstone.machine.processes.inherited import by_builds
 from loadstone.machine.start_context import Step
 from loadstone.programs.manifest import Build
-from loadstone.safety.bounds import pinned_files as pinned
+from loadstone.safety.bounds import pinned_files
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import _, said
@@ -148,7 +148,7 @@ def built(
         place.parent.mkdir(parents=True, exist_ok=True)
         lock, reported = place.with_name(f"{name}.lock"), f"{manifest.name}: another run builds it"
         with only_one(lock, lambda: context.progress(reported), context.raise_if_stopped):
-            pinned.check_digest(pinned_as(root), source_hash(manifest.build, root), f"{what}: its sources")
+            pinned_files.check_digest(pinned_as(root), source_hash(manifest.build, root), f"{what}: its sources")
             # The output may have gone since: that of a virtual environment is a link to the machine's Python.
             if not ((place / MARK).exists() and (place / build.output).exists()):
                 _copy(what, manifest.build, root, place)
@@ -178,7 +178,9 @@ def _copy(what: str, build: Build, folder: Path, place: Path) -> None:
         target = place / source.relative_to(folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
-    pinned.check_digest(pinned_as(folder), source_hash(build, place), f"{what}: its sources")  # of what was copied
+    pinned_files.check_digest(
+        pinned_as(folder), source_hash(build, place), f"{what}: its sources"
+    )  # of what was copied
 
 
 def _make(what: str, name: str, build: Build, place: Path, context: DeployContext, other: OtherVersion | None) -> None:

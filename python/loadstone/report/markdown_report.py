@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from loadstone.addons.saturation import section as view
 from loadstone.addons.saturation.results import SaturationAnswer
-from loadstone.addons.studies import section as study
-from loadstone.addons.studies.section import answer_verdict
+from loadstone.addons.studies.section import answer_verdict, lesson_verdict, lessons_heading
 from loadstone.judge.analysis.analysis import (
     Analysis,
     CheckSummary,
@@ -241,9 +240,9 @@ def _lesson_lines(analysis: Analysis) -> Iterator[str]:
     """What went wrong then, what shows here, and whether it was caught."""
     if not analysis.lessons:
         return
-    yield from (f"## {study.lessons_heading()}", "", _("| then | now | verdict |"), "|---|---|---|")
+    yield from (f"## {lessons_heading()}", "", _("| then | now | verdict |"), "|---|---|---|")
     for lesson in analysis.lessons:
-        yield f"| {text(lesson.then)} | {sentence(lesson.now)} | **{study.lesson_verdict(lesson.verdict)}** |"
+        yield f"| {text(lesson.then)} | {sentence(lesson.now)} | **{lesson_verdict(lesson.verdict)}** |"
     yield ""
 
 

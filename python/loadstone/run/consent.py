@@ -25,7 +25,7 @@ from loadstone.programs.clients import manifest as driver_manifest
 from loadstone.programs.manifest import Build
 from loadstone.run.acts import KINDS, Act, acts_of, acts_of_driver, program_fields, sent_as_text
 from loadstone.safety import terminal
-from loadstone.safety.bounds import pinned_files as pinned
+from loadstone.safety.bounds import pinned_files
 from loadstone.safety.bounds.files import read_json
 from loadstone.safety.bounds.folder_files import replace_file
 from loadstone.safety.errors import UserError
@@ -61,7 +61,7 @@ def require_trust(
     Raises:
         UserError: it may not; names the first act, and what helps.
     """
-    pinned.forget()
+    pinned_files.forget()
     if not any(act.asks for act in acts_of(experiment, run_plan, secret_files)):
         return
     digest = digest_of(experiment, run_plan)  # pins what is hashed, and so what the acts are now read off
@@ -224,7 +224,7 @@ def digest_of(experiment: Experiment, run_plan: RunPlan) -> str:
     Raises:
         UserError: one cannot be read.
     """
-    pinned.forget()
+    pinned_files.forget()
     source = experiment.source
     parts = [source.digest or hashlib.sha256(json.dumps(source.data, default=str).encode()).hexdigest()]
     known: set[str] = set()
@@ -250,7 +250,7 @@ def digest_of(experiment: Experiment, run_plan: RunPlan) -> str:
 
 def digest_of_driver(path: Path) -> str:
     """The same of a client library's program by itself. Raises UserError."""
-    pinned.forget()
+    pinned_files.forget()
     return hashlib.sha256("\n".join(_of_driver(path)).encode()).hexdigest()
 
 
@@ -261,7 +261,7 @@ def _of_subject(path: Path) -> Iterator[str]:
     yield from _of_build(manifest.build, folder)
     for table in manifest.tables.values():
         yield _pinned(folder / table)
-    for one in pinned.named_files(manifest.run.command, folder, {}):
+    for one in pinned_files.named_files(manifest.run.command, folder, {}):
         yield _pinned(one)
 
 
@@ -270,7 +270,7 @@ def _of_driver(path: Path) -> Iterator[str]:
     yield _pinned(file)
     manifest, folder = driver_manifest.read_driver_manifest(path)
     yield from _of_build(manifest.build, folder)
-    for one in pinned.named_files(manifest.run.command, folder, {"folder": str(folder)}):
+    for one in pinned_files.named_files(manifest.run.command, folder, {"folder": str(folder)}):
         yield _pinned(one)
 
 
@@ -278,14 +278,14 @@ def _of_build(build: Build | None, folder: Path) -> Iterator[str]:
     if build is not None:
         root = (folder / build.root).resolve()
         try:
-            yield pinned.pin(pinned_as(root), source_hash(build, root))
+            yield pinned_files.pin(pinned_as(root), source_hash(build, root))
         except OSError as error:
             raise UserError("{root}: its sources cannot be read ({error}); allow it", root=root, error=error) from None
 
 
 def _pinned(path: Path) -> str:
     try:
-        return f"{path.absolute()} {pinned.pin_file(path)}"
+        return f"{path.absolute()} {pinned_files.pin_file(path)}"
     except OSError as error:
         raise UserError(
             "{path}: cannot be read ({strerror}); correct the path, or its permissions",

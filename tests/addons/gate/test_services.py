@@ -16,7 +16,6 @@ from tests.calling import called, calling
 from tests.said import Said
 
 from loadstone.addons.gate import revisions as gate_revisions
-from loadstone.addons.gate import services as gate_folder
 from loadstone.addons.gate import services as gate_services
 from loadstone.addons.gate.options import Versions
 from loadstone.addons.gate.services import private_root
@@ -460,7 +459,7 @@ def test_no_tree_is_built_below_a_folder_that_all_users_write_to(
     assert found is not None
     assert found.is_relative_to(home)
     assert found.stat().st_mode & 0o777 == 0o700
-    monkeypatch.setattr(gate_folder, "private_root", lambda: private_root(tmp_path))
+    monkeypatch.setattr(gate_services, "private_root", lambda: private_root(tmp_path))
     look = 'while [ "$PWD" != / ]; do if [ -e build.settings ]; then exit 3; fi; cd ..; done'
     git_folder = tmp_path / "home" / "repository"
     git_folder.mkdir()

@@ -13,7 +13,6 @@ from tests.changed_facts import with_drive
 from tests.verdicts import verdict
 
 from loadstone.judge.analysis import comparisons, looks
-from loadstone.judge.analysis import comparisons as pair_costs
 from loadstone.judge.analysis.analysis import Comparison, Family
 from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.looks import look_at
@@ -470,7 +469,7 @@ def test_a_comparison_in_rounds_ends_when_rate_and_cost_are_decided_or_one_of_th
     rounds: int, rate: Verdict, cost: Verdict, ends: bool, study: Studies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = rate.model_copy(update={"unit": "round", "blocks": rounds, "metric": "goodput_per_s"})
-    monkeypatch.setattr(pair_costs, "_costs", lambda *_: [cost])
+    monkeypatch.setattr(comparisons, "_costs", lambda *_: [cost])
     for module in (looks, comparisons):
         monkeypatch.setattr(module, "with_carry_over", partial(_as_judged, judged))
     made = study()
@@ -484,7 +483,7 @@ def test_what_a_request_costs_is_judged_once_at_a_look_and_once_in_a_report(
     rate = verdict("faster", 40, 20, 60, materially=True)
     judged = rate.model_copy(update={"unit": "round", "blocks": rounds, "metric": "goodput_per_s"})
     asked: list[object] = []
-    monkeypatch.setattr(pair_costs, "_costs", lambda *pair: asked.append(pair) or [verdict("faster", 30, 20, 40)])
+    monkeypatch.setattr(comparisons, "_costs", lambda *pair: asked.append(pair) or [verdict("faster", 30, 20, 40)])
     for module in (looks, comparisons):
         monkeypatch.setattr(module, "with_carry_over", partial(_as_judged, judged))
     made = study()

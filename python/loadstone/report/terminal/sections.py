@@ -11,7 +11,7 @@ from rich.text import Text
 
 from loadstone.addons.saturation import section as view
 from loadstone.addons.saturation.results import PointKind, SaturationAnswer
-from loadstone.addons.studies import section as lesson_text
+from loadstone.addons.studies.section import lesson_verdict, lessons_heading
 from loadstone.judge.analysis.analysis import Comparison, EffectsAnswer, Family, LessonAnswer
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report import effects as effect_lines
@@ -88,9 +88,9 @@ def lessons(answers: Sequence[LessonAnswer]) -> Iterator[RenderableType]:
     if not answers:
         return
     yield Text()
-    yield Text(lesson_text.lessons_heading(), style="bold")
+    yield Text(lessons_heading(), style="bold")
     for lesson in answers:
-        verdict = lesson_text.lesson_verdict(lesson.verdict)
+        verdict = lesson_verdict(lesson.verdict)
         now = Text.assemble((verdict, _VERDICTS[lesson.verdict]), ": ", fmt.sentence(lesson.now))
         yield Padding(Group(Text(fmt.plain(lesson.then)), Padding(now, (0, 0, 0, 2))), (0, 0, 0, 2))
 
