@@ -32,6 +32,7 @@ from loadstone.experiment.plan.protocols import PROTOCOLS
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import Condition
+from loadstone.judge.verdict import Cost
 from loadstone.machine import clock
 from loadstone.machine.limits_in_force import PartLimits
 from loadstone.machine.processes.resource_limits import Throttling
@@ -42,7 +43,6 @@ from loadstone.monitors.monitor import Monitor, Sample
 from loadstone.monitors.watch import Watch
 from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.replica import Worker
-from loadstone.report.live.events import RunEvents
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.facts import Ceiling
 from loadstone.run_folder.folder import RunFolder
@@ -328,7 +328,6 @@ class FakeProgress:
 
     steps: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    events: RunEvents = field(default_factory=RunEvents)
 
     def step(self, text: str) -> None:
         self.steps.append(text)
@@ -337,6 +336,9 @@ class FakeProgress:
         self.notes.append(text)
 
     def sample(self, samples: Sequence[Sample]) -> None:
+        """Passed over."""
+
+    def cost(self, condition: str, trial: str, costs: Mapping[str, Cost]) -> None:
         """Passed over."""
 
     def agents(self, states: Sequence[AgentState]) -> None:

@@ -79,10 +79,6 @@ measure.goals.declared -> report.document
 measure.goals.registry -> addons.capacity.full_server_goal
 measure.goals.registry -> addons.saturation.goal
 measure.goals.registry -> report.document
-measure.loop -> report.live.live_panel
-measure.loop -> report.live.progress
-measure.measurement -> report.live.progress
-measure.measurement -> report.live.prometheus
 report.charts.chart_list -> addons.saturation.chart
 report.csv_report -> addons.saturation.results
 report.csv_report -> addons.saturation.section

@@ -1,10 +1,12 @@
-"""Who is told how the goals of a run get on: the seam to whatever shows it."""
+"""Who is told how a run and its goals get on, and who takes its figures: the seams to whatever shows them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
+from loadstone.drivers.outcome import Interval
 from loadstone.experiment.plan.rounds import Rounds
-from loadstone.judge.verdict import Verdict
+from loadstone.judge.verdict import Cost, Verdict
+from loadstone.monitors.monitor import Sample
 from loadstone.run_folder.look import Reason
 from loadstone.text.message import Message
 
@@ -53,3 +55,53 @@ class Told(Protocol):
 
 Tell = Callable[[Told], None]
 """Tells what there is to be told, at the moment at which it is called."""
+
+
+class Listener(Told, Protocol):
+    """Who is told how a run gets on; see `report.live.progress.RunProgress`."""
+
+    def start(self) -> None:
+        """Something is measured from now on."""
+
+    def stop(self) -> None:
+        """Nothing is measured for a while."""
+
+    def left(self, seconds: float, at_most: bool) -> None:
+        """So many seconds are left; `at_most`: it may well take less."""
+
+    def trial(self, name: str, label: str, place: str) -> None:
+        """A trial begins: its name, what is measured, and where in the run it stands."""
+
+    def place(self, place: str) -> None:
+        """The trial goes on somewhere else in the run."""
+
+    def interval(self, interval: Interval, label: str = "") -> None:
+        """An interval of the load ended; `label`: of which condition, where several take turns."""
+
+    def sample(self, samples: Sequence[Sample]) -> None:
+        """The monitors observed something. From any thread."""
+
+    def cost(self, condition: str, trial: str, costs: Mapping[str, Cost]) -> None:
+        """What a request of a condition cost each part in one trial."""
+
+    def finished(self, verdict: str, reasons: Sequence[Message], *, in_block: bool = False) -> None:
+        """A trial was recorded: how it was judged, and why."""
+
+    def block(self, place: str) -> None:
+        """A block ended."""
+
+    def step(self, text: str) -> None:
+        """What is being done between trials."""
+
+
+class Exporter(Protocol):
+    """Who takes all figures as they come in; see `report.live.prometheus.LiveExporter`."""
+
+    def observe(self, interval: Interval, condition: str = "") -> None:
+        """What the load of a condition did over about a second."""
+
+    def sample(self, samples: Iterable[Sample]) -> None:
+        """What the monitors saw at one moment."""
+
+    def cost(self, condition: str, costs: Mapping[str, Cost]) -> None:
+        """What a request of a condition cost each part, over its trials so far."""

@@ -24,9 +24,7 @@ from loadstone.measure.goals.goal import (
     Turn,
 )
 from loadstone.measure.goals.registry import goals_of
-from loadstone.measure.listener import Tell
-from loadstone.report.live.live_panel import LiveFigures
-from loadstone.report.live.progress import RunProgress
+from loadstone.measure.listener import Listener, Tell
 from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message
@@ -41,7 +39,7 @@ class Loop:
         conductor: Conductor,
         crashes: Crashes,
         folder: RunFolder,
-        display: RunProgress,
+        display: Listener,
         *,
         clock: Callable[[], float] = time.monotonic,
         unix_s: Callable[[], float] = steady_clock.unix_s,
@@ -150,11 +148,10 @@ class Loop:
         return min(most_s, max(surely_s, self._time.left_s)), most_s > surely_s
 
     def _show(self, shown: Shown, place: int, interval: Interval) -> None:
-        """An interval as the person at the terminal is shown it, unless there is no load in it."""
+        """An interval as the person at the terminal is shown it."""
         if shown.in_round is not None and interval.last_round is not None:
             self._display.place(shown.in_round(interval.last_round + 1, interval.users))
-        if (figures := LiveFigures.of(interval)) is not None:
-            self._display.live(figures, shown.labels[place] if shown.labels else "")
+        self._display.interval(interval, shown.labels[place] if shown.labels else "")
 
     def _tell(self, tell: Tell | None) -> None:
         if tell is not None:

@@ -15,14 +15,13 @@ from loadstone.judge.cost import costs_of
 from loadstone.machine.placement import Placement
 from loadstone.measure.driven_plan import on_endpoints, targets_of, with_spin
 from loadstone.measure.failures import OomKills, count_oom_kills
+from loadstone.measure.listener import Exporter, Listener
 from loadstone.measure.snapshots import keys_of, remove_keys
 from loadstone.monitors.monitor import Monitor, Sample
 from loadstone.monitors.watch import Watch
 from loadstone.programs.clients.drivers import Drivers
 from loadstone.programs.deployments import Deployments
 from loadstone.programs.ready import Ready
-from loadstone.report.live.progress import RunProgress
-from loadstone.report.live.prometheus import LiveExporter
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import Interrupted, ServerGone
 from loadstone.servers import registry
@@ -36,8 +35,8 @@ class LiveAt:
     The terminal is shown intervals by the loop, with the name of their condition.
     """
 
-    progress: RunProgress
-    exporter: LiveExporter | None = None
+    progress: Listener
+    exporter: Exporter | None = None
     name_of: Callable[[Condition], str] = identity
     """What a condition is called."""
     _trials: dict[str, list[TrialRecord]] = field(default_factory=dict)
@@ -61,7 +60,7 @@ class LiveAt:
             name, step = self.name_of(trial.condition), trial.saturation
             load = "" if step is None else f"{step.users} users" if step.users else f"{step.rate_per_s:.0f} a second"
             condition = ", ".join(filter(None, (name, load)))
-            self.progress.events.cost(condition, trial.trial, costs_of([trial]))
+            self.progress.cost(condition, trial.trial, costs_of([trial]))
             if self.exporter is None:
                 return
             trials = self._trials.setdefault(condition, [])
@@ -96,7 +95,7 @@ class Measurement:
     placement: Placement
     stopping: threading.Event
     """Set when the user requested a stop: what is being measured is not recorded."""
-    progress: RunProgress
+    progress: Listener
     live: LiveAt
     monitors: Callable[[Watch], Sequence[Monitor]] = registry.monitors
 

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import chain, repeat, zip_longest
 from types import TracebackType
 
@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from loadstone.drivers.outcome import AgentState
+from loadstone.drivers.outcome import AgentState, Interval
 from loadstone.experiment.plan.rounds import Rounds
-from loadstone.judge.verdict import Verdict
+from loadstone.judge.verdict import Cost, Verdict
 from loadstone.machine.start_context import Remark, Stays, Step, about
 from loadstone.monitors.monitor import Sample
 from loadstone.report import figure_format as fmt
@@ -115,6 +115,15 @@ class RunProgress:
     def place(self, place: str) -> None:
         """Where in the run it stands now, within what `trial` said."""
         self._known.place = fmt.plain(place)
+
+    def interval(self, interval: Interval, label: str = "") -> None:
+        """See `Listener`; one without load is not shown."""
+        if (figures := LiveFigures.of(interval)) is not None:
+            self.live(figures, label)
+
+    def cost(self, condition: str, trial: str, costs: Mapping[str, Cost]) -> None:
+        """See `Listener`: it stands in the file of events alone."""
+        self.events.cost(condition, trial, costs)
 
     def live(self, figures: LiveFigures, label: str = "") -> None:
         """What the last second showed; `label`: of the condition, where several take turns."""
