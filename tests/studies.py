@@ -18,6 +18,7 @@ from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlannedLine, PlanSummary
 from loadstone.run_folder.reading import Run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
+from loadstone.text.message import as_written
 from tests.changed_facts import with_drive, with_facts, written
 
 USUAL: Condition = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}
@@ -30,8 +31,9 @@ def condition(**levels: Any) -> Condition:
 
 
 def check(name: str, verdict: str = "invalid", measured: float | None = 97.0, limit: float = 85.0) -> CheckResult:
+    said = as_written(f"By {name}.")
     return CheckResult.model_validate(
-        {"name": name, "verdict": verdict, "measured": measured, "limit": limit, "unit": "%", "reason": f"By {name}."}
+        {"name": name, "verdict": verdict, "measured": measured, "limit": limit, "unit": "%", "reason": said}
     )
 
 

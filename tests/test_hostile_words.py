@@ -19,10 +19,10 @@ from loadstone.addons.driver_contract import command as check_driver
 from loadstone.addons.fleet import certificates, dask_cluster, serving
 from loadstone.cli import main
 from loadstone.run import describe, run
+from tests.frozen_runs import unpacked
 from tests.parser import parser
 from tests.tiny_experiment import TINY
 
-RUN = Path(__file__).parent / "examples" / "runs" / "before-app"
 LONG = "9" * 5000
 VALUES = [
     "", "-1", "0", "1e400", "nan", LONG, f"a={LONG}", "\udcff", "\U0001f600", "\x1b[31m\n", "{key",
@@ -59,13 +59,13 @@ BESIDE: dict[str, list[str]] = {
     "--user": ["redis://127.0.0.1:1", "-a", "word"],
     "--slice": ["redis://127.0.0.1:1", "--against", "redis://127.0.0.1:2"],
     "--key-stddev": ["--key-pattern", "G:G"],
+    **{name: ["--confirm"] for name in ("--between", "--before", "--after")},
     **{name: ["redis://127.0.0.1:1", "--tls"] for name in ("--cacert", "--cert", "--key", "--sni")},
     "serve --cert": [],
     "serve --key": [],
     "gate http --slice": [],
     "gate redis --slice": [],
     "http --slice": ["--against", "http://127.0.0.1:2"],
-    **{name: ["--confirm"] for name in ("--between", "--before", "--after")},
     "--a": ["--b", "operation=get"],
     "--b": ["--a", "operation=get"],
 }
@@ -116,11 +116,16 @@ def _cases(path: str, command: Any) -> Iterator[tuple[list[str], set[str]]]:
             before = BASES.get(path, [])
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpacked("pipeline", tmp_path_factory.mktemp("finished"))
+
+
 @pytest.fixture(autouse=True)
-def nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_starts(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("tiny.yaml").write_text(TINY)
-    shutil.copytree(RUN, "a-run")
+    shutil.copytree(finished, "a-run")
     monkeypatch.setattr(socket.socket, "connect", _stop)
     monkeypatch.setattr(subprocess.Popen, "__init__", _stop)
     for name in ("fork", "posix_spawn", "execv"):

@@ -59,7 +59,7 @@ def behind_app(
     cores: float,
     *,
     replicas: int = 1,
-    limit: str | None = None,
+    limit: float | None = None,
     throttled: float = 0.0,
     stores: dict[str, float] | None = None,
     cpus: tuple[int, ...] = (0, 2, 3, 4),
@@ -72,8 +72,9 @@ def behind_app(
         driven_s = max(phase["end_s"] for phase in facts["drive"]["phases"].values())
         names = ["spring"] if replicas == 1 else [f"spring-{number}" for number in range(1, replicas + 1)]
         shares = {"mariadb": 0.12, "redis": 0.03} if stores is None else stores
+        held = {"cpu": {"status": "in_force", "value": limit}} if limit else {}
         facts["subjects"]["spring"] = {
-            "replicas": replicas, "ours": True, "limits": {"cpu limit": limit} if limit else {},
+            "replicas": replicas, "ours": True, "limits": held,
             "throttled_s": throttled * driven_s * replicas if limit else None,
         }  # fmt: skip
         facts["kinds"]["spring"] = "subject"
@@ -399,24 +400,24 @@ def test_without_data_there_is_no_bottleneck(
 
 
 def test_an_application_at_its_limit_is_named_beside_its_idle_stores(limited: Callable[..., Bottleneck]) -> None:
-    found = limited(behind_app(1.02, limit="1"))
+    found = limited(behind_app(1.02, limit=1.0))
     assert found.part == "subject"
     assert (
         text(found.message)
         == "subject-bound: spring 1.02 of its 1 CPU, 5.10 ms a request; the stores are idle (mariadb 12 %, redis 3 %)"
     )
     assert found.evidence["spring"] == pytest.approx(1.02)
-    one = limited(behind_app(1.02, limit="1", stores={"redis": 0.03}))
+    one = limited(behind_app(1.02, limit=1.0, stores={"redis": 0.03}))
     assert text(one.message).endswith("; the store is idle (redis 3 %)")
-    busy_store = limited(behind_app(1.02, limit="1", stores={"mariadb": 0.7}))
+    busy_store = limited(behind_app(1.02, limit=1.0, stores={"mariadb": 0.7}))
     assert text(busy_store.message).endswith("; the store behind it: mariadb 70 %")
 
 
 def test_replicas_count_together_against_the_limits_of_all(limited: Callable[..., Bottleneck]) -> None:
-    found = limited(behind_app(1.96, replicas=2, limit="1"))
+    found = limited(behind_app(1.96, replicas=2, limit=1.0))
     assert text(found.message).startswith("subject-bound: spring 1.96 of its 2 CPUs, 9.80 ms a request;")
-    assert limited(behind_app(1.02, replicas=2, limit="1")).part == "latency"
-    crowded = limited(behind_app(1.96, replicas=4, limit="1", cpus=(0, 2)))
+    assert limited(behind_app(1.02, replicas=2, limit=1.0)).part == "latency"
+    crowded = limited(behind_app(1.96, replicas=4, limit=1.0, cpus=(0, 2)))
     assert text(crowded.message).startswith(
         "bound by a shared CPU: spring 1.96 of its 2 CPUs, 9.80 ms a request (4 processes share them: more of them "
         "cannot help);"
@@ -425,14 +426,17 @@ def test_replicas_count_together_against_the_limits_of_all(limited: Callable[...
 
 
 def test_a_limit_that_is_not_in_force_is_none(limited: Callable[..., Bottleneck]) -> None:
-    assert limited(behind_app(1.02, limit="unavailable: no control group")).part == "latency"
+    def unavailable(line: Line) -> None:
+        line["facts"]["subjects"]["spring"]["limits"] = {"cpu": {"status": "unavailable", "why": "no control group"}}
+
+    assert limited(behind_app(1.02, limit=1.0), unavailable).part == "latency"
 
 
 def test_a_throttled_application_is_at_its_limit_whatever_its_average(limited: Callable[..., Bottleneck]) -> None:
-    found = limited(behind_app(0.4, limit="0.5", throttled=0.34))
+    found = limited(behind_app(0.4, limit=0.5, throttled=0.34))
     assert found.part == "subject"
     assert "spring 0.40 of its 0.5 CPU, throttled by its limit for 34 % of the time" in text(found.message)
-    assert limited(behind_app(0.4, limit="0.5", throttled=0.05)).part == "latency"
+    assert limited(behind_app(0.4, limit=0.5, throttled=0.05)).part == "latency"
 
 
 def test_a_mariadb_is_a_server_of_many_threads(limited: Callable[..., Bottleneck]) -> None:
@@ -447,7 +451,7 @@ def test_a_server_that_waits_for_the_disk(limited: Callable[..., Bottleneck]) ->
     assert found.evidence["disk"] == pytest.approx(0.31 * 5)
     assert limited(behind_app(0.8), waits_for_disk(5, fsyncs_per_s=120.0)).part == "latency"
     assert limited(behind_app(0.8), waits_for_disk(31, fsyncs_per_s=0.0)).part == "latency", "somebody else's disk"
-    assert limited(behind_app(1.0, limit="1"), waits_for_disk(31, fsyncs_per_s=120.0)).part == "subject"
+    assert limited(behind_app(1.0, limit=1.0), waits_for_disk(31, fsyncs_per_s=120.0)).part == "subject"
 
 
 def test_a_machine_that_others_filled_tells_nothing(limited: Callable[..., Bottleneck]) -> None:
@@ -458,7 +462,7 @@ def test_a_machine_that_others_filled_tells_nothing(limited: Callable[..., Bottl
         "not the measured system: spring 0.80, mariadb 0.12, redis 0.03, other programs 3.05 of 4 CPUs, 100 % busy"
     )
     assert limited(behind_app(0.8), others, waits_for_disk(30)).part == "latency", "waiting for the disk is not work"
-    assert limited(behind_app(1.0, limit="1"), others).part == "subject"
+    assert limited(behind_app(1.0, limit=1.0), others).part == "subject"
 
 
 def test_an_applications_own_pool(limited: Callable[..., Bottleneck]) -> None:
@@ -474,7 +478,7 @@ def test_an_applications_own_pool(limited: Callable[..., Bottleneck]) -> None:
         text(both.message)
         == "pool-bound: 6 threads of spring wait for its connections to Redis, 16 of which are in use"
     )
-    assert limited(behind_app(1.0, limit="1", hikari_pending=41.0)).part == "subject"
+    assert limited(behind_app(1.0, limit=1.0, hikari_pending=41.0)).part == "subject"
 
 
 def test_a_store_that_cannot_be_observed_may_be_what_is_full(limited: Callable[..., Bottleneck]) -> None:
@@ -483,7 +487,7 @@ def test_a_store_that_cannot_be_observed_may_be_what_is_full(limited: Callable[.
     assert text(found.message).startswith(
         "not known: how busy redis was could not be observed; nothing else was saturated (spring 20 %"
     )
-    assert limited(behind_app(1.0, limit="1", stores={})).part == "subject"
+    assert limited(behind_app(1.0, limit=1.0, stores={})).part == "subject"
 
 
 def _at_the_disk(share: float) -> Callable[[Any], None]:

@@ -7,8 +7,9 @@ from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.report import figure_format as fmt
 from loadstone.report.figure_quality import half_width, trust, trust_text
 from loadstone.run_folder.trial import CheckResult
+from loadstone.text.message import as_written
 
-PACED = Bottleneck(part="paced", message="", evidence={})
+PACED = Bottleneck(part="paced", message=as_written(""), evidence={})
 FREE = Bound(generator=0.0, taken=0.0)
 
 
@@ -46,7 +47,7 @@ def test_a_figure_is_good_where_bound_and_interval_are_narrow(
 
 
 def test_a_check_that_refused_a_far_bound_is_reported_as_the_bound(analysis: Analysis) -> None:
-    refused = CheckResult(name="taken", verdict="invalid", measured=63.0, limit=50.0, unit="%", reason="")
+    refused = CheckResult(name="taken", verdict="invalid", measured=63.0, limit=50.0, unit="%", reason=None)
     run = with_rows(analysis, {"verdict": "invalid", "goodput_per_s": None})
     [name] = run.tables[0].rows[0].trials
     view = next(view for view in run.trials if view.trial == name)
@@ -108,5 +109,5 @@ def test_a_bottleneck_has_its_share(analysis: Analysis) -> None:
 
 
 def _with(row: Row, part: Part, share: float | None) -> Row:
-    limit = Bottleneck(part=part, message="", evidence={}, share=share)
+    limit = Bottleneck(part=part, message=as_written(""), evidence={}, share=share)
     return row.model_copy(update={"bottleneck": limit})

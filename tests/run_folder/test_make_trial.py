@@ -44,20 +44,6 @@ def test_it_names_the_drive_and_the_slices_that_it_came_from(trial: TrialRecord)
     assert json.loads(trial.model_dump_json())["slices"] == [[1.0, 7.0]]
 
 
-def test_a_line_without_a_drive_was_a_drive_of_its_own(trial: TrialRecord) -> None:
-    line = json.loads(trial.model_dump_json())
-    del line["drive"], line["slices"]
-    assert TrialRecord.model_validate(line) == trial
-
-
-@pytest.mark.parametrize("phases", [{}, {"ramp_up": (0.0, 1.0)}])
-def test_a_line_of_what_never_came_to_be_measured_has_no_slice(trial: TrialRecord, phases: dict[str, object]) -> None:
-    line = json.loads(trial.model_dump_json()) | {"phases": phases}
-    del line["drive"], line["slices"]
-    found = TrialRecord.model_validate(line)
-    assert (found.drive, found.slices) == ("b01-001" if phases else "", ())
-
-
 def test_a_drive_that_ended_before_it_measured_has_no_slice_and_no_cpu(synthetic: ModuleType, drive) -> None:
     phases = {name: times for name, times in drive.record.phases.items() if name == "warm_up"}
     record = drive.record.model_copy(update={"phases": phases, "measure_s": 0.0})
@@ -343,24 +329,6 @@ def test_only_a_limit_in_force_is_one(synthetic: ModuleType, drive, reported, ke
     assert found.limits == {"mariadb": {"cpu": kept}}
     assert found.parts["mariadb"].cpu_limit == cpus
     assert found.settings == {"mariadb": {}}, "it was asked and did not answer"
-
-
-def test_limits_of_before_were_texts(of_an_application: TrialFacts) -> None:
-    texts = {
-        "a": {"cpu limit": "0.5", "memory limit in bytes": "256000000"},
-        "b": {"cpu limit": "unavailable: no control groups", "memory limit": "unknown: nobody tells"},
-        "c": {"cpu limit": "inf"},
-    }
-    found = TrialFacts.model_validate({**of_an_application.model_dump(mode="json"), "limits": texts})
-    assert found.limits == {
-        "a": {"cpu": HALF_A_CPU, "memory": LimitInForce(status="in_force", value=256e6)},
-        "b": {
-            "cpu": LimitInForce(status="unavailable", why="no control groups"),
-            "memory": LimitInForce(status="unknown"),
-        },
-        "c": {"cpu": LimitInForce(status="unlimited")},
-    }
-    assert TrialFacts.model_validate(found.model_dump(mode="json")) == found
 
 
 def test_what_monitors_saw_is_kept_as_average_and_maximum(of_an_application: TrialFacts) -> None:

@@ -50,6 +50,21 @@ def test_cut_at_every_byte_of_the_last_line(path: Path) -> None:
     assert set(run.intervals) == set(run.samples) == {"b01-002"}
 
 
+def test_a_run_of_an_earlier_version_is_refused_by_the_one_that_reads_it(path: Path) -> None:
+    """Of loadstone 0.1: the parts have no kinds, and there are sentences in place of data."""
+    lines = [json.loads(line) for line in (path / "trials.jsonl").read_text().splitlines()]
+    for line in lines:
+        del line["facts"]["kinds"], line["drive"]
+        line["checks"] = [{"name": "generator_cpu", "reason": "97 %"}]
+    (path / "trials.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    for read in (read_run, RunFolder.resume):
+        with pytest.raises(UserError) as refused:
+            read(path)
+        assert str(refused.value) == (
+            f"{path}: recorded by loadstone 0.1: loadstone 0.2.0 reads it, this version does not"
+        )
+
+
 @pytest.mark.fault("half a line or garbage in the run's folder", "left out and named", area="disk")
 @pytest.mark.parametrize("garbage", [b"garbage", b"\x00\x00\x00", b'{"format": 1, "trial": "b01-009"}', b"{}"])
 def test_a_line_of_garbage_among_the_trials(path: Path, garbage: bytes) -> None:
@@ -171,25 +186,7 @@ def test_looks_are_read_in_their_order_and_garbage_is_named(path: Path) -> None:
         assert [trial.trial for trial in folder.earlier_trials] == ["b01-001", "b01-002", "b01-003"]
 
 
-@pytest.mark.parametrize(("sentence", "kind"), [
-    ("INVALID: errors, measured 3.4 %, limit 1 %", "invalid"),
-    ("EQUIVALENT within 5 %, real but negligible: +2.0 % [1.0, 3.0]", "equivalent"),
-    ("MIXED: typically faster, less total work (json by 4 % [2, 6], in total -3 %)", "mixed"),
-    ("UNDECIDED: +3 % [-1, 7]; about 2 to 8 more minutes (quick)", "undecided"),
-    ("NOT DECIDABLE HERE: noise floor +-30 %", "not_decidable"),
-    ("string FASTER by 12 % [9, 15], materially", "faster"),
-    ("EQUIVALENT-looking FASTER by 12 % [9, 15]", "faster"),
-])  # fmt: skip
-def test_a_look_of_before_held_sentences_and_is_read_as_verdicts(path: Path, sentence: str, kind: str) -> None:
-    line = LOOK.model_dump(mode="json") | {"words": [sentence]}
-    del line["verdicts"]
-    (path / "looks.jsonl").write_text(json.dumps(line) + "\n")
-    (look,) = read_run(path).looks
-    assert [verdict.kind for verdict in look.verdicts] == [kind]
-    assert look.model_copy(update={"verdicts": LOOK.verdicts}) == LOOK
-
-
-def test_a_run_of_a_version_without_looks_has_none(path: Path) -> None:
+def test_a_run_without_looks_has_none(path: Path) -> None:
     (path / "looks.jsonl").unlink()
     assert read_run(path).looks == ()
 

@@ -216,20 +216,24 @@ def test_what_a_strangers_folder_says_of_its_parts_is_a_difference_and_no_defect
         require_same_run(path, summarise_plan(synthetic.make_run_plan()), synthetic.ENVIRONMENT)
 
 
-SUBJECT = {"ours": True, "source": "a" * 16, "cpu limit": "0.5", "jvm_flags": "-Xmx256m"}
+HALF_A_CPU = {"status": "in_force", "value": 0.5, "why": ""}
+SUBJECT = {"ours": True, "source": "a" * 16, "limits": {"cpu": HALF_A_CPU}, "jvm_flags": "-Xmx256m"}
 
 
 @pytest.mark.parametrize(
     ("key", "value", "difference"),
     [
         ("source", "b" * 16, "subject app: source was aaaaaaaaaaaaaaaa and is now bbbbbbbbbbbbbbbb"),
-        ("cpu limit", "unavailable: no group", "subject app: cpu limit was 0.5 and is now unavailable; run it again"),
         (
             "limits",
             {"cpu": {"status": "unavailable", "value": None, "why": "no group"}},
             "subject app: cpu limit was 0.5 and is now unavailable; run it again",
         ),
-        ("memory limit in bytes", "1000", "subject app: memory limit in bytes was none and is now 1000"),
+        (
+            "limits",
+            {"cpu": HALF_A_CPU, "memory": {"status": "in_force", "value": 1000.0, "why": ""}},
+            "subject app: memory limit in bytes was none and is now 1000",
+        ),
         ("jvm_flags", "-Xmx1g", "subject app: jvm_flags was -Xmx256m and is now -Xmx1g"),
         ("url", "http://elsewhere", "subject app: url was none and is now http://elsewhere"),
     ],

@@ -15,7 +15,7 @@ from loadstone.judge.typical_load import Load, typical_load
 from loadstone.judge.verdict import Piece
 from loadstone.run_folder.facts import DRIVER
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.message import Message, Recorded, message
+from loadstone.text.message import Message, message
 
 Part = Literal[
     "generator", "subject", "server", "disk", "lock", "pool", "network", "cpu", "latency", "paced", "unknown"
@@ -32,7 +32,7 @@ class Bottleneck(Piece):
 
     latency: nothing was saturated, users waited for round trips; paced: the load was set by a rate or by pauses.
     """
-    message: Recorded
+    message: Message
     """One line with the evidence, e.g. `server-bound: main thread of redis 98 % busy`."""
     named: list[str] = Field(default_factory=list)
     """The parts that the line names, servers and applications by their names."""

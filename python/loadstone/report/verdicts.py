@@ -26,7 +26,6 @@ _ENDED: dict[Ended, Message] = {
     "last look": message("ended_last_look"),
     "out of budget": message("ended_out_of_budget"),
     "not needed": message("ended_not_needed"),
-    "spoiled": message("ended_spoiled"),
     "carry-over": message("ended_carry_over"),
     "interrupted": message("ended_interrupted"),
     "go on": message("ended_going_on"),
@@ -162,8 +161,8 @@ def basis(comparison: Comparison) -> list[str]:
         said.append(
             several(
                 again,
-                "{n} block was measured again by an earlier version; never because of the result.",
-                "{n} blocks were measured again by an earlier version; never because of the result.",
+                "{n} block was measured again, since the run was interrupted in it; never because of the result.",
+                "{n} blocks were measured again, since the run was interrupted in them; never because of the result.",
             )
         )
     if primary.level is not None:

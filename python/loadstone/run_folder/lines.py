@@ -16,10 +16,13 @@ from loadstone.safety.bounds.files import load_json, read_json, why
 from loadstone.safety.bounds.folder_files import NotOfFolder, open_file, replace_file
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import hidden
+from loadstone.text.language import said
 
 FORMAT = 1
 """The format of the run's folder that this version writes and reads (history: `docs/run-folder.md`)."""
 
+OF_EARLIER_VERSION = said("recorded by loadstone 0.1: loadstone 0.2.0 reads it, this version does not")
+"""Its lines and documents have the `format` of this version's; sentences stand in them in place of data."""
 LINE_MAX_BYTES = 64 * 1024 * 1024
 FILE_MAX_BYTES = 2 * 1024**3
 """Six days of samples; all of it is held in memory when it is read."""

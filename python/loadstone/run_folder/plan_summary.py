@@ -10,7 +10,6 @@ from loadstone.addons.saturation.spec import SaturationSettings
 from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.plan.required import PlannedCrash
 from loadstone.experiment.plan.run_plan import TABLE_GROUP, AtRatePlan, PlannedTrial, RunPlan
-from loadstone.experiment.spec.driver_names import NATIVE
 from loadstone.experiment.spec.levels import Condition
 from loadstone.run_folder.trial import Line
 from loadstone.safety.secrets.in_texts import without_login
@@ -94,8 +93,7 @@ class PlanSummary(Line):
     """The budget for which compared slices and trials were made shorter than usual; 0: they were not."""
     scale: float = 1.0
     """Users and rows are so many times those that the experiment writes."""
-    groups: tuple[GroupDesign, ...] = ()
-    """Empty in folders of versions that compared nothing."""
+    groups: tuple[GroupDesign, ...]
     trials: tuple[PlannedLine, ...]
     """Each that may be needed, up to the last look; most runs end before."""
     crashes: tuple[CrashLine, ...] = ()
@@ -177,20 +175,17 @@ def _at_rate_line(planned: AtRatePlan) -> AtRateLine:
 def _fingerprint(trial: PlannedTrial, crash: PlannedCrash | None = None) -> str:
     """Hash of all that decides what the trial does, whatever the port and wherever it is pinned."""
     apart = {"endpoints", "cpus", "start_at_unix_ns"}
-    if not trial.plan.acknowledged:
-        apart |= {"acknowledged"}  # as plans were before it was there
     settled: dict[str, object] = {
         "plan": trial.plan.model_dump(mode="json", exclude=apart),
-        "load": trial.load.model_dump(mode="json", exclude=apart | {"acknowledged"}) if trial.load else None,
+        "load": trial.load.model_dump(mode="json", exclude=apart) if trial.load else None,
         "servers": {name: _settings(settings) for name, settings in trial.servers.items()},
         "subjects": {name: _settings(asdict(subject)) for name, subject in trial.subjects.items()},
         "data": [asdict(data) for data in trial.data],
         "stored": [asdict(stored) for stored in trial.stored],
         "target": trial.target,
         "crash": asdict(crash) if crash else None,
+        "driver": trial.driver,
     }
-    if trial.driver != NATIVE:  # summaries of before have none
-        settled["driver"] = trial.driver
     return hashlib.sha256(json.dumps(hidden(settled), sort_keys=True, default=str).encode()).hexdigest()
 
 

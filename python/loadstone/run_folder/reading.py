@@ -34,9 +34,8 @@ from loadstone.run_folder.files import (
 )
 from loadstone.run_folder.hlog import RoundSpan
 from loadstone.run_folder.latency_logs import LatencyKind, LatencyLogs
-from loadstone.run_folder.lines import LineReader, require_format
+from loadstone.run_folder.lines import OF_EARLIER_VERSION, LineReader, require_format
 from loadstone.run_folder.look import Look
-from loadstone.run_folder.part_kinds import with_kinds
 from loadstone.run_folder.plan_summary import PlanSummary
 from loadstone.run_folder.trial import Line, Quantiles, TrialRecord
 from loadstone.safety.bounds.bounded_yaml import load_yaml
@@ -97,7 +96,7 @@ class Run:
     trials: tuple[TrialRecord, ...]
     """In the order in which they ended."""
     superseded: tuple[TrialRecord, ...]
-    """Earlier attempts at trials of which a later one counts, because something outside spoiled them."""
+    """Earlier attempts at trials of which a later one counts, since the run was interrupted in their block."""
     looks: tuple[Look, ...]
     """In the order in which they were taken."""
     intervals: dict[str, tuple[IntervalLine, ...]]
@@ -318,7 +317,8 @@ def read_trials(path: Path, digests: Digests | None = None) -> tuple[list[TrialR
     `digests`: those of the folder, where they were read already.
 
     Raises:
-        UserError: a line is of another format than this version knows, or there are more than a run can have.
+        UserError: a line is of another format than this version knows, or of loadstone 0.1, or there are more than a
+            run can have.
     """
     file = path / TRIALS
     reader = LineReader(file, (digests or Digests.read(path)).of_lines(TRIALS))
@@ -326,8 +326,9 @@ def read_trials(path: Path, digests: Digests | None = None) -> tuple[list[TrialR
     bound = _Bound(file)
     with _uncollected():
         for number, record in reader:
+            _require_kinds(path, record)
             try:
-                trial = TrialRecord.model_validate(with_kinds(record))
+                trial = TrialRecord.model_validate(record)
             except ValidationError:
                 reader.damaged.append(number)
                 continue
@@ -342,6 +343,13 @@ def read_trials(path: Path, digests: Digests | None = None) -> tuple[list[TrialR
     if twice:
         notes.append(f"{file.name}: of attempts that are recorded more than once the last counts: {', '.join(twice)}.")
     return trials, notes
+
+
+def _require_kinds(path: Path, record: dict[str, Any]) -> None:
+    """Refuse a run of loadstone 0.1, by trials that do not record what each part is. Raises UserError."""
+    facts = record.get("facts")
+    if isinstance(facts, dict) and "plan" in facts and "kinds" not in facts:
+        raise UserError("{path}: {why}", path=path, why=OF_EARLIER_VERSION)
 
 
 @contextmanager

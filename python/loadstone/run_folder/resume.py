@@ -104,7 +104,7 @@ def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
         if before_goal != after_goal:
             goal = (before_goal or after_goal).name
             yield said("goal {goal} is planned otherwise", goal=goal)
-    if then.at_rate is not None and then.at_rate != now.at_rate:  # folders of before have none
+    if then.at_rate != now.at_rate:
         yield said("what is measured at a fixed rate is planned otherwise (--at-rate)")
 
 
@@ -209,9 +209,9 @@ def _limit_differences(what: str, then: Mapping[str, Any], now: Mapping[str, Any
 
 
 def _limit(part: Mapping[str, Any], name: LimitName) -> str:
-    """The value or the status of a part's limit; folders of before have it among the details."""
+    """The value or the status of a part's limit."""
     try:
-        limits = _PART_LIMITS.validate_python(part.get("limits") or part.get("details") or part)
+        limits = _PART_LIMITS.validate_python(part.get("limits", {}))
     except ValidationError:
         return said("not readable")
     limit = limits.get(name)

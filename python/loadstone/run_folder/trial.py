@@ -1,14 +1,14 @@
 """A finished trial, as one line of `trials.jsonl` holds it (contract: design, 'Contracts')."""
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from loadstone.addons.saturation.spec import SaturationStep
 from loadstone.drivers.outcome import Counts
 from loadstone.experiment.spec.levels import Condition
 from loadstone.run_folder.facts import TrialFacts
-from loadstone.text.message import Recorded
+from loadstone.text.message import Message
 
 CheckVerdict = Literal["valid", "suspect", "invalid", "unknown"]
 TrialVerdict = Literal["valid", "suspect", "invalid"]
@@ -28,14 +28,8 @@ class CheckResult(Line):
     measured: float | None
     limit: float | None
     unit: str
-    reason: Recorded | None = None
+    reason: Message | None = None
     """What there is to say to a person; None when valid."""
-
-    @field_validator("reason", mode="before")
-    @classmethod
-    def _none_if_empty(cls, reason: object) -> object:
-        """Lines of before have an empty text there."""
-        return None if reason == "" else reason
 
 
 class Quantiles(Line):
@@ -133,13 +127,3 @@ class TrialRecord(Line):
     def _read_once(cls, facts: object) -> TrialFacts:
         """Here, and nowhere else, a trial's facts are validated."""
         return facts if isinstance(facts, TrialFacts) else TrialFacts.read(facts)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_a_drive_of_its_own(cls, line: Any) -> Any:
-        """Lines from before drives had names: each trial was a drive, measured in one stretch."""
-        if not isinstance(line, dict) or "drive" in line or not isinstance(line.get("phases"), dict):
-            return line
-        measure = line["phases"].get("measure")
-        driven = {"drive": line.get("trial"), "slices": () if measure is None else (measure,)}
-        return {**line, **(driven if line["phases"] else {})}

@@ -5,16 +5,16 @@ sentence can be reworded or translated, and nothing that was recorded before cha
 """
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from loadstone.text.language import said
 
 Figure = Any
 """What stands in a message: a number, a text that is not ours (a name, a server's reply), a list of them, a message."""
 AS_WRITTEN = "as_written"
-"""The kind of a sentence that was recorded as one: folders of before, and what other programs said."""
+"""The kind of a text that is no sentence of ours, as what another program said."""
 
 
 PLACES = {"trial", "trials", "block", "blocks", "neighbour"}
@@ -87,11 +87,3 @@ def _within(value: object) -> Iterable[object]:
     if isinstance(value, Message):
         return value.figures.values()
     return value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-
-
-def _from_text(given: object) -> object:
-    return as_written(given) if isinstance(given, str) else given
-
-
-Recorded = Annotated[Message, BeforeValidator(_from_text)]
-"""A message in a record: one of before, which was a sentence, is read as such."""

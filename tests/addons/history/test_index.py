@@ -98,6 +98,7 @@ def test_what_strangers_wrote_is_a_line_that_says_so(tmp_path: Path) -> None:
     theirs = run(tmp_path, "theirs", analysis={"experiment": "secret-of-theirs"})
     run(root, "20260102T000000Z-a", plan="{", analysis={"format": 2})
     run(root, f"{SCRIPT.replace('/', '|')}", analysis={"experiment": SCRIPT, "answer": {"kind": SCRIPT}, "families": 3})
+    run(root, "0.1", analysis={"format": 1, "experiment": "tiny", "answer": "set is FASTER than get by 5 % [4, 6]."})
     (run(root, "linked") / "analysis.json").symlink_to(theirs / "analysis.json")
     (root / "whole").symlink_to(theirs)
     sparse = run(root, "sparse")
@@ -116,10 +117,11 @@ def test_what_strangers_wrote_is_a_line_that_says_so(tmp_path: Path) -> None:
     index.renew(words_of=words_of)
     assert time.monotonic() - began < 5
     rows = {row.name: row for row in index.find(parse_query(""), most=-1).rows}
-    assert len(rows) == 10
-    for name in ("20260102T000000Z-a", "linked", "sparse", "pipe", "deep", "odd"):
+    assert len(rows) == 11
+    for name in ("20260102T000000Z-a", "linked", "sparse", "pipe", "deep", "odd", "0.1"):
         assert rows[name].state == "unread"
         assert rows[name].why
+    assert rows["0.1"].why == "recorded by loadstone 0.1: loadstone 0.2.0 reads it, this version does not"
     assert "secret-of-theirs" not in rows["linked"].model_dump_json()
     assert not rows["whole"].ours
     assert rows["sparse"].size_bytes < 100_000

@@ -24,6 +24,7 @@ from loadstone.report.json_report import render
 from loadstone.run_folder.folder import RunFolder
 from loadstone.safety.console import SafeConsole
 from loadstone.safety.errors import UserError
+from loadstone.text.message import as_written
 
 A, B = "redis-rate", "redis-rate-again"
 SCRIPT = "<script>alert(1)</script>"
@@ -40,7 +41,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
     theirs = folder / "runs" / "<script>alert(1)"
     theirs.mkdir()
     (theirs / "plan.json").write_text(json.dumps(PLAN | {"experiment": SCRIPT}))
-    (theirs / "analysis.json").write_text(json.dumps({"experiment": SCRIPT, "answer": SCRIPT, "question": SCRIPT}))
+    (theirs / "analysis.json").write_text(
+        json.dumps({"experiment": SCRIPT, "answer": as_written(SCRIPT).model_dump(), "question": SCRIPT})
+    )
     (folder / "runs" / "link").symlink_to(folder / "runs" / A)
     with serving(folder) as found:
         yield found

@@ -12,6 +12,7 @@ from loadstone.addons.saturation.answer import saturation_headline, saturations_
 from loadstone.addons.saturation.options import SearchOptions
 from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.run_folder.trial import CheckResult, TrialRecord
+from loadstone.text.message import as_written
 from loadstone.text.sentences import text
 
 CLOSED = SearchOptions(objective="p99 < 4 ms", ramp="40 over 20 s")
@@ -152,7 +153,9 @@ def test_errors_from_some_load_on_end_the_levels_before_it(answered: Answered) -
 
 
 def test_a_point_is_as_doubtful_as_its_trials(answered: Answered) -> None:
-    suspect = CheckResult(name="stolen", verdict="suspect", measured=9, limit=5, unit="%", reason="Others took 9 %.")
+    suspect = CheckResult(
+        name="stolen", verdict="suspect", measured=9, limit=5, unit="%", reason=as_written("Others took 9 %.")
+    )
 
     def at_two(trial: TrialRecord) -> TrialRecord:
         of_two = trial.saturation is not None and trial.saturation.users == 2

@@ -148,9 +148,7 @@ def test_suspect_trials_are_used_and_counted(study: Studies, studies: ModuleType
     assert "swap suspect in 9 of 24 trials: By swap." in map(text, found.warnings)
 
 
-def test_blocks_that_an_older_version_measured_again_are_counted_and_forbid_nothing(
-    study: Studies, studies: ModuleType
-) -> None:
+def test_blocks_that_were_measured_again_are_counted_and_forbid_nothing(study: Studies, studies: ModuleType) -> None:
     made = study()
     swapped = [studies.with_check("swap", "invalid", 30.0)(t) for t in made.trials() if t.block in (1, 4, 9)]
     found = one(made.run(superseded=tuple(swapped)))

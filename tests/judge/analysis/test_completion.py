@@ -95,31 +95,6 @@ def test_the_number_of_an_attempt_is_shown(study: Any) -> None:
     assert [view.attempt for view in found.trials][:2] == [3, 1]
 
 
-def test_an_old_folder_is_still_analysed(synthetic: ModuleType, tmp_path: Path) -> None:
-    """No groups, no budget, no looks; trials without a group."""
-    path = synthetic.write_run(tmp_path)
-    plan = json.loads((path / "plan.json").read_text())
-    for key in ("groups", "budget_s"):
-        plan.pop(key)
-    for line in plan["trials"]:
-        line.pop("group")
-    (path / "plan.json").write_text(json.dumps(plan))
-    for name in ("looks.jsonl", "digests.jsonl"):
-        (path / name).unlink(missing_ok=True)
-    trials = [json.loads(line) for line in (path / "trials.jsonl").read_text().splitlines()]
-    for trial in trials:
-        trial.pop("group")
-    (path / "trials.jsonl").write_text("".join(json.dumps(trial) + "\n" for trial in trials))
-    found = analyse(path)
-    assert found.families == []
-    assert found.complete
-    assert text(found.comparison) == "no comparison: one block"
-    assert text(found.answer).endswith(
-        "conditions were measured once: the tables describe this run, and no figure has an interval."
-    )
-    assert {row.goodput_interval for table in found.tables for row in table.rows} == {None}
-
-
 def test_a_budget_that_ended_before_anything_was_measured_says_so(
     study: Any, studies: ModuleType, tmp_path: Path
 ) -> None:

@@ -118,7 +118,7 @@ def make_row(**changes: Any) -> Row:
         "errors": {"timeout": 100},
         "cpu_share": {},
         "published": None,
-        "unmeasurable": {"p999": "P99.9 needs 100,000 operations, 10,000 were measured"},
+        "unmeasurable": {"p999": as_written("P99.9 needs 100,000 operations, 10,000 were measured")},
     }
     return Row(**(given | changes))
 
@@ -245,7 +245,7 @@ def test_a_ratio_is_missed_only_with_its_whole_interval(low: float, high: float,
 
 
 def refusal() -> CheckResult:
-    return CheckResult(name="errors", verdict="invalid", measured=4.0, limit=1.0, unit="%", reason="So.")
+    return CheckResult(name="errors", verdict="invalid", measured=4.0, limit=1.0, unit="%", reason=as_written("So."))
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from loadstone.report.tables.column import errors
 from loadstone.run_folder.facts import AvgMax
 from loadstone.run_folder.reading import Run, read_run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
+from loadstone.text.message import as_written
 from loadstone.text.sentences import text
 
 
@@ -37,7 +38,14 @@ def verdicts(trials: list[TrialRecord], **given: str) -> list[TrialRecord]:
     """The trials, some of them with a failed check that says so."""
 
     def failed(verdict: str) -> dict[str, Any]:
-        check = {"name": "swap", "verdict": verdict, "measured": 9, "limit": 1, "unit": "", "reason": "It swapped."}
+        check = {
+            "name": "swap",
+            "verdict": verdict,
+            "measured": 9,
+            "limit": 1,
+            "unit": "",
+            "reason": as_written("It swapped."),
+        }
         return {"verdict": verdict, "checks": [CheckResult.model_validate(check)]}
 
     found = {name.replace("_", "-"): failed(verdict) for name, verdict in given.items()}

@@ -240,11 +240,17 @@ def has_other_settings(number: int) -> Callable[[Line], None]:
     return inject
 
 
-def limited(*reported: str) -> Callable[[Line], None]:
-    """A server with a CPU limit for each text."""
-    return lambda line: put(
-        line, "facts.limits", {f"redis-{n}": {"cpu limit": text} for n, text in enumerate(reported)}
-    )
+def limit(reported: float | str) -> dict[str, Any]:
+    """A limit of this value, or one that is not in force: `unavailable: no control groups`."""
+    if not isinstance(reported, str):
+        return {"status": "in_force", "value": reported}
+    status, _, why = reported.partition(": ")
+    return {"status": status, "why": why}
+
+
+def limited(*reported: float | str) -> Callable[[Line], None]:
+    """A server with a CPU limit for each of them, as `limit` takes it."""
+    return lambda line: put(line, "facts.limits", {f"redis-{n}": {"cpu": limit(one)} for n, one in enumerate(reported)})
 
 
 def opens_connections(*thirds: float) -> Callable[[Line], None]:
@@ -261,7 +267,7 @@ def throttled(share: float) -> Callable[[Line], None]:
 
     def inject(line: Line) -> None:
         driven_s = max(end["end_s"] for end in line["facts"]["drive"]["phases"].values())
-        held = {"replicas": 2, "ours": True, "limits": {"cpu limit": "0.5"}, "throttled_s": 2 * share * driven_s}
+        held = {"replicas": 2, "ours": True, "limits": {"cpu": limit(0.5)}, "throttled_s": 2 * share * driven_s}
         line["facts"]["subjects"] = {"app": held}
 
     return inject

@@ -26,23 +26,23 @@ def test_a_setting_that_is_not_as_requested_is_named(result_of: ResultOf, inject
 
 
 def test_a_limit_that_is_not_in_force_is_named(result_of: ResultOf, injectors: ModuleType) -> None:
-    found = result_of("limits", injectors.limited("0.5", "unavailable: no control groups"))
+    found = result_of("limits", injectors.limited(0.5, "unavailable: no control groups"))
     assert (found.verdict, found.measured) == ("suspect", 1)
     assert text(found.reason) == (
         "Not in force: cpu limit of redis-1 (unavailable: no control groups). The figure was measured without it."
     )
-    assert result_of("limits", injectors.limited("0.5")).verdict == "valid"
+    assert result_of("limits", injectors.limited(0.5)).verdict == "valid"
     assert result_of("limits") is None
 
 
 def test_the_limits_of_an_application_are_queried_too(result_of: ResultOf, injectors: ModuleType) -> None:
-    def app(text: str) -> Any:
-        limits = {"memory limit in bytes": "512000000", "cpu limit": text}
+    def app(cpu: float | str) -> Any:
+        limits = {"memory": injectors.limit(512e6), "cpu": injectors.limit(cpu)}
         return injectors.setting("facts.subjects", {"app": {"replicas": 1, "ours": True, "limits": limits}})
 
-    assert result_of("limits", app("0.5")).verdict == "valid"
+    assert result_of("limits", app(0.5)).verdict == "valid"
     assert result_of("limits", app("unavailable: x")).verdict == "suspect"
-    without_figure = result_of("limits", app("unknown: nobody tells"))
+    without_figure = result_of("limits", app("unknown"))
     assert (without_figure.verdict, text(without_figure.reason)) == (
         "unknown",
         "It is not known whether this limit is in force: cpu limit of app.",

@@ -25,7 +25,7 @@ from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.reading import read_looks, read_run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.safety.errors import LoadstoneError
-from loadstone.text.message import Message, message
+from loadstone.text.message import Message, as_written, message
 
 TRIAL_S = 10.0
 BLOCK_S = 2 * TRIAL_S
@@ -164,7 +164,9 @@ class ScriptedConductor:
 
 
 def failed(name: str) -> CheckResult:
-    return CheckResult(name=name, verdict="invalid", measured=61, limit=50, unit="%", reason="Others took 31 %.")
+    return CheckResult(
+        name=name, verdict="invalid", measured=61, limit=50, unit="%", reason=as_written("Others took 31 %.")
+    )
 
 
 def no_histogram(trial: str) -> Any:

@@ -205,10 +205,10 @@ def test_an_invalid_comparison_prints_no_ratio(judged: Analysis) -> None:
 def test_why_it_ended_and_what_was_repeated(judged_page: Page) -> None:
     words = " ".join(judged_page.words.split())
     assert (
-        "It stopped because something outside disturbed too many blocks, including those that were measured again."
+        "It stopped because something reached from one slice into the next, and there was no time for longer ones."
         in words
     )
-    assert "2 blocks were measured again by an earlier version; never because of the result." in words
+    assert "2 blocks were measured again, since the run was interrupted in them; never because of the result." in words
     assert "18 blocks measured, 17 of them used." in words
     assert "no: storage-b05-140 is invalid: generator cpu" in words
     assert (

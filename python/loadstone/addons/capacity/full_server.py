@@ -28,7 +28,7 @@ from loadstone.judge.verdict import Piece
 from loadstone.run_folder.part_kinds import declared
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.bounds.replies import whole_number
-from loadstone.text.message import Message, Recorded, message
+from loadstone.text.message import Message, message
 
 FULL = 0.97
 """A busy share from here on is a full server: what is left is the error of the two clocks."""
@@ -114,7 +114,7 @@ class FullServer(Piece):
     """Of the level that it was measured at or is estimated from; refused: of the fullest."""
     busy: float
     """U at that level."""
-    why: Recorded | None = None
+    why: Message | None = None
     """Refused: what is missing, and what would show it."""
 
 

@@ -16,7 +16,7 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.json_report import json_text
 from loadstone.text.language import _, marked, several, translated
-from loadstone.text.message import Message, Recorded
+from loadstone.text.message import Message
 
 Kind = Literal["declared", "ad hoc", "two runs"]
 
@@ -57,13 +57,13 @@ class CompareReport(Piece):
     format: Literal[1] = 1
     kind: Kind
     runs: list[ComparedRun]
-    differences: list[Recorded]
+    differences: list[Message]
     """Two runs: where they differ in machine, versions, placement, servers or load; empty unless `--across`."""
     notes: list[Message]
     """What was damaged, left out or not comparable."""
     comparisons: list[Comparison]
     objectives: list[str]
-    missed: list[Recorded]
+    missed: list[Message]
     """A line for each objective that a comparison misses or leaves open."""
 
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from loadstone.addons.history.tags import Tags, read_tags
 from loadstone.run_folder.files import ANALYSIS, ENVIRONMENT, KEPT, PLAN, TAGS, TRIALS, age_of
+from loadstone.run_folder.lines import OF_EARLIER_VERSION
 from loadstone.run_folder.look import VerdictKind
 from loadstone.safety.bounds.files import read_own_bytes, require_few_values, why
 from loadstone.safety.errors import UserError
@@ -89,7 +90,7 @@ class _Analysis(_Taken):
     format: Literal[1] = 1
     experiment: Short = ""
     question: Short = ""
-    answer: Any = ""
+    answer: Any = None
     families: Annotated[list[_Family], BeforeValidator(_few)] = []
     complete: bool = False
     trials_done: int = 0
@@ -162,8 +163,8 @@ class RunRow(BaseModel):
     """Of several that began in one second."""
     experiment: str = ""
     question: str = ""
-    answer: Message | str = ""
-    """The sentence that opens the report: in folders of before it was recorded as one."""
+    answer: Message | None = None
+    """The sentence that opens the report; None where it has none."""
     state: State = "unread"
     why: str = ""
     """What of the folder cannot be read, and why."""
@@ -201,6 +202,8 @@ def read_row(path: Path, *, archived: bool = False) -> RunRow:
     analysis = _document(path / ANALYSIS, _Analysis, said)
     environment = _document(path / ENVIRONMENT, _Environment, said)
     seconds, number = age_of(path)
+    if analysis is not None and isinstance(analysis.answer, str):
+        said.append(OF_EARLIER_VERSION)
     tags = _tags(path, said)
     return RunRow(
         name=whole_text(path.name),
@@ -209,7 +212,7 @@ def read_row(path: Path, *, archived: bool = False) -> RunRow:
         number=number,
         experiment=(analysis.experiment if analysis else "") or (plan.experiment if plan else ""),
         question=analysis.question if analysis else "",
-        answer=_answer(analysis.answer) if analysis else "",
+        answer=_answer(analysis.answer) if analysis else None,
         state="unread" if said else _state(analysis),
         why="; ".join(said),
         running=is_written(path),
@@ -302,13 +305,11 @@ def _tags(path: Path, said: list[str]) -> Tags:
         return Tags()
 
 
-def _answer(value: object) -> Message | str:
-    if isinstance(value, str):
-        return value[: 4 * _TEXT_MAX]
+def _answer(value: object) -> Message | None:
     try:
         return Message.model_validate(value)
     except ValidationError:
-        return ""
+        return None
 
 
 def _state(analysis: _Analysis | None) -> State:
@@ -381,13 +382,12 @@ def state_of(row: RunRow) -> str:
 
 def headline_of(row: RunRow) -> str:
     """On one line."""
-    answer = row.answer
-    if isinstance(answer, Message):
-        try:
-            answer = text(answer)
-        except (LookupError, TypeError, ValueError, AttributeError):  # of a later version, or damaged
-            return ""
-    return " ".join(answer.split())
+    if row.answer is None:
+        return ""
+    try:
+        return " ".join(text(row.answer).split())
+    except (LookupError, TypeError, ValueError, AttributeError):  # of a later version, or damaged
+        return ""
 
 
 def words_of(row: RunRow) -> str:

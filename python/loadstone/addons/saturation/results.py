@@ -6,7 +6,7 @@ from loadstone.experiment.spec.levels import Level
 from loadstone.judge.bottleneck import Bottleneck
 from loadstone.judge.verdict import Cost, Piece
 from loadstone.run_folder.trial import Quantiles, TrialVerdict
-from loadstone.text.message import Recorded
+from loadstone.text.message import Message
 
 PointKind = Literal["plateau", "peak", "limit", "at_least", "none"]
 """plateau: throughput levels off. peak: it falls again. limit: the highest rate of the open model that keeps its
@@ -47,7 +47,7 @@ class SaturationPoint(Piece):
     sweeps: int = 0
     """In so many it was measured."""
     verdict: TrialVerdict
-    reasons: list[Recorded]
+    reasons: list[Message]
     """Why not valid: one for each failed check."""
 
 
@@ -65,7 +65,7 @@ class Search(Piece):
     """How the range was found."""
 
     points: list[SearchPoint]
-    why: Recorded | None
+    why: Message | None
     """Why it ended; None where it did not come to its end."""
 
 
@@ -100,7 +100,7 @@ class ObjectiveAnswer(Piece):
 
     text: str
     kind: ObjectiveKind
-    message: Recorded
+    message: Message
     rate_per_s: Estimated | None
     """The highest rate that meets it."""
     users: Estimated | None = None
@@ -128,7 +128,7 @@ class RampAnswer(Piece):
     knee_users: int | None = None
     """Where Kneedle (Satopaa et al. 2011), the classical rule, puts it; None where it finds no knee."""
     knee_per_s: float | None = None
-    message: Recorded
+    message: Message
     """Why that differs from the saturation point that was measured."""
 
 
@@ -140,7 +140,7 @@ class SaturationAnswer(Piece):
     """The varied factors only; empty where nothing is varied."""
     model: Literal["closed", "open"]
     kind: PointKind
-    message: Recorded
+    message: Message
     """The verdict in one line."""
     users: Estimated | None
     """The saturation point; None in the open model, and where there is none."""

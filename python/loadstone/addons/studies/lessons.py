@@ -35,8 +35,6 @@ _FALLS = 0.05
 
 _FREE = 0.05
 """J: of the CPUs that the parts share, less is none to speak of."""
-_RENAMED = {old: check.name for check in CHECKS for old in check.formerly}
-"""Checks of earlier versions -> what answers their question now: experiments of old folders name them."""
 _INFORMATION = {check.name for check in CHECKS if check.information}
 
 
@@ -68,7 +66,7 @@ def _found(lesson: Lesson, outcome: Outcome) -> _Found:
     measured = [trial for trial in outcome.trials if trial.block != WARM_BLOCK]
     match lesson.kind:
         case "check":
-            return _check({summary.name: summary for summary in outcome.checks}, _RENAMED.get(lesson.name, lesson.name))
+            return _check({summary.name: summary for summary in outcome.checks}, lesson.name)
         case "comparison":
             return _comparison({family.name: family for family in outcome.families}, lesson.name)
         case "errors":

@@ -14,7 +14,7 @@ from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
 from loadstone.experiment.plan.rounds import Rounds, unit_of
 from loadstone.experiment.spec.experiment import TWIN
 from loadstone.experiment.spec.levels import Condition
-from loadstone.text.message import Recorded
+from loadstone.text.message import Message
 
 Place = tuple[int, ...]
 """Pairs of a group by their numbers: of a main effect one, of an interaction that at the reference and that at the
@@ -83,7 +83,7 @@ class GroupDesign:
     """Mean of what a trial takes in addition to that: warm-up, loading, drain, start."""
     rounds: Rounds | None = None
     """How its blocks are measured in rounds of slices; None: trial after trial."""
-    whole_trials: Recorded | None = None
+    whole_trials: Message | None = None
     """Why it is compared by whole trials; None where it is measured in rounds, or compares nothing."""
     fixed_rate: FixedRate | None = None
     """The one rate of its blocks, of a comparison of latencies whose own load is at full speed: a share is one of the

@@ -21,7 +21,7 @@ from loadstone.report.document import GoalAnswer
 from loadstone.run_folder.facts import DRIVER, AvgMax
 from loadstone.run_folder.look import Reason
 from loadstone.run_folder.trial import CheckResult, Quantiles, TrialVerdict
-from loadstone.text.message import Message, Recorded
+from loadstone.text.message import Message
 
 AnyAnswer = Annotated[SerializeAsAny[GoalAnswer], BeforeValidator(read_answer)]
 IntervalUnit = Literal["slice", "second", "part", "trial"]
@@ -44,7 +44,7 @@ class Stalls(Piece):
     the condition's own."""
     least_without_ns: float | None = None
     """The same without what the driver itself may have added; None where that is not known."""
-    said: Recorded | None = None
+    said: Message | None = None
     """The finding as a sentence, where stalls are told apart."""
 
 
@@ -61,15 +61,14 @@ class SettledLatencies(Piece):
     """Slices, seconds or trials behind the intervals; 0: not known."""
     interval_unit: IntervalUnit | None = None
     """part: an interval of another length than a second, of a trial in one stretch."""
-    no_interval: Recorded | None = None
+    no_interval: Message | None = None
     """Why there are no intervals, where units are known."""
     stalls: dict[str, Stalls] = {}
     """Quantile -> the units that held a stall, where there is an interval."""
-    unsettled: dict[str, Recorded] = {}
+    unsettled: dict[str, Message] = {}
     """Quantile -> why it does not describe the condition: one unit made it, or the units do not agree."""
     doubted: list[str] = []
-    """The figures of `response_ns` that a check or their units doubt; empty with `latencies_doubted`: all of them, in a
-    folder's analysis of before."""
+    """The figures of `response_ns` that a check or their units doubt; empty with `latencies_doubted`: all of them."""
 
 
 class AtRate(SettledLatencies):
@@ -77,7 +76,7 @@ class AtRate(SettledLatencies):
 
     verdict: Literal["valid", "suspect", "invalid", "missing"]
     """missing: it was not measured, and `reasons` has why; all figures are None then."""
-    reasons: list[Recorded]
+    reasons: list[Message]
     """Why not valid: one for each failed check."""
     trials: list[str]
     rate_per_s: float | None
@@ -89,7 +88,7 @@ class AtRate(SettledLatencies):
     response_ns: Quantiles | None
     """From the intended time."""
     service_ns: Quantiles | None
-    unmeasurable: dict[str, Recorded]
+    unmeasurable: dict[str, Message]
     """Quantiles of the response time that the data do not support, each with the reason."""
     least_ns: Quantiles | None = None
     """The response time without what the driver itself may have added; None where that was not measured."""
@@ -145,7 +144,7 @@ class Row(SettledLatencies):
     """The varied factors only, e.g. `set, 1 kB, 8 workers`."""
     trials: list[str]
     verdict: Literal["valid", "suspect", "invalid", "missing"]
-    reasons: list[Recorded]
+    reasons: list[Message]
     """Why not valid: one for each failed check."""
     operations: int | None
     elapsed_s: float | None
@@ -166,7 +165,7 @@ class Row(SettledLatencies):
     """What all of `costs` take together, with the interval of their sum; None where there are none."""
     published: float | None
     """The original's figure for this condition, in the published set's metric."""
-    unmeasurable: dict[str, Recorded]
+    unmeasurable: dict[str, Message]
     """Quantiles that the data do not support, e.g. `p999`, each with the reason."""
     blocks: int = 0
     """Independent trials behind the figures."""
@@ -267,7 +266,7 @@ class LessonAnswer(Piece):
 
     then: str
     """As the experiment has it."""
-    now: Recorded
+    now: Message
     """One or two sentences with figures."""
     verdict: LessonVerdict
 
@@ -295,7 +294,7 @@ class Comparison(Piece):
     sequential: bool
     blocks_done: int
     blocks_repeated: int
-    """Blocks that were measured again, as earlier versions did where something outside disturbed them."""
+    """Blocks that were measured again, since the run was interrupted in them."""
     ended: Ended
     """Why no more blocks were measured."""
     gate_level: float | None = Field(default=None, exclude_if=lambda level: level is None)
@@ -432,8 +431,8 @@ class Answer(Piece):
 
     claim: str
     """As the experiment has it."""
-    answer: Recorded
-    evidence: list[Recorded]
+    answer: Message
+    evidence: list[Message]
     """`label: figure` lines, and the trials behind them."""
     verdict: AnswerVerdict
 
@@ -442,7 +441,7 @@ class CheckSummary(Piece):
     """One check over all trials of the run."""
 
     name: str
-    explanation: Recorded
+    explanation: Message
     """Its question, in one line for a person who has read no statistics."""
     valid: int
     suspect: int
@@ -506,13 +505,13 @@ class Analysis(Piece):
     run: str
     """Name of the run's folder."""
     question: str
-    answer: Recorded
+    answer: Message
     """One or two sentences that open the report: the headline, and the main verdicts."""
-    headline: Recorded | None = None
+    headline: Message | None = None
     """The answer without its verdicts."""
-    costs: Recorded | None = None
+    costs: Message | None = None
     """What a request costs each side of the main comparison; it stands in the answer, too."""
-    comparison: Recorded | None = None
+    comparison: Message | None = None
     """What was compared (`8 comparisons: 6 decided, 2 undecided`), or why nothing was."""
     families: list[Family] = []
     """The declared comparisons, in the order of the experiment."""
@@ -521,7 +520,7 @@ class Analysis(Piece):
     elapsed_s: float = 0.0
     """From the first trial's start to the last one's end, all attempts."""
     budget_s: float = 0.0
-    unanswered: Recorded | None = Field(default=None, exclude_if=lambda unanswered: unanswered is None)
+    unanswered: Message | None = Field(default=None, exclude_if=lambda unanswered: unanswered is None)
     """What became of the operations, where no trial of the run got a correct reply; else left out."""
     needed_budget_s: float = 0.0
     """A budget that is long enough, where the run's ended before anything was measured; else 0."""
@@ -533,11 +532,11 @@ class Analysis(Piece):
     trials_valid: int
     trials_suspect: int
     trials_invalid: int
-    published_source: Recorded | None = None
+    published_source: Message | None = None
     """Where the original's figures are from; None where there are none."""
-    meanings: list[Recorded] = []
+    meanings: list[Message] = []
     """What figures mean, such as reads that all missed; they stand in `notes`, too."""
-    notes: list[Recorded]
+    notes: list[Message]
     tables: list[ResultTable]
     answers: list[Answer]
     checks: list[CheckSummary]

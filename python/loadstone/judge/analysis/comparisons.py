@@ -138,7 +138,7 @@ def _look_before(run: Run, group: str) -> Look | None:
 
 
 def repeated_blocks(run: Run, group: str, among: Container[str] | None = None) -> set[int]:
-    """The blocks of a group that were measured again (older versions did, where something outside disturbed them).
+    """The blocks of a group that were measured again (`--resume` does, where one was interrupted for too long).
 
     With `among` those of trials of these conditions alone.
     """

@@ -105,7 +105,7 @@ def _beyond_budget(run: Run) -> Iterator[Message]:
 
 
 def _measured_again(run: Run) -> Iterator[Message]:
-    """Trials that were measured again, in folders of older versions."""
+    """Trials that were measured again after an interruption (`--resume`)."""
     if run.superseded:
         blocks = {(trial.group, trial.block) for trial in run.superseded}
         yield message("note_measured_again", trials=len(run.superseded), blocks=len(blocks))

@@ -84,8 +84,6 @@ class Check:
     information: bool = False
     """Whether it is never held against a trial."""
     about: Concern = "all"
-    formerly: tuple[str, ...] = ()
-    """Names of checks of earlier versions whose question it answers now: experiments of old folders have them."""
 
     def __call__(self, evidence: TrialEvidence) -> CheckResult | None:
         finding = self.function(evidence)
@@ -133,12 +131,11 @@ def check(
     less_is_worse: bool = False,
     information: bool = False,
     about: Concern = "all",
-    formerly: tuple[str, ...] = (),
 ) -> Callable[[Function], Check]:
     """Declares a function as a check; see the fields of `Check`."""
 
     def declared(function: Function) -> Check:
-        return Check(function, limit, less_is_worse, information, about, formerly)
+        return Check(function, limit, less_is_worse, information, about)
 
     return declared
 

@@ -327,7 +327,7 @@ NAMES_SHOWN = 3
 """So many of the other programs are named, those that took most."""
 
 
-@check(GAIN, about="rate", formerly=("generator_cpu", "generator_ceiling"))
+@check(GAIN, about="rate")
 def gain(evidence: TrialEvidence) -> Finding | None:
     """How much more the same system would do at most with a generator that costs nothing.
 
@@ -353,7 +353,7 @@ def gain(evidence: TrialEvidence) -> Finding | None:
     return Measured(100 * limits.gain, reason)
 
 
-@check(TAKEN, about="rate", formerly=("generator_wait", "server_wait", "steal"))
+@check(TAKEN, about="rate")
 def taken(evidence: TrialEvidence) -> Finding | None:
     """How much more the same system would do at most had neighbours and other programs taken nothing.
 

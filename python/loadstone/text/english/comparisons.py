@@ -80,9 +80,6 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     "ended_last_look": "It stopped at the last planned look.",
     "ended_out_of_budget": "It stopped because the time budget was spent.",
     "ended_not_needed": "It stopped because the gate had its answer.",
-    "ended_spoiled": (
-        "It stopped because something outside disturbed too many blocks, including those that were measured again."
-    ),
     "ended_carry_over": (
         "It stopped because something reached from one slice into the next, and there was no time for longer ones."
     ),

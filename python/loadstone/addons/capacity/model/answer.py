@@ -2,7 +2,7 @@
 
 from loadstone.experiment.spec.levels import Level
 from loadstone.judge.verdict import Cost, Piece
-from loadstone.text.message import Recorded
+from loadstone.text.message import Message
 
 
 class CapacityPart(Piece):
@@ -82,7 +82,7 @@ class Capacity(Piece):
     """What fills first, first."""
     limits: list[CapacityLimit]
     """What fills first, and what next."""
-    limit: Recorded
+    limit: Message
     """One sentence: what is the limit now, what would be the next, and how far both are."""
     levels: list[CapacityLevel]
     checked_from: int | None = None
@@ -93,7 +93,7 @@ class Capacity(Piece):
     """From so many users on predictions are best."""
     reach: float | None = None
     """Half of the 95 % interval of a prediction there, as a log ratio."""
-    refusal: Recorded | None = None
+    refusal: Message | None = None
     """Why nothing is predicted, and what to do."""
-    remarks: list[Recorded] = []
+    remarks: list[Message] = []
     predictions: list[Prediction] = []
