@@ -2,7 +2,7 @@
 
     scripts/bench history-changes                    200 histories of each kind: false hints, found, at the right place
     scripts/bench history-changes --real DIR         20 runs of a Redis in DIR, from run 12 on with another setting;
-                                                     then `loadstone history --confirm`. A second time the setting is
+                                                     then the gate that the hint names. A second time the setting is
                                                      harmless, and from run 12 on a neighbour takes a CPU
 
 Writes a line of JSON each.
@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -96,7 +97,7 @@ def counted(histories: int, runs: int, change: float, rho: float, tails: str) ->
 
 
 def real(folder: Path, *, harmless: bool, confirms: int, pause_s: float, beside: str) -> dict[str, Any]:
-    """Real runs with a planted change, what `history` says of them, and what `--confirm` says."""
+    """Real runs with a planted change, what `history` says of them, and what the gate of its hint says."""
     place = folder / ("machine" if harmless else "program")
     place.mkdir(parents=True, exist_ok=True)
     (place / "planted.yaml").write_text(EXPERIMENT)
@@ -112,11 +113,10 @@ def real(folder: Path, *, harmless: bool, confirms: int, pause_s: float, beside:
         said = loadstone(place, "history", "planted", "--metric", METRIC, "--json").stdout
         hints = json.loads(said)["figures"][0]["hints"]
         outcomes = []
-        for _ in range(confirms):
-            asked = ("--confirm", "--metric", METRIC, "--json", "--budget", "25s", beside)
-            between = () if hints else ("--between", f"{PLANTED_AT - 1},{PLANTED_AT}")
-            done = loadstone(place, "history", "planted", *asked, *between)
-            outcomes.append({"status": done.returncode, "said": json.loads(done.stdout)["text"] if done.stdout else ""})
+        for _ in range(confirms if hints else 0):
+            load = ("-t", "set", "-d", "100", "-c", "16", "-r", "1000", "--quiet", "--budget", "25s", beside)
+            done = loadstone(place, *shlex.split(hints[-1]["gate"])[1:], *load)
+            outcomes.append({"status": done.returncode, "said": done.stdout.splitlines()[-1:]})
     finally:
         if neighbour is not None:
             neighbour.kill()

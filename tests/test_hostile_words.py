@@ -59,7 +59,6 @@ BESIDE: dict[str, list[str]] = {
     "--user": ["redis://127.0.0.1:1", "-a", "word"],
     "--slice": ["redis://127.0.0.1:1", "--against", "redis://127.0.0.1:2"],
     "--key-stddev": ["--key-pattern", "G:G"],
-    **{name: ["--confirm"] for name in ("--between", "--before", "--after")},
     **{name: ["redis://127.0.0.1:1", "--tls"] for name in ("--cacert", "--cert", "--key", "--sni")},
     "serve --cert": [],
     "serve --key": [],

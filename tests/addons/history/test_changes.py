@@ -11,6 +11,7 @@ from tests.frozen_runs import unpacked
 
 from loadstone.addons.history.changes import History, first_figures, history_of
 from loadstone.addons.history.history_report import csv_text, figure_lines, overview_lines
+from loadstone.addons.history.run_differences import gate_command
 from loadstone.addons.history.trends import GOODPUT, Figure, RunFigures, figures_of
 from loadstone.addons.history.trends_chart import over_runs_chart
 from loadstone.judge.analysis.analyse import analyse_run
@@ -70,10 +71,33 @@ def test_an_upgrade_of_the_server_is_where_it_changed(measured: RunFigures) -> N
     assert "changed between run 14 and 15: 8" in text
     assert "lower" in text
     assert "server redis: version is 8.2.1 in run 14 and 7.0.15 in run 15" in text
+    assert text.endswith("`loadstone gate redis --base redis=8.2.1 --head redis=7.0.15`")
     assert all(len(line) <= 120 for line in text.splitlines()[:-1])
     chart = over_runs_chart(figure.over, figure.hints)
     assert chart is not None
     assert chart.svg().count(b"changed between run 14 and 15") == 1
+
+
+@pytest.mark.parametrize(
+    ("later", "command"),
+    [
+        ({"version": "7.0.15"}, "gate redis --base redis=8.2.1 --head redis=7.0.15"),
+        (
+            {"settings": {"hz": "10", "io-threads": "2"}},
+            "gate redis --base redis=8.2.1,io-threads=1 --head redis=8.2.1,io-threads=2",
+        ),
+        ({"settings": {"hz": "10", "io-threads": "$(x)"}}, "gate --base EARLIER --head LATER"),
+        ({"software": "memcached"}, "gate --base EARLIER --head LATER"),
+        ({}, "gate --base EARLIER --head LATER"),
+    ],
+)
+def test_the_gate_that_would_confirm_it(measured: RunFigures, later: dict[str, Any], command: str) -> None:
+    server = {"software": "redis", "version": "8.2.1", "settings": {"hz": "10", "io-threads": "1"}}
+    before, after = (
+        measured.surroundings.model_copy(update={"environment": {"servers": {"redis": one}}})
+        for one in (server, server | later)
+    )
+    assert gate_command(before, after) == f"loadstone {command}"
 
 
 def test_another_machine_is_no_change(measured: RunFigures) -> None:

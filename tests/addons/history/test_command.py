@@ -1,4 +1,4 @@
-"""`loadstone history` as it is typed, on folders of runs; and what becomes of a hint by what a verdict says."""
+"""`loadstone history` as it is typed, on folders of runs."""
 
 import json
 import os
@@ -9,11 +9,7 @@ import pytest
 from tests.frozen_runs import unpacked
 from tests.parser import parser
 
-from loadstone.addons.history.changes import Hint, Numbered
-from loadstone.addons.history.confirm import Kind, _kind
-from loadstone.addons.history.trends_text import confirmed_text
 from loadstone.judge.analysis.analyse import analyse
-from loadstone.judge.verdict import Side, Verdict
 from loadstone.report.json_report import render
 from loadstone.safety.errors import UserError
 
@@ -69,11 +65,6 @@ def test_a_gate_s_figure_is_asked_for_by_its_name_and_rows_name_the_head(
         (["reds"], "history 'reds': no run in .* is of it; did you mean 'redis'"),
         (["redis", "--condition", "nowhere"], "--condition nowhere: 0 have these words; there are: "),
         (["redis", "--metric", "cpu_ns.mysql"], "--metric cpu_ns.mysql: no run has it; there are: .*goodput_per_s"),
-        (["redis", "--between", "1,2"], "--between, --before, --after: are for --confirm"),
-        (["redis", "--confirm"], "--confirm: no change of redis is suspected; name two runs by their numbers"),
-        (["redis", "--confirm", "--between", "1"], "--between 1: write the numbers of two runs"),
-        (["redis", "--confirm", "--between", "1,9"], "--between 1,9: redis has no two such runs"),
-        (["redis", "--confirm", "--between", "1,2"], "--confirm: runs 1 and 2 are of the same versions, settings"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(folder: Path, words: list[str], line: str) -> None:
@@ -89,36 +80,3 @@ def test_runs_that_cannot_be_read_are_not_said_to_have_no_figure_yet(tmp_path: P
     run.rename(tmp_path / "20260101T000000Z-redis")
     with pytest.raises(UserError, match=r"none of its runs in .* can be read; the newest, 20260101T000000Z-redis: "):
         typed(tmp_path, "redis")
-
-
-HINT = Hint(
-    before=Numbered(number=41, run="a"),
-    after=Numbered(number=42, run="b"),
-    earliest=42,
-    latest=42,
-    ratio=0.94,
-    low=0.92,
-    high=0.96,
-    p_value=0.0001,
-    differs=[],
-)
-
-
-@pytest.mark.parametrize(
-    ("low", "estimate", "high", "kind", "text"),
-    [
-        (-0.083, -0.062, -0.04, "confirmed", "changed between run 41 and 42: 6 % [4, 8] slower, measured again"),
-        (-0.01, 0.002, 0.012, "machine", "not the program: the machine. Measured again, in turns, both do the same"),
-        (-0.06, -0.02, 0.02, "undecided", "not decided: "),
-        (0.02, 0.04, 0.06, "other way", "not so: measured again, run 42 is 4"),
-        (None, None, None, "undecided", "not measured: "),
-    ],
-)
-def test_a_hint_is_confirmed_refuted_or_left_open(
-    low: float | None, estimate: float | None, high: float | None, kind: Kind, text: str
-) -> None:
-    found = Verdict.model_construct(
-        kind="mixed", metric="goodput_per_s", estimate=estimate, low=low, high=high, a=Side(name="x"), b=Side(name="y")
-    )
-    assert _kind(found, HINT) == kind
-    assert confirmed_text(HINT, "goodput_per_s", kind, found).startswith(text)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from loadstone.addons.history.change_points import LEVEL, RUNS_MIN, changes
-from loadstone.addons.history.run_differences import heads_unlike, is_same_but_servers, servers_unlike
+from loadstone.addons.history.run_differences import gate_command, heads_unlike, is_same_but_servers, servers_unlike
 from loadstone.addons.history.trends import (
     Figure,
     Measured,
@@ -53,6 +53,8 @@ class Hint(Piece):
     p_value: float
     differs: list[Message]
     """In which versions and settings the servers of the two runs differ; of gates in the head, too."""
+    gate: str
+    """The command that compares both versions now, in turns, under a load that is given to it."""
 
 
 class FigureHistory(Piece):
@@ -150,39 +152,10 @@ def _hints(course: Sequence[Measured], metric: str, level: float, numbers: dict[
             high=math.exp(one.high),
             p_value=one.p_value,
             differs=_differs(course[one.at - 1], course[one.at], names[one.at - 1], names[one.at]),
+            gate=gate_command(course[one.at - 1][0].surroundings, course[one.at][0].surroundings),
         )
         for one in found
     ]
-
-
-def hint_between(history: History, figure: FigureHistory, before: int, after: int) -> Hint | None:
-    """The hint between two runs by number; where there is none, what their two figures differ by.
-
-    None where one of them does not have the figure.
-    """
-    found = next((one for one in figure.hints if (one.before.number, one.after.number) == (before, after)), None)
-    if found is not None:
-        return found
-    names = {run.number: run for run in history.runs}
-    points = {point.run: point.figure for line in figure.over.lines for point in line.points}
-    if not {before, after} <= names.keys() or not {names[before].run, names[after].run} <= points.keys():
-        return None
-    one, other = points[names[before].run], points[names[after].run]
-    if one.value <= 0 or other.value <= 0 or before == after:
-        return None
-    error = _ENDS * math.hypot(_error(one) or 0.0, _error(other) or 0.0)
-    ratio = other.value / one.value
-    return Hint(
-        before=names[before],
-        after=names[after],
-        earliest=after,
-        latest=after,
-        ratio=ratio,
-        low=ratio * math.exp(-error),
-        high=ratio * math.exp(error),
-        p_value=1.0,
-        differs=[],
-    )
 
 
 def _differs(before: Measured, after: Measured, *names: Numbered) -> list[Message]:

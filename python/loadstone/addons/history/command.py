@@ -3,15 +3,12 @@
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loadstone.cli.command import Takes
-from loadstone.cli.options import EXPERIMENT, LENGTH, PARTS, PLACE, RESULTS, Option, require_place, whole
-from loadstone.run.request import RunRequest
+from loadstone.cli.options import EXPERIMENT, PLACE, RESULTS, Option, require_place, whole
 from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.safety import terminal
 from loadstone.safety.bounds.describe_only import describing
@@ -56,36 +53,14 @@ def history_command(
         Path | None, Option("--csv", metavar="FILE", help="Write a line a run, as apache-otava reads.", panel=RESULTS)
     ] = None,
     json: Annotated[bool, Option("--json", help="Print JSON alone to stdout.", panel=RESULTS)] = False,
-    confirm: Annotated[
-        bool,
-        Option(
-            "--confirm",
-            help="Measure both versions beside the newest hint again, now, in turns. Status 1: it is slower.",
-            panel=LENGTH,
-        ),
-    ] = False,
-    between: Annotated[
-        str | None,
-        Option("--between", metavar="NO,NO", help="With --confirm: the hint between these two runs.", panel=LENGTH),
-    ] = None,
-    before: Annotated[
-        tuple[str, ...],
-        Option("--before", metavar="NAME=URL", help="With --confirm: the old version of a server.", panel=PARTS),
-    ] = (),
-    after: Annotated[
-        tuple[str, ...], Option("--after", metavar="NAME=URL", help="The new version of a server.", panel=PARTS)
-    ] = (),
-    run: Annotated[RunRequest, Takes("budget", "trust", "secret_files", "wait", "share_machine")],
 ) -> None:
     """Show a figure over runs, and hints where it changed."""
-    if not confirm and (between is not None or before or after):
-        raise UserError("--between, --before, --after: are for --confirm; add it, or leave them out")
     for option, file in (("--svg", svg), ("--csv", csv)):
         if file is not None:
             require_place(option, file)
     with describing():
         history = history_asked(runs, name, condition, metric, newest)
-    if not history.runs and not confirm:
+    if not history.runs:
         terminal.remark(said("there is no run in {folder}; `loadstone run EXPERIMENT` makes one", folder=runs))
     if csv is not None:
         from loadstone.addons.history.history_report import csv_text
@@ -93,66 +68,12 @@ def history_command(
         csv.write_text(csv_text(history))
     if svg is not None and history.runs:
         _draw(history, svg)
-    if confirm:
-        _confirm(history, runs, between, replace(run, out=runs), (before, after), as_json=json)
-        return
     if json:
         from loadstone.report.json_report import json_text
 
         terminal.result_json(json_text(history))
     else:
         terminal.result("".join(f"{line}\n" for line in _lines(history)))
-
-
-def _confirm(
-    history: "History",
-    runs: Path,
-    between: str | None,
-    options: RunRequest,
-    servers: tuple[Sequence[str], Sequence[str]],
-    *,
-    as_json: bool,
-) -> None:
-    """Measure again, and say what became of the hint; the exit status says it, too."""
-    from loadstone.addons.history.confirm import asked_of, confirm
-    from loadstone.addons.history.trends_text import confirmed_text, figure_name, hint_text
-
-    beside = [option for option, given in zip(("--before", "--after"), servers, strict=True) if given]
-    asked = asked_of(history, runs, None if between is None else _numbers(between), beside)
-    terminal.remark(f"{asked.condition}, {figure_name(asked.metric)}: {hint_text(asked.hint)}")
-    found = confirm(asked, options, servers)
-    text = confirmed_text(asked.hint, asked.metric, found.kind, found.verdict)
-    if as_json:
-        from loadstone.run_folder.lines import dump_document
-
-        terminal.result_json(
-            dump_document(
-                {
-                    "format": 1,
-                    "hint": asked.hint.model_dump(mode="json"),
-                    "condition": asked.condition,
-                    "metric": asked.metric,
-                    "kind": found.kind,
-                    "verdict": None if found.verdict is None else found.verdict.model_dump(mode="json"),
-                    "run": found.folder.name,
-                    "text": text,
-                }
-            ).decode()
-        )
-    else:
-        terminal.result(f"{text}\n")
-    if found.status:
-        raise typer.Exit(found.status)
-
-
-def _numbers(text: str) -> tuple[int, int]:
-    try:
-        before, after = (int(part) for part in text.split(","))
-    except ValueError:
-        raise UserError(
-            "--between {text}: write the numbers of two runs, as the history has them: 41,42", text=text
-        ) from None
-    return before, after
 
 
 def history_asked(runs: Path, name: str, condition: str | None, metric: str | None, newest: int = NEWEST) -> "History":

@@ -132,10 +132,11 @@ def _ending(history: History) -> Iterator[str]:
             "turns: `loadstone gate --base EARLIER --head LATER`"
         )
         return
+    newest = max((hint for one in history.figures for hint in one.hints), key=lambda hint: hint.after.number)
     yield _(
-        "A hint is no proof: runs of different times differ by the machine, too. Measure both versions now, in turns: "
-        "loadstone history {experiment} --confirm",
-        experiment=fmt.plain(history.experiment),
+        "A hint is no proof: runs of different times differ by the machine, too. Compare both versions now, in turns, "
+        "under the load in question: `{command}`",
+        command=newest.gate,
     )
 
 

@@ -1,5 +1,6 @@
 """In what two runs differ: experiment, machine, versions, placement, servers and load."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,10 @@ _PLACEMENT = ("server_cpus", "generator_cpus", "shared")
 _SERVER = ("software", "version", "mode", "modules", "settings", "network")
 _PLAN_APART = {"seed": True, "endpoints": True, "cpus": True, "start_at_unix_ns": True}
 """What differs from trial to trial, or is known from the placement."""
+_GATED = ("redis", "valkey")
+_GATE_WORD = re.compile(r"[a-z][a-z0-9-]*=[A-Za-z0-9._:/-]+")
+"""A part of `gate redis --base redis=8.2.1,io-threads=2` that a shell takes as it is."""
+_CHANGED_MAX = 4
 _MEASURED_FOR = ("interval_s", "measure_s", "measure_max_s", "warm_up_s")
 """What follows from the length of slices."""
 
@@ -128,6 +133,28 @@ def is_same_but_servers(a: Surroundings, b: Surroundings, driven: Sequence[tuple
 def servers_unlike(a: Surroundings, b: Surroundings, names: Names = NAMES) -> list[Message]:
     """In which versions and settings the servers of two runs differ, one clause each."""
     return [_said(one, names) for one in _environment(a.environment, b.environment) if _is_of_server(one)]
+
+
+def gate_command(a: Surroundings, b: Surroundings) -> str:
+    """The gate that measures the versions of two runs in turns: of a Redis or Valkey with both versions and settings;
+    of anything else, or where several servers differ, with words in their place."""
+    servers_a, servers_b = (_mapping(one.environment.get("servers")) for one in (a, b))
+    unlike = [name for name in {**servers_a, **servers_b} if servers_a.get(name) != servers_b.get(name)]
+    if len(unlike) == 1:
+        base, head = _gate_side(servers_a, servers_b, unlike[0]), _gate_side(servers_b, servers_a, unlike[0])
+        if base is not None and head is not None:
+            return f"loadstone gate redis --base {base} --head {head}"
+    return "loadstone gate --base EARLIER --head LATER"
+
+
+def _gate_side(servers: Mapping[str, Any], others: Mapping[str, Any], name: str) -> str | None:
+    """`redis=8.2.1,io-threads=2`: the version, and the settings that are others in the other run."""
+    server, other = _mapping(servers.get(name)), _mapping(others.get(name))
+    settings, unlike = _mapping(server.get("settings")), _mapping(other.get("settings"))
+    changed = [f"{key}={value}" for key, value in sorted(settings.items()) if unlike.get(key) != value]
+    words = [f"{server.get('software')}={server.get('version')}", *changed]
+    known = server.get("software") in _GATED and all(_GATE_WORD.fullmatch(word) for word in words)
+    return ",".join(words) if known and len(changed) <= _CHANGED_MAX else None
 
 
 def heads_unlike(a: str, b: str, names: Names = NAMES) -> Message:

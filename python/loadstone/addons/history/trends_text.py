@@ -5,12 +5,10 @@ import math
 from loadstone.addons.gate.texts import NAMES
 from loadstone.addons.history.changes import Hint
 from loadstone.addons.history.trends import AT_RATE, GATE_RATIO, RATIO, Point
-from loadstone.experiment.spec.experiment import COST, RATES
-from loadstone.judge.verdict import Verdict
 from loadstone.report import figure_format as fmt
 from loadstone.text.english.figures import metric_text
 from loadstone.text.figures import decimal, decimals_of
-from loadstone.text.language import _, marked, translated
+from loadstone.text.language import _, translated
 
 
 def figure_name(metric: str) -> str:
@@ -63,54 +61,6 @@ def hint_text(hint: Hint) -> str:
 def differs_text(hint: Hint) -> str:
     """What of the servers differs between both runs; empty if nothing that is recorded does."""
     return "; ".join(map(fmt.sentence, hint.differs))
-
-
-def confirmed_text(hint: Hint, metric: str, kind: str, verdict: Verdict | None) -> str:
-    """What became of a hint when both versions were measured again, in turns."""
-    before, after = hint.before.number, hint.after.number
-    if verdict is None or verdict.estimate is None or verdict.low is None or verdict.high is None:
-        return _(
-            "not measured: nothing can be said of both versions; `loadstone report latest` says why, and a longer "
-            "--budget may help"
-        )
-    change = _by(metric, verdict.estimate, verdict.low, verdict.high)
-    if kind == "confirmed":
-        return _(
-            "changed between run {before} and {after}: {change}, measured again",
-            before=before,
-            after=after,
-            change=change,
-        )
-    if kind == "other way":
-        return _(
-            "not so: measured again, run {after} is {change} than run {before}; suspected was {suspected}",
-            before=before,
-            after=after,
-            change=change,
-            suspected=_change(hint),
-        )
-    if kind == "machine":
-        return _(
-            "not the program: the machine. Measured again, in turns, both do the same ({change}); suspected was "
-            "{suspected}",
-            change=change,
-            suspected=_change(hint),
-        )
-    return _(
-        "not decided: {change}, measured again; suspected was {suspected}; a longer --budget decides more",
-        change=change,
-        suspected=_change(hint),
-    )
-
-
-def _by(metric: str, estimate: float, low: float, high: float) -> str:
-    """`6 % [4, 8] slower`, from log ratios of the later version against the earlier one."""
-    is_more = estimate > 0
-    if metric.startswith(COST):
-        said = marked("{ratio} more CPU a request") if is_more else marked("{ratio} less CPU a request")
-    else:
-        said = marked("{ratio} faster") if is_more == (metric in RATES) else marked("{ratio} slower")
-    return _(said, ratio=_size(estimate, low, high))
 
 
 def _size(estimate: float, low: float, high: float) -> str:

@@ -11,7 +11,7 @@ from loadstone.experiment.spec.levels import Condition, Level, fits, identity
 from loadstone.judge.verdict import Piece
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.reading import Run
-from loadstone.text.message import Message, Recorded, message
+from loadstone.text.message import Message, message
 
 _NAMED = 3
 """So many of the lost keys are named."""
@@ -48,7 +48,7 @@ class CrashRow(Piece):
     """A try lost more than is promised, for certain."""
     lost_keys: list[str] = []
     """Some of the lost ones, by name."""
-    problems: list[Recorded] = []
+    problems: list[Message] = []
     """Tries without a result: why, one sentence each."""
 
 
