@@ -303,7 +303,7 @@ def test_every_switch_may_stand_before_a_password() -> None:
         (["redis://h:1", "-h", "h"], "-h: the URL is given already; leave one of them out"),
         (["-h", "redis://h"], "-h redis://...: a host has no scheme; write the URL without -h"),
         (["-h", "u:hunter2@h"], "-h: a host has no login, no path and no options; write a URL without -h"),
-        (["--data-import", "x"], "--data-import: is not there yet; leave it out"),
+        (["--tls-ciphers", "x"], "--tls-ciphers: is not there yet; leave it out"),
         (["--key-prefix", "x"], "--key-prefix: keys have names of loadstone's own, so that yours are not touched"),
     ],
 )

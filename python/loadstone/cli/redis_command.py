@@ -14,7 +14,6 @@ from loadstone.text.language import said
 
 _URL = said("write it into the URL: redis://HOST:PORT/DATABASE")
 _KEYS = said("keys have names of loadstone's own, so that yours are not touched; leave it out")
-_NOT_THERE = said("is not there yet; leave it out")
 _REFUSED = {
     **dict.fromkeys(("-s", "--server", "--dbnum", "--select-db"), _URL),
     **dict.fromkeys(("-S", "--unix-socket"), said("write unix:///path/to/redis.sock in the place of the URL")),
@@ -34,13 +33,11 @@ _REFUSED = {
     ),
     **dict.fromkeys(("--multi-key-get",), said("write {instead}", instead="--command 'MGET {keys:10}'")),
     **dict.fromkeys(("--data-verify", "--verify-only"), said("write {instead}", instead="--verify")),
-    **dict.fromkeys(("--data-import", "--data-offset", "--data-size-pattern"), _NOT_THERE),
-    **dict.fromkeys(("--enable-tracking", "--tls-ciphers", "--cacertdir", "--sentinel"), _NOT_THERE),
+    **dict.fromkeys(("--tls-ciphers",), said("is not there yet; leave it out")),
     **dict.fromkeys(("--wait-ratio", "--num-slaves", "--wait-timeout"), said("write --command 'WAIT 1 100' in a mix")),
     **dict.fromkeys(("--print-percentiles", "--hide-histogram"), said("write --hdr-file-prefix PREFIX for all")),
     **dict.fromkeys(("--distinct-client-seed", "--randomize"), said("write --seed NUMBER, or nothing for a fresh one")),
     **dict.fromkeys(("--command-key-pattern",), said("write --key-pattern, which is that of all commands")),
-    **dict.fromkeys(("--precision",), said("leave it out")),
     **dict.fromkeys(("-o", "--out-file"), said("write --out DIR for reports, --csv, --json or --json-out-file FILE")),
     **dict.fromkeys(("--cluster-mode",), said("write {instead}", instead="--cluster")),
     **dict.fromkeys(("--protocol",), said("write --resp3, or nothing for RESP2")),
