@@ -2,7 +2,7 @@
 
 A batch of rows is packed by one format a command, column by column, so no line of Python runs once a row. redis-py's
 packing writes half as many rows a second, and its pipeline a fifth; the engine writes as many, but it does not end at
-the first error, and it has no row as a JSON object (`bench/row_writers.py`).
+the first error, and it has no row as a JSON object (`bench/results/measured/rows-written.json`).
 """
 
 import contextlib
