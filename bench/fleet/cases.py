@@ -13,8 +13,8 @@ from typing import Any
 
 import psutil
 
-from fleet.lab import AGENTS, IDLE_S, LEASE_S, LONG_S, PLANNED, Lab, Running, until
-from fleet.members import LOADSTONE
+from bench.fleet.lab import AGENTS, IDLE_S, LEASE_S, LONG_S, PLANNED, Lab, Running, until
+from bench.fleet.members import LOADSTONE
 from loadstone.addons.fleet import certificates
 
 OLD = "import sys, loadstone; loadstone.__version__ = '0.0.9'; from loadstone.cli.main import main; main()"

@@ -7,7 +7,7 @@ import queue
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from fleet.members import Members
+from bench.fleet.members import Members
 from loadstone.addons.fleet import agent as on_agent
 from loadstone.addons.fleet import certificates
 from loadstone.addons.fleet.clocks import ClocksOfMembers

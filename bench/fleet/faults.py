@@ -30,9 +30,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fleet.cases import FAULTS
-from fleet.judge import judged
-from fleet.lab import Lab
+from bench.fleet.cases import FAULTS
+from bench.fleet.judge import judged
+from bench.fleet.lab import Lab
 
 
 def work() -> None:
@@ -87,7 +87,10 @@ def main() -> None:
 
     def lab() -> None:
         with subprocess.Popen(
-            [sys.executable, "-m", "fleet.faults", "--work"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "bench.fleet.faults", "--work"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         ) as child:
             assert child.stdin is not None
             assert child.stdout is not None

@@ -10,8 +10,8 @@ from typing import Any
 
 import psutil
 
-from fleet.cases import Fault, Seen
-from fleet.lab import AGENTS, CLAIM_S, LEASE_S, PLANNED, Lab, Running, until
+from bench.fleet.cases import Fault, Seen
+from bench.fleet.lab import AGENTS, CLAIM_S, LEASE_S, PLANNED, Lab, Running, until
 
 
 def judged(lab: Lab, one: Fault) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import Self, TextIO
 
 import psutil
 
-from fleet.members import LOADSTONE, Members, members
-from fleet.namespaces import Network
+from bench.fleet.members import LOADSTONE, Members, members
+from bench.fleet.namespaces import Network
 
 AGENTS = ("agent-1", "agent-2")
 LEASE_S = 5.0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from fleet.namespaces import Network, end
+from bench.fleet.namespaces import Network, end
 from loadstone.addons.fleet import certificates
 
 JOIN_S = 60.0

@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bench.peers import added, freezes, network, page, picture, punctual, ratios, threaded, throughput
+from bench.peers.generators import PEERS, Peer, installed
+from bench.peers.load import UnreadableOutput
+from bench.peers.own import OwnDriver
+from bench.peers.results import Machine, Result, Throughput, add, read
+from bench.peers.servers import nginx_program
 from loadstone.drivers.native import engine_build
 from loadstone.machine.hardware import kernel, machine
 from loadstone.machine.placement import Placement, place
 from loadstone.safety.errors import LoadstoneError
-from peers import added, freezes, network, page, picture, punctual, ratios, threaded, throughput
-from peers.generators import PEERS, Peer, installed
-from peers.load import UnreadableOutput
-from peers.own import OwnDriver
-from peers.results import Machine, Result, Throughput, add, read
-from peers.servers import nginx_program
 
 PARTS = ("throughput", "sizes", "freezes", "users", "delay", "added", "threads")
 ROUNDS, QUICK_ROUNDS = 8, 3

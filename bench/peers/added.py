@@ -6,12 +6,12 @@ What a generator reports beyond that is the way there and back, the server's wak
 import random
 from collections.abc import Callable, Sequence
 
+from bench.peers import own, servers
+from bench.peers.generators import Peer, run_peer
+from bench.peers.load import Case, Length
+from bench.peers.own import OwnDriver, plan_of
+from bench.peers.results import Added, Result
 from loadstone.experiment.plan.drive_plan import SPIN_US, Closed
-from peers import own, servers
-from peers.generators import Peer, run_peer
-from peers.load import Case, Length
-from peers.own import OwnDriver, plan_of
-from peers.results import Added, Result
 
 SERVICES_US = (1.0, 100.0)
 SPINS_US = {f"{own.NAME}, awake": SPIN_US, f"{own.NAME}, asleep": 0.0}

@@ -7,14 +7,13 @@ The server records when its replies left: of loadstone, which says when it began
 
 from collections.abc import Callable, Sequence
 
-import stalls
-
+from bench.engine import stalls
+from bench.peers.generators import Peer, run_peer
+from bench.peers.load import Case, Length, Reading
+from bench.peers.own import NAME, OwnDriver, plan_of
+from bench.peers.results import Quantiles, Result
+from bench.peers.servers import SERVICE_S, Freezing
 from loadstone.experiment.plan.drive_plan import Open
-from peers.generators import Peer, run_peer
-from peers.load import Case, Length, Reading
-from peers.own import NAME, OwnDriver, plan_of
-from peers.results import Quantiles, Result
-from peers.servers import SERVICE_S, Freezing
 
 RATE_PER_S, CONNECTIONS, SECONDS = stalls.RATE_PER_S, 10, 60.0
 FULL_SPEED_PER_S = 0.9 * CONNECTIONS / SERVICE_S

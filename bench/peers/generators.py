@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from peers import http_peers, redis_peers
-from peers.child import Child, run_child
-from peers.load import Case, Kind, Length, Reading, Target
+from bench.peers import http_peers, redis_peers
+from bench.peers.child import Child, run_child
+from bench.peers.load import Case, Kind, Length, Reading, Target
 
 CommandLine = Callable[[str, Case, Target, Length], list[str]]
 Paced = Callable[[str, Case, Target, Length, float], list[str]]

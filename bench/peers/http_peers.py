@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from peers.load import Case, Length, Reading, Target, UnreadableOutput
+from bench.peers.load import Case, Length, Reading, Target, UnreadableOutput
 
 SCRIPTS = Path(__file__).parent / "scripts"
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from bench.peers.child import pinned_to
+from bench.peers.load import Case, Reading, Target
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import (
     SPIN_US,
@@ -21,8 +23,6 @@ from loadstone.experiment.plan.drive_plan import (
     Verify,
 )
 from loadstone.experiment.plan.operations import Command, HttpRequest, Operation
-from peers.child import pinned_to
-from peers.load import Case, Reading, Target
 
 NAME = "loadstone"
 PREFIX = "loadstone:peers:"
@@ -100,7 +100,7 @@ class OwnDriver:
 
     def __init__(self, cpus: Sequence[int]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "peers.driven"],
+            [sys.executable, "-m", "bench.peers.driven"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

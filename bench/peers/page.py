@@ -5,10 +5,10 @@ from itertools import groupby
 from pathlib import Path
 from statistics import median
 
-from peers import freezes, ratios, threaded
-from peers.load import VALUE_BYTES
-from peers.ratios import Row, Spread
-from peers.results import Added, Delay, Machine, Quantiles, Result, Threads, Throughput, Users
+from bench.peers import freezes, ratios, threaded
+from bench.peers.load import VALUE_BYTES
+from bench.peers.ratios import Row, Spread
+from bench.peers.results import Added, Delay, Machine, Quantiles, Result, Threads, Throughput, Users
 
 BEGIN, END = "<!-- measured: by make bench -->", "<!-- end of measured -->"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import vl_convert
 
-from peers.ratios import Row
+from bench.peers.ratios import Row
 
 COLOURS = {"GET": "#1f5fa8", "SET": "#b3551f", "JSON.SET": "#2d7d46", "HTTP": "#6b4a9e", "HTTP chunked": "#8a8a8a"}
 PANELS = {"cpu": "CPU a request, over the peer's", "rate": "Rate, over the peer's"}

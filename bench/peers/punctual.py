@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+from bench.peers import servers
+from bench.peers.load import Case
+from bench.peers.own import Driven, OwnDriver, plan_of
+from bench.peers.results import Delay, Result, Users
 from loadstone.experiment.plan.drive_plan import SPIN_US, Closed, Open
-from peers import servers
-from peers.load import Case
-from peers.own import Driven, OwnDriver, plan_of
-from peers.results import Delay, Result, Users
 
 USERS, FEW_USERS, THINK_MS, OFFERED_PER_S = 10_000, 100, 200.0, 50_000.0
 RATE_PER_S, CONNECTIONS = 20_000.0, 50

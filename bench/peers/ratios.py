@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from peers.load import VALUE_BYTES
-from peers.own import NAME
-from peers.results import Quantiles, Throughput
+from bench.peers.load import VALUE_BYTES
+from bench.peers.own import NAME
+from bench.peers.results import Quantiles, Throughput
 
 Key = tuple[str, int, int, int]
 """Load, connections, pipeline, bytes of a value."""

@@ -3,7 +3,7 @@
 import json
 import re
 
-from peers.load import Case, Length, Reading, Target, UnreadableOutput
+from bench.peers.load import Case, Length, Reading, Target, UnreadableOutput
 
 LEAST_S = 0.1
 """No run is shorter."""

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
+from bench.peers.child import pinned_to
+from bench.peers.load import Target
 from loadstone.drivers.null_server import NullServerProcess
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.ports import free_port
 from loadstone.safety.errors import UserError
 from loadstone.servers.redis.local import EmbeddedSettings
 from loadstone.servers.server import DeployContext
-from peers.child import pinned_to
-from peers.load import Target
 
 BODY_BYTES = 100
 PAGES = (100, 1_000, 10_000, 100_000, 1_000_000)

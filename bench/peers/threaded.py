@@ -10,11 +10,11 @@ connections come in waves, and who answers a wave at once meets a server that is
 import random
 from collections.abc import Callable, Sequence
 
-from peers import own, servers
-from peers.generators import Peer, run_peer
-from peers.load import Case, Length
-from peers.own import OwnDriver, plan_of
-from peers.results import Result, Threads
+from bench.peers import own, servers
+from bench.peers.generators import Peer, run_peer
+from bench.peers.load import Case, Length
+from bench.peers.own import OwnDriver, plan_of
+from bench.peers.results import Result, Threads
 
 DELAY_S = 0.002
 CONNECTIONS = (40, 100)

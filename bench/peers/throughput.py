@@ -5,11 +5,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
-from peers import own, servers
-from peers.generators import Peer, run_peer
-from peers.load import Case, Kind, Length, Target, UnreadableOutput
-from peers.own import OwnDriver, plan_of
-from peers.results import Result, Throughput
+from bench.peers import own, servers
+from bench.peers.generators import Peer, run_peer
+from bench.peers.load import Case, Kind, Length, Target, UnreadableOutput
+from bench.peers.own import OwnDriver, plan_of
+from bench.peers.results import Result, Throughput
 
 _REDIS: tuple[Kind, ...] = ("GET", "SET")
 CONNECTIONS = (50, 1, 8, 500)

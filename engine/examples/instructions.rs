@@ -1,4 +1,4 @@
-//! A drive against a null server in the same process, for `bench/instructions.py`, which counts its instructions.
+//! A drive against a null server in the same process, for `bench/engine/instructions.py`, which counts its instructions.
 //!
 //! `instructions CASE DEPTH CONNECTIONS OPERATIONS`: one engine thread, a user for each connection. GET and SET are of
 //! 100 bytes; `document` sets documents, whose versions are followed.

@@ -1,4 +1,4 @@
-//! A server of known cost, for `bench/cost_truth.py`: GET and SET as Redis has them, each after so many steps of work.
+//! A server of known cost, for `bench/judge/cost_truth.py`: GET and SET as Redis has them, each after so many steps of work.
 //!
 //! `known_cost PORT STEPS`: one thread, as Redis. A step is a shift, a XOR and a multiplication, each waiting for the one
 //! before, so that steps take time as they take instructions. `SHUTDOWN` ends it.

@@ -21,7 +21,7 @@ LAG_MS = 90
 @contextlib.contextmanager
 def lagging(port: int) -> Iterator[str]:
     """The URL of a relay in front of this server."""
-    command = [sys.executable, str(BENCH / "lagging_relay.py"), str(port), str(LAG_MS)]
+    command = [sys.executable, str(BENCH / "judge" / "lagging_relay.py"), str(port), str(LAG_MS)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as relay:
         assert relay.stdout is not None
         try:
@@ -31,7 +31,7 @@ def lagging(port: int) -> Iterator[str]:
 
 
 def test_what_reaches_into_the_next_slice_is_no_difference(lab: Lab, user_redis: Callable[..., UserRedis]) -> None:
-    """How far it comes with longer slices depends on the machine: `bench/provoked_carry_over.py` goes on to the end."""
+    """How far it comes with longer slices depends on the machine: `bench/judge/provoked_carry_over.py` goes on."""
     with lagging(user_redis().port) as url:
         options = ("--server", f"redis={url}", "--budget", "80s", "--at-rate", "never")
         done = lab.loadstone("run", BENCH / "experiments" / "carried.yaml", *options)

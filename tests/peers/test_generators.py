@@ -20,7 +20,7 @@ NAMES = ("redis-benchmark", "valkey-benchmark", "memtier_benchmark", "wrk", "oha
 
 
 def module(name: str) -> Any:
-    return importlib.import_module(f"peers.{name}")
+    return importlib.import_module(f"bench.peers.{name}")
 
 
 def peer(name: str) -> Any:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 CHILD = """
 import os, socket
-from peers import network
+from bench.peers import network
 before = os.readlink("/proc/thread-self/ns/net")
 is_own = network.enter()
 after = os.readlink("/proc/thread-self/ns/net")
@@ -20,7 +21,9 @@ print(is_own, before == after, network.describe(is_own), sep="|")
 
 
 def test_it_is_a_namespace_with_a_loopback_where_that_is_permitted() -> None:
-    found = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, timeout=60, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", CHILD], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
     is_own, is_the_same, text = found.stdout.strip().split("|")
     assert (is_own == "True") == (is_the_same == "False")
     assert (is_own == "True") == ("no packet filter" in text)
@@ -29,7 +32,7 @@ def test_it_is_a_namespace_with_a_loopback_where_that_is_permitted() -> None:
 
 
 def test_the_machines_own_says_whether_connections_are_tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from peers import network
+    from bench.peers import network
 
     counted = tmp_path / "count"
     monkeypatch.setattr(network, "TRACKED", counted)

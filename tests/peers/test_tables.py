@@ -8,7 +8,7 @@ import pytest
 
 
 def module(name: str) -> Any:
-    return importlib.import_module(f"peers.{name}")
+    return importlib.import_module(f"bench.peers.{name}")
 
 
 def taken(generator: str, turn: str, cpu_us: float, rate: float, load: str = "GET", connections: int = 50) -> Any:

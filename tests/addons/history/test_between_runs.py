@@ -4,7 +4,6 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -28,15 +27,12 @@ from loadstone.run_folder.reading import read_run
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.sentences import text
 
-BENCH = Path(__file__).parents[3] / "bench"
 RUNS = 500
 
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCH)
-        return importlib.import_module("between_runs")
+    return importlib.import_module("bench.judge.between_runs")
 
 
 def test_two_runs_of_the_same_thing_seldom_differ(bench: ModuleType) -> None:

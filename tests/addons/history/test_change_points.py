@@ -1,4 +1,4 @@
-"""Changes in a row of runs, on histories of known truth. `bench/history_changes.py` counts over many more."""
+"""Changes in a row of runs, on histories of known truth. `bench/judge/history_changes.py` counts over many more."""
 
 import numpy as np
 import pytest

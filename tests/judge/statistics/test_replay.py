@@ -1,7 +1,6 @@
 """The replay calibration in small: the judge keeps its promise, and a wrong level would be noticed."""
 
 import importlib
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -12,7 +11,6 @@ from loadstone.experiment.plan.look_schedule import FIXED_ALPHA, LOOKS
 from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.settings import Settings
 
-BENCH = Path(__file__).parents[3] / "bench"
 RUNS = 400
 TESTS = 5 * 11
 """Scenarios times designs: the bound is set so that all of them together fail once in 10,000."""
@@ -20,9 +18,7 @@ TESTS = 5 * 11
 
 @pytest.fixture(scope="module")
 def replay() -> ModuleType:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCH)
-        return importlib.import_module("replay")
+    return importlib.import_module("bench.judge.replay")
 
 
 def bound(tests: int) -> float:

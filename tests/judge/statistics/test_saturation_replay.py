@@ -1,23 +1,19 @@
 """The saturation calibration in small: servers whose truth is known, under noise, whole way from doubling to point."""
 
 import importlib
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-BENCH = Path(__file__).parents[3] / "bench"
 RUNS = 40
 CASES = 5 * 2
 
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCH)
-        return importlib.import_module("saturation")
+    return importlib.import_module("bench.capacity.saturation")
 
 
 def test_closed_servers_are_found_with_little_bias_and_full_coverage(bench: ModuleType) -> None:

@@ -126,7 +126,7 @@ def trial_length_s(servers: int, service_s: float, utilisation: float) -> float:
     """The shortest useful trial: 100 / (c mu (1 - sqrt rho)^2), a hundred relaxation times of the queue.
 
     So slowly a queue forgets its start (Morse 1955). Ten are enough for a mean, but the P99 of a trial of twenty
-    is mostly too small, and the limit comes out 2 % too high (`bench/saturation.py`); of a hundred, .2 %.
+    is mostly too small, and the limit comes out 2 % too high (`bench/capacity/saturation.py`); of a hundred, .2 %.
     Raises ValueError unless 0 <= utilisation < 1.
     """
     if not 0 <= utilisation < 1:

@@ -26,7 +26,7 @@ ROUND_LOOKS = (*EARLY_ROUND_LOOKS, *LATER_ROUND_LOOKS)
 ones decide what is far from alike: not of applications, which may still warm up, nor of quantiles, whose intervals are
 not widened for few rounds."""
 ROUND_LOOK_ALPHA = 0.015
-"""Level of each of these looks, for all comparisons together: at most 5 % over all nine (`bench/round_level.py`).
+"""Level of each of these looks, for all comparisons together: at most 5 % over all nine (`bench/judge/round_level.py`).
 
 The exact test alone would need .009 for that. Its interval is widened for rounds that may depend on each other, the
 more the fewer they are (`judge.statistics.rounds`): so the early looks add next to nothing. Independent rounds without

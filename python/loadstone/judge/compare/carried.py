@@ -11,7 +11,7 @@ What that does to the level of the verdicts: a look that warns takes verdicts aw
 conditions false ones become no more often where nothing carries over. The check warns by chance in `CARRY_ALPHA` of the
 runs, that of the pairs in as many of the claims; both go on with longer slices, from fresh rounds and with looks of
 their own. So of 100 runs whose stages each mislead at most 5 times, at most 5 + .01 x 5 + .01^2 x 5 + ... = 5.06 do
-(`bench/lengthening.py` simulates it).
+(`bench/judge/lengthening.py` simulates it).
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Which effect a comparison can detect, and what it still needs.
 
-The constants come from simulation (`bench/detectable_effect.py`): the signed-rank interval on
+The constants come from simulation (`bench/judge/detectable_effect.py`): the signed-rank interval on
 normal log ratios, and on such with 6 % of the blocks off by 3 to 12 spreads.
 """
 

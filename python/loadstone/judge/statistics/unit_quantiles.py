@@ -10,7 +10,7 @@ The test is Student's t on the units. A few units hold most of what is late, so 
 it is corrected by Hall's transformation (Hall 1992, 'On the removal of skewness by transformation'). Units that follow
 each other share the machine's state: the variance grows by their autocorrelation (`rounds_in_one`) and by what few
 units cannot show of it, and it is never less than that of independent operations. Coverage by simulation:
-`bench/replay_unit_quantiles.py`.
+`bench/judge/replay_unit_quantiles.py`.
 
 No interval contains a stall that came in none of the units. So rare stalls are a finding of their own (`settled`): how
 many units held one, and the share of units that may, by the exact binomial interval (Clopper & Pearson 1934). The
@@ -41,7 +41,7 @@ ONE_OF_MIN = 3
 """Of two units one always holds most."""
 STALL_TIMES = 5.0
 """J: replies are of a stall from so many times the quantile of a usual unit on. Without stalls hardly a unit of
-`bench/replay_unit_quantiles.py` reaches it."""
+`bench/judge/replay_unit_quantiles.py` reaches it."""
 USUAL = 0.25
 """A usual unit's quantile is the lower quartile of the units' own: the median breaks down where half of them stall."""
 STALL_OPERATIONS = 10

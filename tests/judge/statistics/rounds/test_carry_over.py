@@ -1,7 +1,6 @@
 """What carries over from one slice into the next is found; drift and stalls are not mistaken for it."""
 
 import importlib
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -9,16 +8,13 @@ import pytest
 
 from loadstone.judge.statistics.rounds.carry_over import Bias, CarryOver, carry_over, may_be_carried, weighted_bias
 
-BENCH = Path(__file__).parents[4] / "bench"
 BLOCKS = (32, 48, 72)
 BETWEEN = {0: -1.0, 1: 1.0}
 
 
 @pytest.fixture(scope="module")
 def simulated() -> ModuleType:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCH)
-        return importlib.import_module("slices")
+    return importlib.import_module("bench.judge.slices")
 
 
 def checked(slices: ModuleType, noise: int, loss: float, run: int, rounds: int = 108) -> CarryOver:

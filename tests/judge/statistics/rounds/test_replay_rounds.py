@@ -16,15 +16,12 @@ from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
 
-BENCH = Path(__file__).parents[4] / "bench"
 RUNS = 50
 LEVEL_RUNS = 6000
 
 
 def module(name: str) -> ModuleType:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCH)
-        return importlib.import_module(name)
+    return importlib.import_module(f"bench.judge.{name}")
 
 
 @pytest.fixture(scope="module")

@@ -173,7 +173,7 @@ def test_lost_slices_are_told_by_the_side_that_lost_them() -> None:
 
 
 def test_equal_servers_whose_starts_differ_are_rarely_told_apart() -> None:
-    """Short: `bench/start_level.py` has the figures."""
+    """Short: `bench/judge/start_level.py` has the figures."""
     wrong = 0
     for seed in range(200):
         some = blocks(LOOKS[-1], 1.0, start_sd=0.03, seed=1000 + seed)

@@ -6,7 +6,7 @@ With a standard deviation of 2 % from start to start, rounds taken as the unit c
 unequal, for all rounds of a block share its starts. So, as with whole trials, it is judged by the typical round of
 each, and the exact signed-rank interval over blocks, at the looks and the level of blocks. The order of the rounds is
 drawn and starts are independent of what they start, so a block's ratio lies on either side of nothing by a fair coin.
-Level and power: `bench/start_level.py`.
+Level and power: `bench/judge/start_level.py`.
 
 What the estimate does not notice are slices that one side loses, and work that was not done in total. A neighbour eats
 one slice in twenty on a busy machine, by chance on either side. So other than whole trials (see `drift_guard`), slices

@@ -3,7 +3,7 @@
 The signed-rank test at level alpha rejects where its z is beyond z(alpha). With tau rounds worth one, z spreads by
 sqrt(tau): so it is tested at the level of z(alpha) sqrt(tau), and its p-value is that of z / sqrt(tau). Few rounds say
 little about their tau, so z is stretched a little more (`stretch_of`). Both only ever widen: under no difference the
-random order keeps the level of the exact test, whatever the machine does. Coverage: `bench/replay_rounds.py`.
+random order keeps the level of the exact test, whatever the machine does. Coverage: `bench/judge/replay_rounds.py`.
 
 How many rounds are worth an independent one: in rounds the machine's slow noise is in both slices and leaves the ratio.
 What remains may still follow the machine's state (string against JSON: autocorrelations of .18, .08, .20 at lags 1 to

@@ -2,7 +2,7 @@
 
 A round holds each condition once, in random order, so that the machine's slow noise is the same for all of them and
 leaves a sum whose weights add up to nothing. Where the noise of each condition is the same, such a sum lies on either
-side of the effect by a fair coin, as a pair's does. Level and power: `bench/effects_level.py`.
+side of the effect by a fair coin, as a pair's does. Level and power: `bench/judge/effects_level.py`.
 """
 
 import math

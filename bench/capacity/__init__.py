@@ -1,0 +1,1 @@
+"""Where a system saturates and what limits it, against systems whose truth is known."""

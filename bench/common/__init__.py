@@ -1,0 +1,1 @@
+"""Parts that programs of several questions share."""

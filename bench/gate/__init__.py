@@ -1,0 +1,1 @@
+"""Gates whose answer is known, and how often they are wrong."""

@@ -1,0 +1,1 @@
+"""How long installing, lists and pages take."""
