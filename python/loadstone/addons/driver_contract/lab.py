@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from loadstone.drivers.driver import drive_alone
 from loadstone.drivers.native import NativeDriver
@@ -40,14 +40,6 @@ def require(is_so: bool, otherwise: str) -> None:
     """Raises Wrong."""
     if not is_so:
         raise Wrong(otherwise)
-
-
-class Counting(Protocol):
-    """A control that counts commands."""
-
-    def commandstats(self) -> dict[str, int]: ...
-    def call(self, *command: Any) -> Any: ...
-    def info(self, *sections: str) -> Any: ...
 
 
 @dataclass
