@@ -6,7 +6,7 @@ from pathlib import Path
 import atheris
 
 sys.path.insert(0, str(Path(__file__).parent))
-LIBRARIES = {"resolved_experiment": ["ruamel"], "manifest": ["ruamel"], "histogram": ["hdrh"]}
+LIBRARIES = {"resolved_experiment": ["ruamel"], "manifest": ["ruamel"]}
 """Whose code counts as coverage, beside loadstone's: what is counted is slow."""
 
 with atheris.instrument_imports(include=["loadstone", *LIBRARIES.get(sys.argv[1], [])]):

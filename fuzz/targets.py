@@ -102,7 +102,7 @@ def histogram(data: bytes) -> None:
     """A histogram in HdrHistogram's V2 encoding."""
     found = decode(data.decode("latin-1"))
     merged = merge([found, found])
-    quantiles_ns(merged, max(0, merged.get_total_count()), least=1, mean=1.0, greatest=10)
+    quantiles_ns(merged, max(0, merged.total), least=1, mean=1.0, greatest=10)
 
 
 def histogram_counts(data: bytes) -> None:

@@ -97,7 +97,7 @@ class ScriptedSystem:
     def _logged(self, counts: Counts, intervals: Sequence[Interval]) -> Counts:
         """With as many correct replies as the log has."""
         operations = [one for interval in intervals for one in interval.operations.values()]
-        ok = sum(decode(one.response_histogram).get_total_count() for one in operations)
+        ok = sum(decode(one.response_histogram).total for one in operations)
         more = {name: getattr(counts, name) + ok - counts.ok for name in ("offered", "sent")}
         return counts.model_copy(update={"ok": ok, **more})
 

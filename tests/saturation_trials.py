@@ -13,6 +13,7 @@ from loadstone.addons.saturation.experiment import redis_experiment
 from loadstone.addons.saturation.levels import SweepPlan
 from loadstone.addons.saturation.options import OneCommand, SearchOptions
 from loadstone.addons.saturation.spec import SaturationSettings, SaturationStep
+from loadstone.drivers.histogram import Histogram
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.run.prepare import requested_plan
@@ -20,6 +21,7 @@ from loadstone.run.request import RunRequest
 from loadstone.run_folder.facts import TrialFacts
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from tests.changed_facts import with_facts, written
+from tests.run_folder.synthetic import as_ours
 
 STARTED_NS = 1_790_000_000_000_000_000
 Facts = Callable[[dict[str, Any], int], None]
@@ -194,8 +196,8 @@ def full_generator(share: float = 0.99) -> Facts:
     return change
 
 
-def latencies_ns(values: Sequence[float]) -> HdrHistogram:
+def latencies_ns(values: Sequence[float]) -> Histogram:
     histogram = HdrHistogram(1, 3_600_000_000_000, 3)
     for value in values:
         histogram.record_value(round(value))
-    return histogram
+    return as_ours(histogram)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
+from loadstone.drivers.histogram import Histogram
 from loadstone.experiment.plan.group import Contrast, Group, PairDesign
 from loadstone.experiment.plan.look_schedule import LOOKS
 from loadstone.experiment.spec.experiment import Experiment
@@ -20,6 +21,7 @@ from loadstone.run_folder.reading import Run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.message import as_written
 from tests.changed_facts import with_drive, with_facts, written
+from tests.run_folder.synthetic import as_ours
 
 USUAL: Condition = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}
 LEVELS = {"set": 1.0, "get": 1.1, "idle": 1.0}
@@ -188,11 +190,11 @@ def scaled(trial: TrialRecord, factor: float) -> TrialRecord:
     return trial.model_copy(update=rates | latencies)
 
 
-def tail(rng: np.random.Generator, p99_factor: float, operations: int = 2000) -> HdrHistogram:
+def tail(rng: np.random.Generator, p99_factor: float, operations: int = 2000) -> Histogram:
     """Latencies whose upper 3 % are so many times as long."""
     values = rng.lognormal(np.log(1e6), 0.1, operations)
     values[: operations * 3 // 100] *= 5 * p99_factor * np.exp(rng.normal(0, 0.03))
     histogram = HdrHistogram(1, 3_600_000_000_000, 3)
     for value in values:
         histogram.record_value(int(value))
-    return histogram
+    return as_ours(histogram)

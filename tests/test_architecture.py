@@ -50,7 +50,6 @@ cli.main -> addons.history.compare_command
 cli.main -> addons.history.list_runs
 cli.main -> addons.pages.command
 cli.main -> addons.saturation.command
-drivers.histogram -> run_folder.trial
 experiment.plan.design.run_design -> addons.saturation.spec
 experiment.plan.run_plan -> addons.saturation.spec
 experiment.plan.workload_from_text -> servers.registry
@@ -130,9 +129,9 @@ GOALS_MAY |= {"run_folder.crash", "run_folder.look", "run_folder.plan_summary", 
 GOALS_MAY |= {"run_folder.trial", "measure.listener", "addons.saturation", "addons.capacity"}
 """What a goal may know: what is planned, what was measured, how it is judged, and its add-on."""
 OF_STATISTICS = {"experiment.plan.look_schedule", "experiment.spec.experiment", "judge.verdict"}
-OF_STATISTICS |= {"run_folder.trial", "text.message", "_engine"}
-"""What the statistics know beside figures: the types of a design, of a trial's quantiles and of a verdict, and the
-engine's quantiles of distributions."""
+OF_STATISTICS |= {"drivers.histogram", "run_folder.trial", "text.message", "_engine"}
+"""What the statistics know beside figures: histograms, the types of a design, of a trial's checks and of a verdict, and
+the engine's quantiles of distributions."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

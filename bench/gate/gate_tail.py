@@ -15,14 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from bench.common.result_lines import add_line
-from loadstone.judge.statistics.histogram_arrays import Buckets, buckets_of, quantiles_ns, table_of
+from loadstone.drivers.histogram import Histogram
+from loadstone.judge.statistics.histogram_arrays import quantiles_ns, table_of
 from loadstone.judge.statistics.rounds.latency_groups import quiet_quantile_ns
 from loadstone.run_folder.reading import read_round_histograms, read_run
 
 QUANTILE = 0.99
 
 
-def merged_ns(slices: list[Buckets]) -> float:
+def merged_ns(slices: list[Histogram]) -> float:
     """The quantile of all slices together."""
     values_ns, counts = table_of(slices)
     return float(quantiles_ns(values_ns, counts.sum(axis=0), np.zeros(()), QUANTILE))
@@ -34,7 +35,7 @@ def log_ratios(folder: Path) -> dict[str, list[float]]:
     for trial in read_run(folder).trials:
         if trial.group != "p99" or trial.block == 0:
             continue
-        slices = [buckets_of(one) for one in read_round_histograms(folder, trial.trial, "response").values()]
+        slices = list(read_round_histograms(folder, trial.trial, "response").values())
         side, quiet = str(trial.condition["target"]), quiet_quantile_ns(slices, [0] * len(slices), QUANTILE)
         if quiet is not None:
             found["quiet"].setdefault(trial.block, {})[side] = quiet

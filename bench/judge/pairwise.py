@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hdrh.histogram import HdrHistogram
-
+from loadstone.drivers.histogram import Histogram
 from loadstone.experiment.plan.group import GroupDesign, PairDesign
 from loadstone.experiment.plan.look_schedule import LOOKS
 from loadstone.experiment.spec.experiment import RATE_MARGIN, Experiment
@@ -80,5 +79,5 @@ def counts_text(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {name}" for name, number in counts.items()) or "none"
 
 
-def _no_histogram(trial: str, kind: LatencyKind) -> HdrHistogram:
+def _no_histogram(trial: str, kind: LatencyKind) -> Histogram:
     raise AssertionError(f"{trial}: goodput needs no histogram of the {kind} time")

@@ -27,15 +27,13 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from bench.judge.simulated import Latencies, Share, options, share_of, tops_ns
-from loadstone.judge.statistics.histogram_arrays import Buckets
+from loadstone.drivers.histogram import LATENCIES as ENGINES
+from loadstone.drivers.histogram import Histogram
 from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, Units
 
-HALF = 10
-LAYOUT = (0, HALF)
-"""1,024 buckets in each doubling."""
-PLACES = np.arange((3 + 1) << HALF, (14 + 1) << HALF, 16)
+PLACES = np.arange((3 + 1) << ENGINES.half_bits, (14 + 1) << ENGINES.half_bits, 16)
 """From 8 us to 17 ms."""
-TOPS_NS = tops_ns(PLACES, LAYOUT)
+TOPS_NS = tops_ns(PLACES, ENGINES)
 LATENCIES = Latencies(median_ns=50e3, body_sd=0.15, slow_factor=4.0, slow_sd=0.4, stall_ns=3e6)
 OPERATIONS = 1_500
 """Of a unit: a P99 of eight units has 120 beyond it."""
@@ -162,7 +160,7 @@ def counted(
 
 def together(counts: NDArray[np.int64]) -> Units:
     """The units, as a row's analysis has them."""
-    return Units([Buckets(PLACES[row > 0], row[row > 0], LAYOUT) for row in counts], [0] * len(counts))
+    return Units([Histogram(ENGINES, PLACES[row > 0], row[row > 0]) for row in counts], [0] * len(counts))
 
 
 def truths(scenario: Scenario | Queue) -> dict[float, Truth]:

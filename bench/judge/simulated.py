@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, norm
 
-from loadstone.judge.statistics.histogram_arrays import Buckets, latency_blocks
+from loadstone.drivers.histogram import Layout
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,9 @@ class Latencies:
         return np.diff(below, axis=1, prepend=0.0).clip(0)
 
 
-def tops_ns(places: NDArray[np.int64], layout: tuple[int, int]) -> NDArray[np.float64]:
-    """The largest value that falls into each of these buckets, as the judge has it."""
-    every = [Buckets(places, np.ones_like(places), layout)]
-    return latency_blocks(every, every).values_ns
+def tops_ns(places: NDArray[np.int64], layout: Layout) -> NDArray[np.float64]:
+    """The largest value that falls into each of these buckets."""
+    return layout.highest_in(places).astype(np.float64)
 
 
 def options(words: str | None, runs: int) -> argparse.ArgumentParser:

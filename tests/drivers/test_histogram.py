@@ -2,6 +2,7 @@
 
 import base64
 import random
+import struct
 import zlib
 from collections.abc import Sequence
 
@@ -95,7 +96,8 @@ def test_counts_stay_whole() -> None:
 
 
 def packed(data: bytes) -> str:
-    return base64.b64encode(bytes(8) + zlib.compress(data)).decode()
+    counts = zlib.compress(data)
+    return base64.b64encode(struct.pack(">II", 0x1C849314, len(counts)) + counts).decode()
 
 
 def test_what_is_damaged_is_refused_and_breaks_nothing() -> None:

@@ -125,7 +125,7 @@ def test_every_operation_is_in_a_histogram_of_its_rounds_and_slices_add_up(equal
         groups = read_round_histograms(folder, trial.trial, "response")
         for (first, last), histogram in groups.items():
             offered = sum(one.offered for one in slices if first <= one.round <= last)
-            assert histogram.get_total_count() == offered
+            assert histogram.total == offered
         assert sum(one.ended for one in slices) == trial.counts.ok
         mean_ns = sum(one.response_sum_ns for one in slices) / trial.counts.ok
         assert mean_ns == pytest.approx(trial.response_ns.mean, rel=0.001)

@@ -4,6 +4,7 @@ import random
 from itertools import product
 from typing import Any
 
+from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import (
     Analysis,
     Bottleneck,
@@ -14,7 +15,6 @@ from loadstone.judge.analysis.analysis import (
 )
 from loadstone.judge.analysis.crashes import CrashRow, CrashTable
 from loadstone.run_folder.facts import AvgMax
-from loadstone.run_folder.trial import Quantiles
 from loadstone.text.message import as_written
 
 STORES = {"mariadb": "MariaDB", "no": "Redis", "everysec": "Redis, AOF everysec", "always": "Redis, AOF always"}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import (
     Analysis,
     Answer,
@@ -19,7 +20,7 @@ from loadstone.judge.analysis.analysis import (
     TimelinePoint,
     TrialView,
 )
-from loadstone.run_folder.trial import CheckResult, Quantiles
+from loadstone.run_folder.trial import CheckResult
 from loadstone.text.message import as_written
 
 SIZES = {"10 B": 10, "100 B": 100, "500 B": 500, "1 kB": 1000, "10 kB": 10_000, "100 kB": 100_000}

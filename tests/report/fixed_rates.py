@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import Analysis, AtRate, Row
-from loadstone.run_folder.trial import Quantiles
 from loadstone.text.message import as_written, message
 
 LATE = "The generator sent requests up to 3.4 ms late: its limit is 5 % of P50."

@@ -18,8 +18,8 @@ from loadstone.addons.saturation.results import (
     Search,
     SearchPoint,
 )
+from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.bottleneck import Bottleneck
-from loadstone.run_folder.trial import Quantiles
 from loadstone.text.message import Message, message
 
 LEVELS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64)

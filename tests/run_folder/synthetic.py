@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
+from loadstone.drivers.histogram import Histogram
 from loadstone.drivers.outcome import (
     CommandRecord,
     Connections,
@@ -52,6 +53,10 @@ def recorded(values_ns: Iterable[int]) -> HdrHistogram:
 
 def encoded(histogram: HdrHistogram) -> str:
     return histogram.encode().decode()
+
+
+def as_ours(histogram: HdrHistogram) -> Histogram:
+    return Histogram.read(encoded(histogram))
 
 
 def value_at_percentile(histogram: HdrHistogram, percentile: float) -> int:

@@ -130,7 +130,7 @@ def test_a_log_in_the_place_of_another_is_seen(path: Path) -> None:
     run = read_run(path)
     with pytest.raises(DriveFailed, match=r"b01-001\.hlog: it is not as the run wrote it"):
         run.logs.whole("b01-001", "response")
-    assert run.logs.whole("b01-002", "response").get_total_count() == run.trials[1].counts.ok
+    assert run.logs.whole("b01-002", "response").total == run.trials[1].counts.ok
     assert [note.partition(":")[0] for note in run.all_notes] == ["latency/b01-001.hlog"]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from hdrh.histogram import HdrHistogram
+from tests.run_folder.synthetic import as_ours
 
 from loadstone.drivers.histogram import quantiles_ns
 from loadstone.run_folder.delayed import delayed_share
@@ -35,9 +36,10 @@ def test_the_share_that_may_be_late(found: TrialFacts, share: float) -> None:
 
 
 def test_a_quantile_is_at_least_that_of_so_many_ranks_lower() -> None:
-    histogram = HdrHistogram(1, 3_600_000_000_000, 3)
+    library = HdrHistogram(1, 3_600_000_000_000, 3)
     for value in range(1, 100_001):
-        histogram.record_value(value * 1000)
+        library.record_value(value * 1000)
+    histogram = as_ours(library)
     whole = quantiles_ns(histogram, 100_000, 1000, None, 100_000_000)
     lower = quantiles_ns(histogram, 100_000, 1000, None, 100_000_000, delayed=0.03)
     assert whole.p99 == pytest.approx(99_000_000, rel=2e-3)

@@ -50,6 +50,19 @@ class Latency:
     max: int
 
 
+class Quantiles(Part):
+    """Latency in ns. None: not measurable (too few samples, or the rank falls among the failures)."""
+
+    min: int | None
+    mean: float | None
+    p50: int | None
+    p90: int | None
+    p95: int | None
+    p99: int | None
+    p999: int | None
+    max: int | None
+
+
 class Events(Part):
     """What became of operations."""
 

@@ -3,9 +3,9 @@
 from typing import Protocol
 
 from loadstone.drivers.histogram import PER_MILLE
+from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.experiment import COST, LATENCIES, QUANTILES, RATES
 from loadstone.run_folder.latency_logs import LatencyKind
-from loadstone.run_folder.trial import Quantiles
 from loadstone.safety.errors import UserError
 
 _LOGGED: dict[str, LatencyKind] = {"response_ns": "response", "service_ns": "service"}

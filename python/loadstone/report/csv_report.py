@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from loadstone.addons.saturation.results import Estimated, SaturationAnswer, SaturationPoint
 from loadstone.addons.saturation.section import part_names
 from loadstone.drivers.histogram import PER_MILLE
+from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.levels import Level
 from loadstone.judge.analysis.analysis import Analysis, AtRate, Comparison, ResultTable, Row
 from loadstone.judge.verdict import Cost, Verdict
@@ -18,7 +19,6 @@ from loadstone.report import verdicts
 from loadstone.report.tables.column import errors
 from loadstone.report.tables.columns import is_at_rate
 from loadstone.run_folder.facts import HOST
-from loadstone.run_folder.trial import Quantiles
 from loadstone.text.language import speaking
 
 _LATENCIES = ("response", "service", "pool_wait")

@@ -17,9 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from hdrh.histogram import HdrHistogram
-
-from loadstone.drivers.histogram import decode, merge
+from loadstone.drivers.histogram import Histogram, decode, merge
 from loadstone.drivers.outcome import Interval
 from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.errors import DriveFailed
@@ -50,8 +48,8 @@ def log_lines(intervals: Iterable[Interval], started_unix_ns: int) -> Iterator[s
             yield f"#[Rounds: {interval.first_round}-{interval.last_round}]"
         for tag, encoded in _tagged(interval):
             histogram = decode(encoded)
-            if histogram.get_total_count():
-                longest_ms = histogram.get_max_value() / _NS_PER_MS
+            if histogram.total:
+                longest_ms = histogram.longest / _NS_PER_MS
                 yield f"Tag={tag},{interval.start_s:.3f},{interval.duration_s:.3f},{longest_ms:.3f},{encoded}"
 
 
@@ -107,7 +105,7 @@ def _start_and_length(times: Sequence[str]) -> tuple[float, float]:
         return 0.0, 0.0
 
 
-def measured(path: Path, kind: str) -> HdrHistogram:
+def measured(path: Path, kind: str) -> Histogram:
     """All operations of a trial's measure phase together; `kind` is `response`, `service` or `least`.
 
     Raises:
@@ -117,7 +115,7 @@ def measured(path: Path, kind: str) -> HdrHistogram:
     return merge(decode(text) for tag, texts in read_log(path).items() if _is_measured(tag, kind) for text in texts)
 
 
-def measured_by_rounds(path: Path, kind: str) -> dict[RoundSpan, HdrHistogram]:
+def measured_by_rounds(path: Path, kind: str) -> dict[RoundSpan, Histogram]:
     """The same of a drive that took turns, by the rounds that each histogram is of, in their order.
 
     Raises:
@@ -134,7 +132,7 @@ def measured_by_rounds(path: Path, kind: str) -> dict[RoundSpan, HdrHistogram]:
     return {rounds: merge(map(decode, encoded[rounds])) for rounds in sorted(encoded)}
 
 
-def measured_by_intervals(path: Path, kind: str) -> dict[IntervalSpan, HdrHistogram]:
+def measured_by_intervals(path: Path, kind: str) -> dict[IntervalSpan, Histogram]:
     """The same by the intervals that each histogram is of, in their order. What ended in the drain stands in its own.
 
     Raises:

@@ -4,9 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from hdrh.histogram import HdrHistogram
-
-from loadstone.drivers.histogram import merge
+from loadstone.drivers.histogram import Histogram, merge
 from loadstone.run_folder.digests import Digests, file_digest
 from loadstone.run_folder.files import LATENCY
 from loadstone.run_folder.hlog import IntervalSpan, RoundSpan, measured, measured_by_intervals, measured_by_rounds
@@ -36,15 +34,15 @@ class LatencyLogs:
         """A sentence for each log that was to be read and is missing or damaged."""
         return [self._damaged[trial] for trial in sorted(self._damaged)]
 
-    def whole(self, trial: str, kind: LatencyKind) -> HdrHistogram:
+    def whole(self, trial: str, kind: LatencyKind) -> Histogram:
         """All latencies (ns) of the measure phase of a trial.
 
         Raises:
             DriveFailed: the log is missing or damaged; the error names it.
         """
-        return self._read(measured, trial, kind, lambda found: found.get_total_count())
+        return self._read(measured, trial, kind, lambda found: found.total)
 
-    def by_rounds(self, trial: str, kind: LatencyKind) -> dict[RoundSpan, HdrHistogram]:
+    def by_rounds(self, trial: str, kind: LatencyKind) -> dict[RoundSpan, Histogram]:
         """The latencies of a trial that was measured in rounds, by the rounds (of its block) of each histogram.
 
         Raises:
@@ -52,11 +50,11 @@ class LatencyLogs:
         """
         return self._read(measured_by_rounds, trial, kind, lambda found: _total(found))
 
-    def by_intervals(self, trial: str, kind: LatencyKind) -> dict[IntervalSpan, HdrHistogram]:
+    def by_intervals(self, trial: str, kind: LatencyKind) -> dict[IntervalSpan, Histogram]:
         """The latencies of any trial, by its intervals: begin and length in s. Raises as `whole`."""
         return self._read(measured_by_intervals, trial, kind, lambda found: _total(found))
 
-    def merged(self, trials: list[str], kind: LatencyKind) -> HdrHistogram:
+    def merged(self, trials: list[str], kind: LatencyKind) -> Histogram:
         """The latencies of several trials together. Raises as `whole`."""
         return merge(self.whole(trial, kind) for trial in trials)
 
@@ -118,5 +116,5 @@ def _unread(filename: Path | str, error: OSError) -> Said:
     return said("{filename}: cannot be read: {strerror}", filename=filename, strerror=error.strerror)
 
 
-def _total(found: Mapping[RoundSpan, HdrHistogram] | Mapping[IntervalSpan, HdrHistogram]) -> int:
-    return sum(histogram.get_total_count() for histogram in found.values())
+def _total(found: Mapping[RoundSpan, Histogram] | Mapping[IntervalSpan, Histogram]) -> int:
+    return sum(histogram.total for histogram in found.values())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from loadstone.drivers.histogram import decode, dispersion, merge, quantiles_ns, quantiles_of_summary
-from loadstone.drivers.outcome import Counts, DriveRecord, Interval, Latency
+from loadstone.drivers.outcome import Counts, DriveRecord, Interval, Latency, Quantiles
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.operation_units import of_plan
 from loadstone.experiment.plan.run_plan import PlannedTrial
@@ -28,7 +28,7 @@ from loadstone.run_folder.facts import (
 from loadstone.run_folder.observation import Observation
 from loadstone.run_folder.part_figures import averages_of, connections_by_third, cpu_seconds, parts_of, stalls_of
 from loadstone.run_folder.part_kinds import has_counters, kinds_of
-from loadstone.run_folder.trial import Quantiles, TrialRecord, Units
+from loadstone.run_folder.trial import TrialRecord, Units
 from loadstone.run_folder.window import Window
 from loadstone.safety.bounds.replies import example_of
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hdrh.histogram import HdrHistogram
 from pydantic import ValidationError
 
-from loadstone.drivers.histogram import quantiles_ns
-from loadstone.drivers.outcome import Events, Latency, Phase
+from loadstone.drivers.histogram import Histogram, quantiles_ns
+from loadstone.drivers.outcome import Events, Latency, Phase, Quantiles
 from loadstone.experiment.spec.counting import TRIALS_MAX
 from loadstone.experiment.spec.experiment import BLOCKS_MAX, Experiment
 from loadstone.monitors.monitor import Sample
@@ -37,7 +36,7 @@ from loadstone.run_folder.latency_logs import LatencyKind, LatencyLogs
 from loadstone.run_folder.lines import OF_EARLIER_VERSION, LineReader, require_format
 from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlanSummary
-from loadstone.run_folder.trial import Line, Quantiles, TrialRecord
+from loadstone.run_folder.trial import Line, TrialRecord
 from loadstone.safety.bounds.bounded_yaml import load_yaml
 from loadstone.safety.bounds.files import LARGEST_BYTES, read_json, read_own_bytes, whole, why
 from loadstone.safety.bounds.replies import shortened
@@ -176,12 +175,12 @@ class Run:
         )
 
 
-def read_histogram(path: Path, trial: str, kind: LatencyKind) -> HdrHistogram:
+def read_histogram(path: Path, trial: str, kind: LatencyKind) -> Histogram:
     """All latencies (ns) of the measure phase of a trial of the run in `path`, which goes on. Raises DriveFailed."""
     return LatencyLogs(path).whole(trial, kind)
 
 
-def read_round_histograms(path: Path, trial: str, kind: LatencyKind) -> dict[RoundSpan, HdrHistogram]:
+def read_round_histograms(path: Path, trial: str, kind: LatencyKind) -> dict[RoundSpan, Histogram]:
     """The same of a trial that was measured in rounds, see `LatencyLogs.by_rounds`."""
     return LatencyLogs(path).by_rounds(trial, kind)
 

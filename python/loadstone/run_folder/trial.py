@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from loadstone.addons.saturation.spec import SaturationStep
-from loadstone.drivers.outcome import Counts
+from loadstone.drivers.outcome import Counts, Quantiles
 from loadstone.experiment.spec.levels import Condition
 from loadstone.run_folder.facts import TrialFacts
 from loadstone.text.message import Message
@@ -30,19 +30,6 @@ class CheckResult(Line):
     unit: str
     reason: Message | None = None
     """What there is to say to a person; None when valid."""
-
-
-class Quantiles(Line):
-    """Latency in ns. None: not measurable (too few samples, or the rank falls among the failures)."""
-
-    min: int | None
-    mean: float | None
-    p50: int | None
-    p90: int | None
-    p95: int | None
-    p99: int | None
-    p999: int | None
-    max: int | None
 
 
 class Units(Line):

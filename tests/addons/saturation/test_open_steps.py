@@ -3,13 +3,13 @@
 from types import ModuleType
 
 import pytest
-from hdrh.histogram import HdrHistogram
 from tests.saturation_trials import System, latencies_ns, planned, system_of
 
 from loadstone.addons.saturation.bisection import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.addons.saturation.open_steps import RateSearch, RateTrial, length_s, rate_search
 from loadstone.addons.saturation.options import SearchOptions
 from loadstone.addons.saturation.spec import SaturationStep
+from loadstone.drivers.histogram import Histogram
 from loadstone.run_folder.trial import TrialRecord
 
 _, SETTINGS = planned(SearchOptions(model="open", objective="p99 < 10 ms"))
@@ -25,7 +25,7 @@ class Kept:
         offered = system.template.counts.offered
         self.early, self.late = latencies_ns([1e6] * offered), latencies_ns([20e6] * offered)
 
-    def histogram(self, name: str) -> HdrHistogram:
+    def histogram(self, name: str) -> Histogram:
         trial = next(one for one in reversed(self.trials) if one.trial == name)
         assert trial.saturation is not None
         late = (trial.saturation.rate_per_s or 0) > self.limit_per_s

@@ -9,12 +9,12 @@ from tests.verdicts import verdict as judged_by
 
 from loadstone.addons.studies.claims import Claimed, Outcome, outcome
 from loadstone.addons.studies.conclusions import Planned, answer_conclusions
+from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.experiment import Conclusion
 from loadstone.judge.analysis.analysis import Family, ResultTable, Row
 from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.headline import comparison_line, opening
 from loadstone.judge.verdict import Cost
-from loadstone.run_folder.trial import Quantiles
 from loadstone.text.message import message
 from loadstone.text.sentences import text
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from loadstone.addons.studies.conclusions import answer_conclusions
+from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import ResultTable, Row
-from loadstone.run_folder.trial import Quantiles
 from loadstone.text.sentences import text
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.row_latencies import FIGURES, doubted_figures
-from loadstone.run_folder.trial import CheckResult, Quantiles, TrialRecord
+from loadstone.run_folder.trial import CheckResult, TrialRecord
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from tests.verdicts import verdict
 
 from loadstone.addons.capacity.full_server import FullServer
 from loadstone.addons.capacity.full_server_goal import ServerWhenFull
+from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import Comparison, Family, ResultTable, Row
 from loadstone.judge.analysis.comparisons import _contrary_warning
 from loadstone.judge.analysis.headline import cost_sentence, headline, opening
 from loadstone.judge.verdict import COST, UNBOUNDED, Bound, Cost, Side
-from loadstone.run_folder.trial import Quantiles
 from loadstone.text.message import message
 from loadstone.text.sentences import text
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import Analysis, AtRate, Comparison, ResultTable, Row, Stalls
 from loadstone.judge.analysis.objectives import Objective, metric_of, missed, missed_ratios, parse_objective
 from loadstone.judge.verdict import Cost, Side, Verdict
-from loadstone.run_folder.trial import CheckResult, Quantiles
+from loadstone.run_folder.trial import CheckResult
 from loadstone.safety.errors import UserError
 from loadstone.text.message import as_written
 from loadstone.text.sentences import text

@@ -8,12 +8,13 @@ from typing import Any, cast
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import AtRate, Row, SettledLatencies
 from loadstone.judge.analysis.settled import NEIGHBOUR_TIMES, neighbours_checked, row_fields, settled
 from loadstone.report.figure_format import sentence
 from loadstone.run_folder.latency_logs import LatencyLogs
 from loadstone.run_folder.reading import Run
-from loadstone.run_folder.trial import Quantiles, TrialRecord
+from loadstone.run_folder.trial import TrialRecord
 
 US, MS = 1_000, 1_000_000
 VARY: Any = {"operation": ["set", "get"], "workers": [8, 16, 32]}

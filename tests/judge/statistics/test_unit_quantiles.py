@@ -5,22 +5,23 @@ import math
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
+from tests.run_folder.synthetic import as_ours
 
-from loadstone.judge.statistics.histogram_arrays import Buckets, buckets_of
+from loadstone.drivers.histogram import Histogram
 from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, Units
 
 US, MS = 1_000, 1_000_000
 
 
-def unit(*parts: tuple[int, int]) -> Buckets:
+def unit(*parts: tuple[int, int]) -> Histogram:
     """So many operations of such a latency (ns) each."""
     histogram = HdrHistogram(1, 3_600_000_000_000, 3)
     for latency_ns, times in parts:
         histogram.record_value(latency_ns, times)
-    return buckets_of(histogram)
+    return as_ours(histogram)
 
 
-def usual(number: int, seed: int = 1) -> list[Buckets]:
+def usual(number: int, seed: int = 1) -> list[Histogram]:
     """Units of 2,000 operations around 50 us, 2 % of them around 200 us."""
     rng = np.random.default_rng(seed)
     found = []
@@ -29,16 +30,16 @@ def usual(number: int, seed: int = 1) -> list[Buckets]:
         histogram = HdrHistogram(1, 3_600_000_000_000, 3)
         for value in values:
             histogram.record_value(int(value))
-        found.append(buckets_of(histogram))
+        found.append(as_ours(histogram))
     return found
 
 
-def stalled(length_ns: int = 3 * MS) -> Buckets:
+def stalled(length_ns: int = 3 * MS) -> Histogram:
     """A unit of which 300 of 2,000 operations waited for the end of a stall."""
     return unit((50 * US, 1_700), *((round(length_ns * part / 300), 1) for part in range(1, 301)))
 
 
-def units(latencies: list[Buckets], failed: int = 0) -> Units:
+def units(latencies: list[Histogram], failed: int = 0) -> Units:
     return Units(latencies, [failed, *[0] * (len(latencies) - 1)])
 
 
@@ -158,7 +159,7 @@ def test_failures_are_infinitely_late() -> None:
 
 
 def test_memory_between_units_widens() -> None:
-    def level(number: int) -> Buckets:
+    def level(number: int) -> Histogram:
         return unit((40 * US + number * US, 1_000), (60 * US, 1_000))
 
     rising = units([level(number) for number in range(24)]).quantile(0.4)

@@ -106,16 +106,10 @@ def _curve(judged: JudgedRun, trials: Sequence[TrialRecord]) -> tuple[CurvePoint
         merged = judged.run.logs.merged([trial.trial for trial in trials], "response")
     except DriveFailed:
         return ()
-    cumulated = np.frombuffer(merged.counts, dtype=np.uint64).cumsum()
-    points = []
-    for beyond in np.geomspace(1.0, SAMPLES_BEYOND / operations, _POINTS):
-        rank = max(1, math.ceil(operations * (1 - float(beyond))))
-        if rank > int(cumulated[-1]):
-            break
-        index = int(np.searchsorted(cumulated, rank))
-        value = int(merged.get_highest_equivalent_value(merged.get_value_from_index(index)))
-        points.append(CurvePoint(beyond=float(beyond), ns=value))
-    return tuple(points)
+    shares: list[float] = np.geomspace(1.0, SAMPLES_BEYOND / operations, _POINTS).tolist()
+    ranks = [math.ceil(operations * (1 - beyond)) for beyond in shares]
+    values = merged.values_of([rank for rank in ranks if rank <= merged.total])
+    return tuple(CurvePoint(beyond=beyond, ns=value) for beyond, value in zip(shares, values, strict=False))
 
 
 MISSED_STATUS = 1

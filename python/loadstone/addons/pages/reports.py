@@ -18,6 +18,7 @@ from loadstone.addons.history.run_row import fingerprint
 from loadstone.addons.pages.comparing import drawn
 from loadstone.addons.pages.page import files, page, part_of_page
 from loadstone.addons.pages.settings import folder_of
+from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analyse import analyse_run
 from loadstone.judge.analysis.analysis import Analysis, TimelinePoint
 from loadstone.report import summary
@@ -25,7 +26,7 @@ from loadstone.report.charts.timeline_chart import timeline_chart
 from loadstone.report.html.page import Hosted, render_hosted
 from loadstone.report.write import REPORTERS
 from loadstone.run_folder.reading import IntervalLine, Run, read_run
-from loadstone.run_folder.trial import CheckResult, Quantiles, TrialRecord
+from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.safety.secrets.known import hide_known
 from loadstone.text.language import _
 

@@ -5,8 +5,6 @@ from itertools import groupby
 from math import exp, log
 from statistics import median
 
-from hdrh.histogram import HdrHistogram
-
 from loadstone.addons.saturation.closed_estimate import TAIL_FROM, Estimate, Saturation, Sweep, no_point
 from loadstone.addons.saturation.closed_trials import (
     ClosedAnswer,
@@ -36,7 +34,8 @@ from loadstone.addons.saturation.results import (
     SearchPoint,
 )
 from loadstone.addons.saturation.spec import LatencyObjective, SaturationSettings
-from loadstone.drivers.histogram import merge
+from loadstone.drivers.histogram import Histogram, merge
+from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.plan.drive_plan import RampUp
 from loadstone.experiment.plan.labels import condition_label
 from loadstone.experiment.spec.levels import identity
@@ -46,7 +45,7 @@ from loadstone.judge.cost import costs_of
 from loadstone.judge.typical_load import typical_load
 from loadstone.run_folder.plan_summary import PlannedLine
 from loadstone.run_folder.reading import IntervalLine, Run
-from loadstone.run_folder.trial import Quantiles, TrialRecord, TrialVerdict
+from loadstone.run_folder.trial import TrialRecord, TrialVerdict
 from loadstone.safety.errors import DriveFailed
 from loadstone.text.message import Message, message
 
@@ -120,7 +119,7 @@ def _latencies(run: Run, trials: Sequence[TrialRecord], quantile: float) -> list
     return found
 
 
-def _by_rounds(run: Run, trial: TrialRecord) -> dict[tuple[int, int], HdrHistogram]:
+def _by_rounds(run: Run, trial: TrialRecord) -> dict[tuple[int, int], Histogram]:
     try:
         return run.logs.by_rounds(trial.trial, "response")
     except DriveFailed:
@@ -128,7 +127,7 @@ def _by_rounds(run: Run, trial: TrialRecord) -> dict[tuple[int, int], HdrHistogr
 
 
 def _in(
-    histograms: Mapping[tuple[int, int], HdrHistogram], rounds: Sequence[int], trial: TrialRecord, quantile: float
+    histograms: Mapping[tuple[int, int], Histogram], rounds: Sequence[int], trial: TrialRecord, quantile: float
 ) -> float | None:
     """The quantile in these rounds; what failed in the whole trial counts in proportion, as infinitely late."""
     inside = [one for (first, last), one in histograms.items() if rounds[0] <= first and last <= rounds[-1]]
@@ -147,10 +146,10 @@ def _lost(trial: TrialRecord) -> float:
     return 1 - counts.ok / counts.offered if counts.offered else 1.0
 
 
-def _quantile_s(histogram: HdrHistogram, quantile: float, lost: float) -> float | None:
-    if not histogram.get_total_count() or quantile > 1 - lost:
+def _quantile_s(histogram: Histogram, quantile: float, lost: float) -> float | None:
+    if not histogram.total or quantile > 1 - lost:
         return None
-    return float(histogram.get_value_at_percentile(100 * quantile / (1 - lost))) / 1e9
+    return histogram.value_at_percentile(100 * quantile / (1 - lost)) / 1e9
 
 
 _NEAR_LIMIT = 0.95

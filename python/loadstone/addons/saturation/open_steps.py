@@ -20,7 +20,7 @@ from loadstone.addons.saturation.bisection import (
     trial_length_s,
 )
 from loadstone.addons.saturation.levels import in_one_stretch, step_trial, with_arrivals
-from loadstone.addons.saturation.open_trials import Histogram, RateStep, rate_steps, replayed
+from loadstone.addons.saturation.open_trials import HistogramOf, RateStep, rate_steps, replayed
 from loadstone.addons.saturation.spec import SaturationSettings, SaturationStep
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial
@@ -63,7 +63,11 @@ class RateSearch:
 
 
 def rate_search(
-    settings: SaturationSettings, capacity_per_s: float, trials: Sequence[TrialRecord], histogram: Histogram, seed: int
+    settings: SaturationSettings,
+    capacity_per_s: float,
+    trials: Sequence[TrialRecord],
+    histogram: HistogramOf,
+    seed: int,
 ) -> RateSearch:
     """The next trial, or what the finished ones say. `capacity_per_s`: what the closed search brought at most."""
     required = settings.required

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from hdrh.histogram import HdrHistogram
-
 from loadstone.addons.saturation.bisection import (
     BLOCK_STEPS,
     LOCATE_STEPS,
@@ -18,10 +16,11 @@ from loadstone.addons.saturation.bisection import (
 from loadstone.addons.saturation.closed_estimate import Saturation, at_least, no_point
 from loadstone.addons.saturation.closed_trials import generator_limit
 from loadstone.addons.saturation.spec import LatencyObjective, SaturationSettings
+from loadstone.drivers.histogram import Histogram
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
 
-Histogram = Callable[[str], HdrHistogram]
+HistogramOf = Callable[[str], Histogram]
 """All response times of a trial, by its name. Raises DriveFailed."""
 SENT_MIN = 0.99
 """Of what was due: what the generator could not send is no failure of the system."""
@@ -46,14 +45,14 @@ def objective_of(required: LatencyObjective) -> Objective:
 
 
 def rate_steps(
-    trials: Iterable[TrialRecord], phase: str, required: LatencyObjective, histogram: Histogram
+    trials: Iterable[TrialRecord], phase: str, required: LatencyObjective, histogram: HistogramOf
 ) -> list[RateStep]:
     """The finished steps of a phase in their order; of several attempts at one the last counts."""
     last = {trial.trial: trial for trial in trials if trial.saturation is not None and trial.saturation.phase == phase}
     return [step_of(one, required, histogram) for one in last.values()]
 
 
-def step_of(trial: TrialRecord, required: LatencyObjective, histogram: Histogram) -> RateStep:
+def step_of(trial: TrialRecord, required: LatencyObjective, histogram: HistogramOf) -> RateStep:
     """What one trial shows."""
     late_ns = trial.schedule_lag_ns.p99 or 0
     counts = trial.counts
@@ -79,14 +78,14 @@ def replayed(start: Bisection, steps: Sequence[RateStep]) -> Bisection:
     return start
 
 
-def _latency_s(trial: TrialRecord, quantile: float, histogram: Histogram) -> float | None:
+def _latency_s(trial: TrialRecord, quantile: float, histogram: HistogramOf) -> float | None:
     """The quantile of all that was due, what failed counted as infinite, from however few operations."""
     latencies = histogram(trial.trial)
-    recorded = latencies.get_total_count()
+    recorded = latencies.total
     rank = quantile * trial.counts.offered
     if not recorded or rank > recorded:
         return None
-    return float(latencies.get_value_at_percentile(100 * rank / recorded)) / 1e9
+    return latencies.value_at_percentile(100 * rank / recorded) / 1e9
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,9 @@ class RateAnswer:
     blocks: int
 
 
-def rate_answer(trials: Sequence[TrialRecord], settings: SaturationSettings, histogram: Histogram) -> RateAnswer | None:
+def rate_answer(
+    trials: Sequence[TrialRecord], settings: SaturationSettings, histogram: HistogramOf
+) -> RateAnswer | None:
     """The answer of one condition's trials; None where it did not come to a rate."""
     required = settings.required
     if required is None:

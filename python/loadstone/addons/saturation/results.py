@@ -2,10 +2,11 @@
 
 from typing import Literal
 
+from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.levels import Level
 from loadstone.judge.bottleneck import Bottleneck
 from loadstone.judge.verdict import Cost, Piece
-from loadstone.run_folder.trial import Quantiles, TrialVerdict
+from loadstone.run_folder.trial import TrialVerdict
 from loadstone.text.message import Message
 
 PointKind = Literal["plateau", "peak", "limit", "at_least", "none"]

@@ -9,6 +9,7 @@ from loadstone.addons.capacity.full_server_goal import ServerWhenFull
 from loadstone.addons.capacity.model.answer import Capacity
 from loadstone.addons.gate.result import GateResult
 from loadstone.addons.saturation.results import SaturationAnswer
+from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.levels import Level
 from loadstone.judge.analysis.crashes import CrashTable
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
@@ -20,7 +21,7 @@ from loadstone.measure.goals.registry import read_answer
 from loadstone.report.document import GoalAnswer
 from loadstone.run_folder.facts import DRIVER, AvgMax
 from loadstone.run_folder.look import Reason
-from loadstone.run_folder.trial import CheckResult, Quantiles, TrialVerdict
+from loadstone.run_folder.trial import CheckResult, TrialVerdict
 from loadstone.text.message import Message
 
 AnyAnswer = Annotated[SerializeAsAny[GoalAnswer], BeforeValidator(read_answer)]

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from loadstone.drivers.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
+from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.checks.generator_bounds import TAKEN_AT_RATE
 from loadstone.judge.checks.interference import connection_leak
 from loadstone.judge.checks.load import POOL_WAIT, little, pool_wait
 from loadstone.judge.checks.stall_checks import own_stalls, own_time, stalls
 from loadstone.judge.checks.timing import schedule_lag
 from loadstone.run_folder.reading import Run
-from loadstone.run_folder.trial import CheckResult, Quantiles, TrialRecord
+from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.safety.errors import DriveFailed
 from loadstone.text.message import Message, message
 

@@ -11,19 +11,17 @@ from dataclasses import dataclass
 from itertools import pairwise, permutations
 from typing import Any, cast
 
-from hdrh.histogram import HdrHistogram
-
-from loadstone.drivers.histogram import PER_MILLE, merge
+from loadstone.drivers.histogram import PER_MILLE, Histogram, merge
+from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.levels import Level, is_level, same_level
 from loadstone.judge.analysis.analysis import AtRate, IntervalUnit, Row, SettledLatencies, Stalls, printed_ns
 from loadstone.judge.compare.latencies import failed_in, failed_of, operations_of
 from loadstone.judge.compare.round_figures import slices_of
-from loadstone.judge.statistics.histogram_arrays import Buckets, buckets_of
 from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, UnitQuantile, Units
 from loadstone.judge.statistics.unit_quantiles import Stalls as StalledUnits
 from loadstone.run_folder.latency_logs import LatencyKind, LatencyLogs
 from loadstone.run_folder.reading import Run
-from loadstone.run_folder.trial import Quantiles, TrialRecord
+from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed
 from loadstone.text.message import Message, message
 
@@ -44,7 +42,7 @@ _SECOND_S = (0.75, 1.5)
 @dataclass(frozen=True)
 class _Measured:
     kind: IntervalUnit
-    latencies: list[Buckets]
+    latencies: list[Histogram]
     failed: list[int]
 
 
@@ -212,7 +210,7 @@ def _measured(run: Run, logs: LatencyLogs, trials: Sequence[TrialRecord], kind: 
     Raises DriveFailed, and ValueError for histograms that differ in their buckets.
     """
     if len(trials) >= UNITS_MIN:
-        whole = [buckets_of(logs.whole(trial.trial, kind)) for trial in trials]
+        whole = [logs.whole(trial.trial, kind) for trial in trials]
         return _Measured("trial", whole, failed_of(trials, whole, kind))
     parts = [_slices(logs, trial, kind) if slices_of(trial) else _intervals(run, logs, trial, kind) for trial in trials]
     latencies = [latency for part in parts for latency in part.latencies]
@@ -234,7 +232,7 @@ def _slices(logs: LatencyLogs, trial: TrialRecord, kind: LatencyKind) -> _Measur
     joined = {span: [found[span]] for span in spans}
     for span in found.keys() - joined.keys():
         joined[max((one for one in spans if one[1] <= span[1]), default=spans[-1])].append(found[span])
-    latencies = [buckets_of(merge(joined[span])) for span in spans]
+    latencies = [merge(joined[span]) for span in spans]
     failed = [failed_in(slices, span, one, kind) for span, one in zip(spans, latencies, strict=True)]
     each = all(first == last for first, last in spans)
     return _Measured("slice" if each else "part", latencies, failed)
@@ -247,14 +245,14 @@ def _intervals(run: Run, logs: LatencyLogs, trial: TrialRecord, kind: LatencyKin
         return _Measured("part", [], [])
     longest_s = max(length_s for _, length_s in found)
     starts: list[float] = []
-    groups: list[list[HdrHistogram]] = []
+    groups: list[list[Histogram]] = []
     for (start_s, length_s), histogram in found.items():
         if groups and length_s < _WHOLE * longest_s:
             groups[-1].append(histogram)
         else:
             starts.append(start_s)
             groups.append([histogram])
-    latencies = [buckets_of(merge(group)) for group in groups]
+    latencies = [merge(group) for group in groups]
     failed = [0] * len(groups)
     for line in run.intervals.get(trial.trial, ()):
         if line.phase in ("measure", "drain"):

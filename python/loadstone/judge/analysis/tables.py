@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from loadstone.drivers.histogram import PER_MILLE
+from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.plan.labels import condition_label
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import Experiment, Published, Table, conditions_varied
@@ -39,7 +40,7 @@ from loadstone.judge.statistics.rounds.row_rate import row_rate
 from loadstone.judge.statistics.signed_rank import typical_interval
 from loadstone.judge.verdict import Bound
 from loadstone.run_folder.reading import Run, mean_of
-from loadstone.run_folder.trial import CheckResult, Quantiles, TrialRecord
+from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.safety.bounds.replies import example_of
 from loadstone.text.message import Message, message
 

@@ -4,11 +4,10 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from loadstone.drivers.histogram import quantiles_of_summary
-from loadstone.drivers.outcome import AgentRecord, Counts
+from loadstone.drivers.outcome import AgentRecord, Counts, Quantiles
 from loadstone.judge.checks.agents import of_agent, worst_agent
 from loadstone.judge.checks.check import Finding, Judged, Limit, Measured, Unknown, check, share
 from loadstone.judge.checks.evidence import KEPT, TrialEvidence
-from loadstone.run_folder.trial import Quantiles
 from loadstone.text.message import Message, message
 
 CLOCK = Limit(2.5, 5, "%", "S: half of the 5 % margin; a step as large as the margin can hide a difference")

@@ -3,21 +3,20 @@
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
-from hdrh.histogram import HdrHistogram
-
+from loadstone.drivers.histogram import Histogram
 from loadstone.drivers.slices import Slice
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.round_figures import slices_of
-from loadstone.judge.statistics.histogram_arrays import Buckets, LatencyBlocks, buckets_of, latency_blocks
+from loadstone.judge.statistics.histogram_arrays import LatencyBlocks, latency_blocks
 from loadstone.judge.statistics.rounds.latency_groups import RoundGroup, quiet_quantile_ns
 from loadstone.run_folder.latency_logs import LatencyKind
 from loadstone.run_folder.trial import TrialRecord
 
 Span = tuple[int, int]
 """First and last round."""
-HistogramReader = Callable[[str, LatencyKind], HdrHistogram]
+HistogramReader = Callable[[str, LatencyKind], Histogram]
 """From a trial's name to all its latencies; raises DriveFailed where they are missing or damaged."""
-RoundHistogramReader = Callable[[str, LatencyKind], Mapping[Span, HdrHistogram]]
+RoundHistogramReader = Callable[[str, LatencyKind], Mapping[Span, Histogram]]
 """The same of a trial in rounds: by the rounds of its block that they are of."""
 
 
@@ -26,13 +25,13 @@ class Latencies:
 
     def __init__(self, read: HistogramReader, read_rounds: RoundHistogramReader) -> None:
         self._read, self._read_rounds = read, read_rounds
-        self._known: dict[tuple[str, LatencyKind], Buckets] = {}
-        self._known_rounds: dict[tuple[str, LatencyKind], dict[Span, Buckets]] = {}
+        self._known: dict[tuple[str, LatencyKind], Histogram] = {}
+        self._known_rounds: dict[tuple[str, LatencyKind], Mapping[Span, Histogram]] = {}
 
     def blocks(self, a: Sequence[TrialRecord], b: Sequence[TrialRecord], kind: LatencyKind) -> LatencyBlocks:
         """The latencies of A and B in the same blocks, with what failed as infinitely late. Raises DriveFailed."""
-        buckets_a, buckets_b = ([self._buckets(trial, kind) for trial in side] for side in (a, b))
-        return latency_blocks(buckets_a, buckets_b, failed_of(a, buckets_a, kind), failed_of(b, buckets_b, kind))
+        whole_a, whole_b = ([self._whole(trial, kind) for trial in side] for side in (a, b))
+        return latency_blocks(whole_a, whole_b, failed_of(a, whole_a, kind), failed_of(b, whole_b, kind))
 
     def rounds(self, blocks: Sequence[PairBlock], kind: LatencyKind) -> tuple[list[RoundGroup], list[RoundGroup]]:
         """The latencies of A and B by rounds, which are numbered through all blocks. Raises DriveFailed."""
@@ -47,21 +46,21 @@ class Latencies:
         groups = self._groups(trial, kind, 0)
         return quiet_quantile_ns([one.latencies for one in groups], [one.failed for one in groups], quantile)
 
-    def _buckets(self, trial: TrialRecord, kind: LatencyKind) -> Buckets:
+    def _whole(self, trial: TrialRecord, kind: LatencyKind) -> Histogram:
         key = (trial.trial, kind)
         if key not in self._known:
-            self._known[key] = buckets_of(self._read(*key))
+            self._known[key] = self._read(*key)
         return self._known[key]
 
     def _groups(self, trial: TrialRecord, kind: LatencyKind, first: int) -> list[RoundGroup]:
         """Those of one trial, whose first round is number `first` of the run."""
         key = (trial.trial, kind)
         if key not in self._known_rounds:
-            self._known_rounds[key] = {span: buckets_of(found) for span, found in self._read_rounds(*key).items()}
+            self._known_rounds[key] = self._read_rounds(*key)
         slices = slices_of(trial)
         return [
-            RoundGroup(first + begin, first + end, buckets, failed_in(slices, (begin, end), buckets, kind))
-            for (begin, end), buckets in self._known_rounds[key].items()
+            RoundGroup(first + begin, first + end, found, failed_in(slices, (begin, end), found, kind))
+            for (begin, end), found in self._known_rounds[key].items()
         ]
 
 
@@ -69,18 +68,18 @@ def _rounds(trial: TrialRecord) -> int:
     return max(slices_of(trial), default=-1) + 1
 
 
-def failed_in(slices: Mapping[int, Slice], span: Span, buckets: Buckets, kind: LatencyKind) -> int:
+def failed_in(slices: Mapping[int, Slice], span: Span, latencies: Histogram, kind: LatencyKind) -> int:
     """Operations of these rounds that never got a latency: of the response time also what was never sent."""
     within = [slices[number] for number in range(span[0], span[1] + 1) if number in slices]
     if kind == "service":
         return sum(one.failed for one in within)
-    return max(0, sum(one.offered for one in within) - buckets.total)
+    return max(0, sum(one.offered for one in within) - latencies.total)
 
 
-def failed_of(trials: Sequence[TrialRecord], buckets: Sequence[Buckets], kind: LatencyKind) -> list[int]:
+def failed_of(trials: Sequence[TrialRecord], latencies: Sequence[Histogram], kind: LatencyKind) -> list[int]:
     """Operations of each trial that never got a latency."""
     return [
-        max(0, operations_of(trial, kind) - recorded.total) for trial, recorded in zip(trials, buckets, strict=True)
+        max(0, operations_of(trial, kind) - recorded.total) for trial, recorded in zip(trials, latencies, strict=True)
     ]
 
 

@@ -4,28 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
+from loadstone.drivers.histogram import Histogram, common_layout, place_of_rank, rank_of
 from loadstone.judge.statistics.signed_rank import Floats
 
 Counts = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Buckets:
-    """A histogram without its empty buckets: a hundredth of its size."""
-
-    places: Counts
-    """Indices of the buckets, ascending."""
-    counts: Counts
-    layout: tuple[int, int]
-    """Its unit magnitude, and the magnitude of half of its sub-buckets: where each index lies."""
-
-    @property
-    def total(self) -> int:
-        """How many values were recorded."""
-        return int(self.counts.sum())
 
 
 @dataclass(frozen=True)
@@ -55,17 +39,9 @@ class LatencyBlocks:
         )
 
 
-def buckets_of(histogram: HdrHistogram) -> Buckets:
-    """The buckets of a histogram that hold anything."""
-    counts = np.frombuffer(histogram.counts, dtype=np.uint64)
-    places = np.flatnonzero(counts)
-    layout = (histogram.unit_magnitude, histogram.sub_bucket_half_count_magnitude)
-    return Buckets(places.astype(np.int64), counts[places].astype(np.int64), layout)
-
-
 def latency_blocks(
-    a: Sequence[Buckets],
-    b: Sequence[Buckets],
+    a: Sequence[Histogram],
+    b: Sequence[Histogram],
     failed_a: Sequence[int] | None = None,
     failed_b: Sequence[int] | None = None,
 ) -> LatencyBlocks:
@@ -85,43 +61,24 @@ def latency_blocks(
     )
 
 
-def table_of(histograms: Sequence[Buckets]) -> tuple[Floats, Counts]:
+def table_of(histograms: Sequence[Histogram]) -> tuple[Floats, Counts]:
     """The values (ns) of all buckets that any of them uses, ascending, and the counts: a row a histogram.
 
-    Raises ValueError if they differ in their buckets.
+    A value is the largest that falls into its bucket, at least 1 ns: a ratio needs more than zero. Raises ValueError if
+    they differ in their buckets.
     """
     if not histograms:
         return np.zeros(0), np.zeros((0, 0), np.int64)
-    layouts = {histogram.layout for histogram in histograms}
-    if len(layouts) > 1:
-        raise ValueError("the histograms differ in their lowest value or their digits: record them alike")
     used = np.unique(np.concatenate([histogram.places for histogram in histograms]))
     counts = np.zeros((len(histograms), len(used)), dtype=np.int64)
     for row, histogram in zip(counts, histograms, strict=True):
         row[np.searchsorted(used, histogram.places)] = histogram.counts
-    return _tops_ns(used, layouts.pop()), counts
-
-
-def _tops_ns(places: Counts, layout: tuple[int, int]) -> Floats:
-    """The largest value that falls into each bucket, at least 1 ns: a ratio needs more than zero.
-
-    HdrHistogram's own layout: each half of sub-buckets covers twice the range of the one before.
-    """
-    unit, half = layout
-    doublings = np.maximum((places >> half) - 1, 0)
-    within = places - (doublings << half)
-    tops = ((within + 1) << (doublings + unit)) - 1
-    return np.asarray(np.maximum(tops, 1), dtype=np.float64)
+    tops = common_layout(histograms).highest_in(used)
+    return np.asarray(np.maximum(tops, 1), dtype=np.float64), counts
 
 
 def quantiles_ns(values_ns: Floats, counts: Counts, failed: Counts, p: float) -> Floats:
-    """The p-quantile of each row: the value of rank ceil(p N), infinite if it falls among the failures."""
+    """The p-quantile of each row: the value of its rank, infinite if that falls among the failures."""
     below = np.cumsum(counts, axis=-1)
-    rank = rank_of(p, below[..., -1] + failed)
-    place = np.count_nonzero(below < rank[..., np.newaxis], axis=-1)
+    place = place_of_rank(below, rank_of(1000 * p, counts.sum(axis=-1) + failed))
     return np.asarray(np.append(values_ns, np.inf)[place], dtype=np.float64)
-
-
-def rank_of(p: float, total: Counts | Floats) -> Floats:
-    """Rank of the p-quantile among `total` values: ceil(p N), at least the first."""
-    return np.asarray(np.maximum(1.0, np.ceil(p * total - 1e-6)), dtype=np.float64)

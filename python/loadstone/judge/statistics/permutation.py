@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from loadstone.judge.statistics.histogram_arrays import LatencyBlocks, quantiles_ns, rank_of
+from loadstone.drivers.histogram import rank_of
+from loadstone.judge.statistics.histogram_arrays import LatencyBlocks, quantiles_ns
 from loadstone.judge.statistics.signed_rank import Floats
 
 SWAPS = 2000
@@ -137,8 +138,8 @@ class SwapTest:
 
     def _unknown(self) -> bool:
         """Whether both quantiles, as they are, fall among the failures."""
-        in_a = self._below_a[-1].sum() < rank_of(self._quantile, self._total_a.sum())
-        in_b = self._below_b[-1].sum() < rank_of(self._quantile, self._total_b.sum())
+        in_a = self._below_a[-1].sum() < rank_of(1000 * self._quantile, self._total_a.sum())
+        in_b = self._below_b[-1].sum() < rank_of(1000 * self._quantile, self._total_b.sum())
         return bool(in_a and in_b)
 
     def _support(self, theta: float, scaled: Floats) -> Floats:
@@ -154,7 +155,7 @@ class SwapTest:
         All rows at once on a coarse grid first, then by bisection within a step of it. Sums by einsum: a product of
         matrices would start threads, which wait for each other on a busy machine and take ten times as long.
         """
-        rank = rank_of(self._quantile, total)
+        rank = rank_of(1000 * self._quantile, total)
         step = max(1, len(base) // GRID)
         grid = np.arange(step - 1, len(base), step)
         coarse = base[grid] + np.einsum("sb,bg->sg", labels, np.ascontiguousarray(more[grid].T))

@@ -24,8 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from loadstone.drivers.histogram import Histogram, place_of_rank, rank_of
 from loadstone.judge.statistics.distributions import beta_quantile, student_t_quantile
-from loadstone.judge.statistics.histogram_arrays import Buckets, Counts, quantiles_ns, rank_of, table_of
+from loadstone.judge.statistics.histogram_arrays import Counts, quantiles_ns, table_of
 from loadstone.judge.statistics.rounds.round_interval import rounds_in_one
 from loadstone.judge.statistics.signed_rank import Floats
 
@@ -100,7 +101,7 @@ class Stalls(NamedTuple):
 class Units:
     """The latencies of several units, a histogram each."""
 
-    def __init__(self, latencies: Sequence[Buckets], failed: Sequence[int]) -> None:
+    def __init__(self, latencies: Sequence[Histogram], failed: Sequence[int]) -> None:
         """`failed`: of each unit the operations that never got a latency: infinitely late.
 
         Raises ValueError without a single operation, or if the histograms differ in their buckets.
@@ -208,4 +209,4 @@ def share_interval(number: int, of: int) -> tuple[float, float]:
 
 def _place(p: float, below: Counts, total: int) -> int:
     """Index of the quantile's bucket; behind the last one where it falls among failures."""
-    return int(np.count_nonzero(below < rank_of(p, np.asarray(total))))
+    return int(place_of_rank(below, np.asarray(rank_of(1000 * p, total))))

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import ClassVar, NamedTuple, Protocol
 
-from hdrh.histogram import HdrHistogram
-
+from loadstone.drivers.histogram import Histogram
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.run_plan import Block, CrashTrial, PlannedTrial, RunPlan, preparation
 from loadstone.experiment.spec.experiment import Experiment
@@ -295,7 +294,7 @@ class Asked:
     experiment: Experiment
     run_plan: RunPlan
     look_at: LookAt
-    histogram: Callable[[str], HdrHistogram]
+    histogram: Callable[[str], Histogram]
     """All response times of a trial, by its name. Raises DriveFailed."""
 
 

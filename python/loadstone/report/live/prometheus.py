@@ -2,18 +2,16 @@
 
 import threading
 import time
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
 import numpy as np
-from hdrh.histogram import HdrHistogram
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from loadstone.drivers.histogram import decode
+from loadstone.drivers.histogram import Histogram, decode
 from loadstone.drivers.outcome import AgentInterval, AgentState, Interval, IntervalOperation
 from loadstone.judge.verdict import Cost
 from loadstone.monitors import catalogue
@@ -80,10 +78,10 @@ class _Responses:
         self.count = 0
         self.sum_s = 0.0
 
-    def add(self, histogram: HdrHistogram, mean_ns: float) -> None:
-        cumulated = np.frombuffer(histogram.counts, dtype=np.uint64).cumsum().astype(np.int64)
-        places = (bisect_right(range(len(cumulated)), s * 1e9, key=histogram.get_value_from_index) for s in BOUNDS_S)
-        self.below += np.array([cumulated[place - 1] if place else 0 for place in places], dtype=np.int64)
+    def add(self, histogram: Histogram, mean_ns: float) -> None:
+        cumulated = np.append(0, histogram.counts.cumsum())
+        lowest = histogram.layout.lowest_in(histogram.places)
+        self.below += cumulated[np.searchsorted(lowest, 1e9 * np.array(BOUNDS_S), side="right")]
         added = int(cumulated[-1])
         self.count += added
         self.sum_s += added * mean_ns / 1e9

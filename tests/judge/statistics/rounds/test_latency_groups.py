@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
+from tests.run_folder.synthetic import as_ours
 
 from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA
 from loadstone.judge.statistics.decision import verdict_of
-from loadstone.judge.statistics.histogram_arrays import buckets_of
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS
 from loadstone.judge.statistics.rounds.latency_groups import RoundGroup, paired_groups, round_quantile_evidence
 from loadstone.judge.statistics.settings import Settings
@@ -18,7 +18,7 @@ def group(first: int, last: int, slower: float = 1.0, seed: int = 0, failed: int
     histogram = HdrHistogram(1, 3_600_000_000_000, 3)
     for value in np.random.default_rng([seed, first]).gamma(4, 25_000, 100 * (last - first + 1)):
         histogram.record_value(int(value * slower) + 1)
-    return RoundGroup(first, last, buckets_of(histogram), failed)
+    return RoundGroup(first, last, as_ours(histogram), failed)
 
 
 def spans(groups: list[RoundGroup]) -> list[tuple[int, int]]:

@@ -5,14 +5,15 @@ import math
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
+from tests.run_folder.synthetic import as_ours
 
-from loadstone.judge.statistics.histogram_arrays import Buckets, buckets_of
+from loadstone.drivers.histogram import Histogram
 from loadstone.judge.statistics.rounds.latency_groups import quiet_quantile_ns
 
 MS = 1e6
 
 
-def slices(number: int = 8, *, stalled: int = 0, tail: float = 0.0, operations: int = 250) -> list[Buckets]:
+def slices(number: int = 8, *, stalled: int = 0, tail: float = 0.0, operations: int = 250) -> list[Histogram]:
     """Of about 0.2 ms; the first `stalled` of them with 4 ms in 30 operations, all with 2 ms more in a share."""
     made = []
     for place in range(number):
@@ -23,11 +24,11 @@ def slices(number: int = 8, *, stalled: int = 0, tail: float = 0.0, operations: 
         histogram = HdrHistogram(1, 3_600_000_000_000, 3)
         for value in times:
             histogram.record_value(int(value) + 1)
-        made.append(buckets_of(histogram))
+        made.append(as_ours(histogram))
     return made
 
 
-def p99(of: list[Buckets], failed: int = 0) -> float:
+def p99(of: list[Histogram], failed: int = 0) -> float:
     found = quiet_quantile_ns(of, [failed] * len(of), 0.99)
     assert found is not None
     return found
@@ -63,4 +64,4 @@ def test_histograms_of_different_buckets_are_refused() -> None:
     other = HdrHistogram(1, 3_600_000_000_000, 2)
     other.record_value(5)
     with pytest.raises(ValueError, match="record them alike"):
-        quiet_quantile_ns([*slices(1), buckets_of(other)], [0, 0], 0.99)
+        quiet_quantile_ns([*slices(1), as_ours(other)], [0, 0], 0.99)

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from loadstone.drivers.histogram import Histogram, added
 from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
 from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS, stall_counts
 from loadstone.judge.statistics.effect import has_outliers, robust_spread
-from loadstone.judge.statistics.histogram_arrays import Buckets, LatencyBlocks, latency_blocks, quantiles_ns, table_of
+from loadstone.judge.statistics.histogram_arrays import LatencyBlocks, latency_blocks, quantiles_ns, table_of
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence, quantile_evidence
 from loadstone.judge.statistics.rounds.round_interval import round_interval, stretched_level
 from loadstone.judge.statistics.settings import Settings
@@ -27,7 +28,7 @@ BEYOND_MIN = 2.0
 """So many operations are to lie beyond the quantile of what is left, or it is that of one accident."""
 
 
-def quiet_quantile_ns(slices: Sequence[Buckets], failed: Sequence[int], quantile: float) -> float | None:
+def quiet_quantile_ns(slices: Sequence[Histogram], failed: Sequence[int], quantile: float) -> float | None:
     """The quantile (0 < quantile < 1) in ns of the quieter slices together, infinite where it falls among failures.
 
     `failed`: of each slice the operations that never got a latency. None: they hold too few operations. Raises
@@ -55,7 +56,7 @@ class RoundGroup:
 
     first: int
     last: int
-    latencies: Buckets
+    latencies: Histogram
     failed: int = 0
 
 
@@ -192,11 +193,5 @@ def _covers(groups: Sequence[RoundGroup], first: int, last: int) -> bool:
 
 def _merged(groups: Sequence[RoundGroup]) -> RoundGroup:
     """Several groups as one. Raises ValueError if their histograms differ in their buckets."""
-    layouts = {group.latencies.layout for group in groups}
-    if len(layouts) > 1:
-        raise ValueError("the histograms differ in their lowest value or their digits: record them alike")
-    places, index = np.unique(np.concatenate([group.latencies.places for group in groups]), return_inverse=True)
-    counts = np.zeros(len(places), dtype=np.int64)
-    np.add.at(counts, index, np.concatenate([group.latencies.counts for group in groups]))
-    latencies = Buckets(places.astype(np.int64), counts, layouts.pop())
+    latencies = added(group.latencies for group in groups)
     return RoundGroup(groups[0].first, groups[-1].last, latencies, sum(group.failed for group in groups))
