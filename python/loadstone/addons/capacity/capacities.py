@@ -43,7 +43,8 @@ def find_capacities(run: Run, judged: Sequence[TrialRecord]) -> list[Found]:
 
 
 def capacities_of(run: Run, judged: Sequence[TrialRecord]) -> list[Capacity]:
-    """The same for the report, of conditions with an application: its parts share its CPUs, or stand behind it."""
+    """Return the capacities of the conditions with an application, for the report: its parts share its CPUs, or stand
+    behind it."""
     of_applications = [trial for trial in judged if SUBJECT in trial.facts.kinds.values()]
     return [found.capacity for found in find_capacities(run, of_applications)]
 

@@ -13,7 +13,7 @@ _ROOM = 1.05
 
 
 def capacity_chart(capacity: Capacity) -> Chart:
-    """Of one condition that has predictions."""
+    """Return the chart of one condition that has predictions."""
     predicted: Values = [
         {
             "x": one.users, "per_s": one.per_s, "low": one.low_per_s, "high": one.high_per_s,

@@ -235,7 +235,7 @@ def _capacities(folder: Path, options: CapacityOptions) -> "list[Capacity]":
 
 
 def _with_predictions(found: "Found", change: "Change", options: CapacityOptions) -> "Capacity":
-    """Of a condition that a model holds for; of others nothing is predicted."""
+    """Return the capacity with predictions if a model holds for the condition, else without."""
     from loadstone.text.message import message
 
     capacity, checked = found.capacity, found.checked

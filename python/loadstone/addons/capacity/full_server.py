@@ -53,7 +53,7 @@ TAKEN_MAX, TAKEN_COSTS = 0.2, 0.25
 """Where others had its CPU for more than such a share of the time in which it had work, its cost is not its own any
 more; below that it may be too high by a quarter of that share: 8 points at .4 (docs/cost.md)."""
 SHORTEST_S = 0.5
-"""Of whole trials the CPU is observed about once a second: shorter ones say too little."""
+"""Whole trials shorter than this are not used: their CPU is observed about once a second, so they say too little."""
 LIKE = 100.0
 """Costs that are so many times apart are of no one law."""
 COST_SD = 0.01
@@ -111,7 +111,7 @@ class FullServer(Piece):
     high_per_s: float | None = None
     """95 % interval; None of a measured one from too few slices."""
     users: int
-    """Of the level that it was measured at or is estimated from; refused: of the fullest."""
+    """Users of the level that it was measured at or is estimated from; if it is refused, those of the fullest level."""
     busy: float
     """U at that level."""
     why: Message | None = None
@@ -266,7 +266,8 @@ def _of_slices(trials: Sequence[TrialRecord], part: str, threads: int | None) ->
 
 
 def _of_trials(trials: Sequence[TrialRecord], part: str, threads: int | None) -> _Figures | None:
-    """Of whole trials: by what the monitors saw of the part, or what the server reports of its main thread."""
+    """Return the figures of whole trials, from what the monitors saw of the part or what the server reports of its main
+    thread."""
     shares = [_share(trial, part, threads) for trial in trials]
     known = [share for share in shares if share is not None]
     if len(known) < len(shares):
@@ -300,8 +301,8 @@ def servers_of(trial: TrialRecord) -> list[str]:
 
 
 def threads_of(trial: TrialRecord, server: str) -> int | None:
-    """Of a server the threads that answer requests, no more than the CPUs that it may use; None where their number is
-    not known, or some of them do other work than the rest."""
+    """Return how many threads of a server answer requests, no more than the CPUs that it may use; None if their number
+    is not known, or some of them do other work than the rest."""
     kind, evidence = declared(trial.facts.kinds.get(server)), evidence_of(trial)
     told = None if kind.threads_set_by is None else trial.facts.settings.get(server, {}).get(kind.threads_set_by)
     number = None if told is None else whole_number(told)

@@ -172,7 +172,7 @@ def _is_of_our_engine(planned: PlannedTrial) -> bool:
 
 
 def _connections(planned: Sequence[PlannedTrial]) -> int:
-    """Of these conditions together."""
+    """Return the connections of these conditions together."""
     return sum({identity(one.condition): one.plan.pool.connections for one in planned}.values())
 
 

@@ -228,7 +228,7 @@ ELSEWHERE = "127.0.0.2"
 PASSWORD = "the-password-of-the-contract"
 CONNECT_MS, REQUEST_MS = 1000.0, 500.0
 SAID_MAX = 700
-"""So long is a message that a person may still read."""
+"""Longest message, in characters, that a person may still read."""
 LATE_S = 20.0
 """How much longer than planned a drive may take on a busy machine, the start of the program included."""
 NESTED = 100_000
@@ -242,7 +242,7 @@ UNREADABLE = {
 }
 
 COUNT = of("count", "INCR", "{key}", expect="positive")
-"""Of which no reply above is a correct one, whatever a library makes of it."""
+"""An operation of which no reply above is a correct one, whatever a library makes of it."""
 
 
 def _plan(lab: Lab, port: int, measure_s: float, protocol: str, operation: Operation = VALUE) -> Plan:

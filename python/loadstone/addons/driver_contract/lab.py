@@ -53,9 +53,9 @@ class Lab:
     guards: set[int]
     """The processes that guard the driver's programs which run now."""
     intervals: list[Interval] = field(default_factory=list)
-    """Of the drive that was made last."""
+    """Intervals of the newest drive."""
     phases: Phases = field(default_factory=lambda: Phases(warm_up_s=0.2, measure_s=0.6, drain_s=2.0))
-    """Of a plan that says nothing else."""
+    """Phases of a plan that says nothing else."""
 
     @property
     def chosen(self) -> ChosenDriver:

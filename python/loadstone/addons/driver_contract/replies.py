@@ -104,14 +104,14 @@ CASES = (
     Case("field_array", text("[]"), "missing"),
     Case("field_array", text(FIRST["field"]), "wrong_reply"),
 )
-"""Of a key that is loaded, and that nobody writes."""
+"""Replies to a key that is loaded, and that nobody writes."""
 UNKNOWN = (
     Case("document", NIL, CORRECT),
     Case("hash", items([]), CORRECT),
     Case("field", NIL, CORRECT),
     Case("field_array", text("[]"), CORRECT),
 )
-"""Of a key that may not be there."""
+"""Replies to a key that may not be there."""
 
 
 def verdicts(lab: Lab) -> str:
@@ -227,7 +227,7 @@ _READ_BACKS: tuple[tuple[Expect, str, _Stands, _Stands], ...] = (
 )
 """What is expected of a key that is read back, what was written, and what stands there: that, or something else."""
 _KEYS, _WRONG = 3, 1
-"""Of three keys that are read back, one holds something else."""
+"""Three keys are read back; one of them holds something else."""
 
 
 def _read_back(lab: Lab, expect: Expect, written: str, right: _Stands, wrong: _Stands) -> None:

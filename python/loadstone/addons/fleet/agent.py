@@ -23,7 +23,7 @@ END_S = 2.0
 """How long an engine's process may take to end."""
 LOG_LINES = 20
 _LAST = tuple(f'{{"type": "{kind}"' for kind in ("records", "failed"))
-"""So the last line of a drive begins."""
+"""Beginnings of the last line of a drive."""
 
 Answer = dict[str, Any]
 

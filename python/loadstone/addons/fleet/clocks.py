@@ -1,4 +1,4 @@
-"""How far each member's CLOCK_MONOTONIC is from this machine's; the wall clock has no say.
+"""Measures how far each member's CLOCK_MONOTONIC is from this machine's; the wall clock has no say.
 
 Many exchanges are made, and the one with the least round trip counts: a member read its clock somewhere between the
 question and the answer, so the offset is that reading less the middle, wrong by half of the round trip at most. Two
@@ -80,7 +80,8 @@ def measure(
 
 
 def disagreement_ns(earlier: Measured, later: Measured) -> int:
-    """By how much two measurements contradict each other beyond their bounds and the drift allowed; 0: not at all.
+    """Return the nanoseconds by which two measurements contradict each other beyond their bounds and the drift allowed;
+    0: not at all.
 
     More than 0 means that a clock was set, or that the member is another machine.
     """
@@ -131,7 +132,8 @@ class ClocksOfMembers:
             return tuple(self._measured.get(member.name, ()))
 
     def moved_ns(self, member: Member) -> int:
-        """By how much its measurements contradicted each other since this was asked last; 0: not at all."""
+        """Return the nanoseconds by which its measurements contradicted each other since the last call; 0: not at
+        all."""
         with self._lock:
             return self._moved.pop(member.name, 0)
 

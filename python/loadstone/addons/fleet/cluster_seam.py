@@ -36,7 +36,7 @@ class AgentFailed(DriveFailed):
 
 
 NO_MESSAGE = said("it wrote what is no message; install one version on all")
-"""Of a member that has a certificate, and yet is broken."""
+"""Error of a member that has a certificate, and yet is broken."""
 TICKS_END = 2**63
 """No CLOCK_MONOTONIC reads so much, in nanoseconds."""
 
@@ -48,7 +48,7 @@ class Member:
     name: str
     """Unique within the fleet; stands in messages and records."""
     address: str
-    """By which the cluster reaches it."""
+    """Address by which the cluster reaches it."""
     role: Role
     host: str
     """The name of its machine."""
@@ -56,7 +56,7 @@ class Member:
 
 @dataclass(frozen=True)
 class ClockOffset:
-    """How far a member's CLOCK_MONOTONIC is ahead of this machine's, and by how much that may be wrong."""
+    """Offset of a member's CLOCK_MONOTONIC from this machine's, and its greatest error."""
 
     offset_ns: int
     bound_ns: int
@@ -87,7 +87,8 @@ class Cluster(Protocol):
         """Have a function called there, without waiting and without an answer. From any thread; raises nothing."""
 
     def send_all(self, members: Sequence[Member], function: Callable[..., object], *args: object) -> None:
-        """The same to several, all at once: it may overtake what else is sent, and one that stands still holds up none.
+        """Send a function to several members, all at once: it may overtake what else is sent, and one that stands still
+        holds up none.
 
         Without an answer. From any thread; raises nothing.
         """

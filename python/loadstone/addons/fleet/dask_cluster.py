@@ -113,7 +113,7 @@ class DaskCluster:
         self._until = time.monotonic() + (0.0 if agents is None else NAMED_S)
         """Until then a scheduler that does not answer is asked again."""
         self.address = address
-        """Of the scheduler."""
+        """Address of the scheduler."""
         self.identities: dict[str, Identity] = {}
         """What each member is, by its name, as it joined last."""
         self._credential = credential
@@ -367,7 +367,8 @@ class DaskCluster:
                     self._gone.pop(member.name, None)
 
     async def _let_end(self, names: set[str]) -> None:
-        """Of those that are missed since now, a moment to end: the system tells of an end a little after Dask does."""
+        """Give members that are missed since now a moment to end: the system tells of an end a little after Dask
+        does."""
         waited = [each for name in names - self.lost().keys() if (each := self._launched.get(name)) is not None]
         deadline = time.monotonic() + END_S
         while waited and not self._closing and time.monotonic() < deadline:
@@ -565,11 +566,11 @@ def _user() -> str:
 
 
 def _addresses_of(workers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """By the names of the members that are there."""
+    """Return the addresses by the names of the members that are there."""
     return {str(info["name"]): address for address, info in workers.items()}
 
 
 def _role_of(info: Mapping[str, Any]) -> str:
-    """Of a member as Dask lists it; one that does not say is refused later, and counts till then."""
+    """Return the role of a member as Dask lists it; one that does not say is refused later, and counts till then."""
     said = info.get(KEY)
     return str(said.get("role")) if isinstance(said, Mapping) else "agent"

@@ -64,7 +64,7 @@ _SETTINGS: dict[str, object] = {
     "distributed.comm.timeouts.connect": "10s",
     "distributed.comm.timeouts.tcp": "12s",
 }
-"""Of Dask; beyond what a user's files of settings and variables for it say."""
+"""Settings of Dask, which override what a user's files of settings and variables for it say."""
 
 
 class _Mute:

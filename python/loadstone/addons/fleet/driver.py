@@ -74,7 +74,7 @@ def _most_threads(plan: Plan) -> int:
 
 
 def _turned(cpus: Sequence[int], by: int) -> tuple[int, ...]:
-    """So that the first thread of the next agent has the next CPU."""
+    """Rotate the CPUs, so that the first thread of the next agent has the next CPU."""
     at = by % len(cpus) if cpus else 0
     return (*cpus[at:], *cpus[:at])
 
@@ -96,7 +96,7 @@ class Clocks(Protocol):
         """At that time of this machine's CLOCK_MONOTONIC; None: now. Raises AgentLost where it was never compared."""
 
     def moved_ns(self, member: Member) -> int:
-        """By how much a clock contradicted itself since this was asked last; 0: not at all."""
+        """Return the nanoseconds by which a clock contradicted itself since the last call; 0: not at all."""
 
 
 class FleetDriver:
@@ -129,7 +129,7 @@ class FleetDriver:
         self._shown: list[AgentState] = []
         self._one_machine, self._pids = one_machine, set[int]() if pids is None else pids
         self._own_pids: set[int] = set()
-        """Of these, those of the last drive."""
+        """Process ids of the last drive among these."""
         self._agents = tuple(member for member in cluster.members if member.role == "agent")
         self._left_out: dict[str, str] = {}
         """Agents that were lost, and why."""
@@ -243,7 +243,7 @@ class FleetDriver:
             drive.heard.put((name, message, time.monotonic()))
 
     def _show_states(self, silent: Container[str] = ()) -> None:
-        """Of these, which are not lost, a heartbeat is missing."""
+        """Show the states of the agents; `silent` are those that are not lost and miss a heartbeat."""
         states = [
             AgentState(name=name, state="lost", why=self._left_out[name])
             if name in self._left_out

@@ -101,7 +101,7 @@ class Output:
         self._write(f'{head}, "interval": {document}}}')
 
     def records(self, drive: str, documents: Sequence[str]) -> None:
-        """The same of records."""
+        """Write the records of a drive."""
         self._write(f'{{"type": "records", "drive": {json.dumps(drive)}, "records": [{", ".join(documents)}]}}')
 
     def _write(self, line: str) -> None:

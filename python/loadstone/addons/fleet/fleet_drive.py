@@ -76,7 +76,7 @@ class _Share:
     cpus: int | None = None
     records: list[DriveRecord] | None = None
     counted: dict[int, Counted] = field(default_factory=dict)
-    """By the number of its plan: what its intervals hold until now."""
+    """What its intervals hold until now, by the number of its plan."""
     went_on_s: float = 0.0
     """When it delivered an interval last, by the monotonic clock."""
 
@@ -102,7 +102,7 @@ class FleetDrive:
     def __post_init__(self) -> None:
         self._shares = {member.name: _Share(member, plans) for member, plans in self.planned}
         self._merged = [MergedIntervals(self._shares) for _ in self.planned[0][1]]
-        """Of each plan."""
+        """Merged intervals of each plan."""
         self.begin_ns = 0
         """The beginning, by this machine's CLOCK_MONOTONIC."""
         self._begin_unix_ns = 0
@@ -122,7 +122,7 @@ class FleetDrive:
 
     @property
     def pids(self) -> set[int]:
-        """Of their engines, as far as these are open."""
+        """Return the process ids of their engines, as far as these are open."""
         return {share.pid for share in self._shares.values() if share.pid}
 
     def open(self, bound_ns: int, drain_s: float) -> None:
@@ -406,7 +406,7 @@ class _Said(BaseModel):
     pid: int = 0
     cpus: int | None = None
     number: int = Field(default=0, ge=0)
-    """Of the plan that an interval is of."""
+    """Number of the plan that an interval is of."""
     interval: Interval | None = None
     records: list[DriveRecord] | None = None
 

@@ -32,10 +32,10 @@ from loadstone.servers.remote_host import Answer, Kind
 from loadstone.servers.server import DeployContext, Server, ServerFacts
 
 LEASE_S = 10.0
-"""So long parts live without a renewal; a link that is down for 5 s is survived."""
+"""Time that parts live without a renewal; a link that is down for 5 s is survived."""
 RENEW_S = 1.0
 LOG_BYTES = 262_144
-"""Of each log that a part wrote so much is kept, from its end."""
+"""Bytes that are kept of each log that a part wrote, from its end."""
 ORDERS = ("start", "restart", "quiet")
 QUESTIONS = ("state", "hold", "release")
 FACTS = TypeAdapter(ServerFacts)

@@ -119,7 +119,7 @@ class Launched:
             return not self._process.alive()
 
     def ending(self) -> str | None:
-        """How it ended; None while it runs."""
+        """Return how it ended; None while it runs."""
         if not self.ended():
             return None
         status = self._process.exit_status

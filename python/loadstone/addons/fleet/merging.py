@@ -50,7 +50,7 @@ class Agent:
 
 
 def merged_interval(intervals: Sequence[Interval]) -> Interval:
-    """The same interval of several agents, of at least one.
+    """Return one interval made of the same interval of several agents, of at least one.
 
     Its number, and when it began on the wall clock, are those of the first one. Connections, users and what waits are
     added; CPU times stand in the order of the agents.
@@ -366,7 +366,7 @@ S = TypeVar("S", Connections, ReadBack, EndpointRecord)
 
 
 def _summed(kind: type[S], parts: Sequence[S]) -> S:
-    """Of what holds nothing but counts."""
+    """Return the sums of records that hold nothing but counts."""
     return kind(**{name: sum(getattr(part, name) for part in parts) for name in kind.model_fields})
 
 
@@ -515,7 +515,7 @@ def _sum_of(values: Iterable[N | None]) -> N | None:
 
 
 def _most(values: Iterable[N | None]) -> N | None:
-    """Of those that are known."""
+    """Return the greatest of the values that are known, None if none is."""
     return max((value for value in values if value is not None), default=None)
 
 

@@ -37,17 +37,17 @@ WATCHES_MAX = 16
 BEGIN_S = 10.0
 """How long a monitor may take to find the processes of the parts."""
 BEGUN_S = 3.0
-"""So long a condition waits for that; of one that is slower the parts are known later."""
+"""Time that a condition waits for that; the parts of one that is slower are known later."""
 ANSWER_S = 2.0
 AT_ONCE_S = 0.5
-"""So long a moment waits for all; one that is slower does not delay the others, and is told at the next moment."""
+"""Time that a moment waits for all; one that is slower does not delay the others, and is told at the next moment."""
 AGAIN_S = 2.0
-"""So long one is left out that did not answer."""
+"""Time that a monitor is left out after it did not answer."""
 CLOCK_S = 30.0
 """After so long its clock is compared anew."""
 EXCHANGES = 10
 FIGURES_MAX = 100_000
-"""Of one look at one machine: some 60 of each part."""
+"""Limit for one look at one machine: there are some 60 figures of each part."""
 CALLERS = 16
 """Monitors that are asked at once."""
 
@@ -191,7 +191,7 @@ class BesideServers:
         return self._pool.submit(member.begin, self._name, self._parts)
 
     def _take_parts(self) -> None:
-        """Of those that have begun by now; one that did not answer is asked again."""
+        """Take the parts of the monitors that have begun by now; one that did not answer is asked again."""
         for at, begun in enumerate(self._begun):
             if begun is not None and begun.done():
                 found = begun.result()

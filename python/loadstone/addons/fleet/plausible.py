@@ -30,7 +30,7 @@ def require_plausible(name: str, record: DriveRecord, counted: Counted, longest_
 
 
 def longest_s(plans: Sequence[Plan], rounds: RoundsOptions | None) -> float:
-    """How long a load that ends with time may last; infinite for another one, and in rounds."""
+    """Return how long a load that ends with time may last; infinite for another one, and in rounds."""
     if rounds is not None or plans[0].ends_by_itself:
         return math.inf
     phases = plans[0].phases
@@ -39,7 +39,8 @@ def longest_s(plans: Sequence[Plan], rounds: RoundsOptions | None) -> float:
 
 
 def patience_s(plans: Sequence[Plan], rounds: RoundsOptions | None) -> float:
-    """How long an agent may deliver no interval: one comes each second, or with a slice, and none while it drains."""
+    """Return how long an agent may deliver no interval: one comes each second, or with a slice, and none while it
+    drains."""
     waits_s = [
         plan.phases.drain_s
         + (plan.timeouts.connect_ms + plan.timeouts.request_ms) / 1e3

@@ -10,7 +10,7 @@ from loadstone.safety.errors import UserError
 AGENTS_MAX = 1024
 """More than one command follows; see docs/fleet.md."""
 PORT = 8786
-"""Of the scheduler, where none is named."""
+"""Port of the scheduler, where none is named."""
 FORMS = "local:4, ssh:HOST,HOST, ssh:@FILE or tls://HOST:PORT"
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _HOST = re.compile(
@@ -38,9 +38,9 @@ class FleetSpec:
     agents: int | None = None
     """How many are started; of a cluster that is there how many are waited for, None: those that are there."""
     hosts: tuple[SshHost, ...] = ()
-    """Of `ssh`, an agent each; one that is named twice has two."""
+    """Hosts of `ssh`, an agent each; one that is named twice has two."""
     address: tuple[str, int] | None = None
-    """Of `tls`: host and port of the scheduler."""
+    """Host and port of the scheduler of `tls`."""
 
 
 def read_fleet(text: str, option: str = "--fleet") -> FleetSpec:

@@ -30,11 +30,11 @@ CONNECTIONS, REDIS_CONNECTIONS = 16, 50
 USUAL_RATIO = "1:10"
 """SETs to GETs, where no option says what is sent."""
 SLICE, ONCE_SLICE = "100 ms", "400 ms"
-"""Of a service; of one that is started once, whose collections and compilations are to fit into a slice."""
+"""Slice of a service, and of one that is started once, whose collections and compilations are to fit into a slice."""
 TAKEN = tuple(name for name in MEASURES if name not in ("resume", "fleet", "lost_agent"))
-"""Of the options of a run: a gate is over within a minute, on one machine."""
+"""Options of a run that a gate takes: it is over within a minute, on one machine."""
 WRITTEN = tuple(each.name for each in fields(GateOutput) if each.init and each.name != "fail_if")
-"""Of the options of its output: what makes it red stands in its files, too."""
+"""Options of a run's output that a gate takes: what makes it red stands in its files, too."""
 PEERS = Peers(refused={"--fail-if": said("a gate is red by its tolerances; write --tolerance or --tolerance-p99")})
 
 

@@ -102,7 +102,8 @@ def gate_question(base: str, head: str, requests: str) -> str:
 
 
 def require_no_guess(gate: GateOptions) -> None:
-    """Of versions that start again and again. Raises UserError where `--starts-differ` says what is measured."""
+    """Raise UserError if `--starts-differ` is given for versions that start again and again: it is measured then.
+    Raises UserError where `--starts-differ` says what is measured."""
     if gate.starts_differ is not None:
         raise UserError(
             "--starts-differ: both start again for each block, so what starts differ by is measured; leave it out"

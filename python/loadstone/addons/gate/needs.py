@@ -20,7 +20,8 @@ from loadstone.text.message import Message, message
 from loadstone.text.units import duration_s
 
 NEAREST = 1 / 3
-"""Of the tolerance: a difference nearer to it than that is taken to lie so far from it, or no time would suffice."""
+"""Least distance, as a share of the tolerance: a difference nearer to it is taken to lie so far from it, or no time
+would suffice."""
 WARMER_S = 120.0
 """How long each is to be warmed up at least where they still got faster."""
 _MOVES = ("cost_moving", "verdict_still_rising", "verdict_still_moving")
@@ -29,7 +30,7 @@ _MOVES = ("cost_moving", "verdict_still_rising", "verdict_still_moving")
 
 @dataclass(frozen=True)
 class Pace:
-    """How a comparison got on."""
+    """Progress of a comparison."""
 
     units: int
     """Starts, or rounds, that were measured."""
@@ -44,7 +45,7 @@ class Pace:
 
 
 def paces_of(groups: Sequence[GroupDesign], trials: Sequence[TrialRecord]) -> dict[str, Pace]:
-    """How groups got on; one that was not begun is taken to get on like the one before."""
+    """Return the pace of each group; one that was not begun is taken to get on like the one before."""
     paces: dict[str, Pace] = {}
     before = None
     for group in groups:
@@ -63,7 +64,7 @@ def _looks(group: GroupDesign) -> tuple[int, ...]:
 
 
 def _pace_of(group: GroupDesign, trials: Sequence[TrialRecord]) -> Pace | None:
-    """By when its blocks began; None before its second block."""
+    """Return the pace of a group by when its blocks began; None before its second block."""
     began: dict[int, float] = {}
     for trial in trials:
         if trial.group == group.name and trial.block != WARM_BLOCK:
@@ -155,7 +156,7 @@ def _is_wide_by_starts(figure: GateFigure, starts_differ: float) -> bool:
 
 
 def _units(figure: GateFigure, pace: Pace) -> float:
-    """How many units would probably decide a figure; the first look where it has no interval yet."""
+    """Return how many units would probably decide a figure; the first look where it has no interval yet."""
     half = _half(figure)
     if half is None:
         return pace.looks[0]
@@ -163,14 +164,14 @@ def _units(figure: GateFigure, pace: Pace) -> float:
 
 
 def _half(figure: GateFigure) -> float | None:
-    """How far the interval reaches to a side, as a log ratio."""
+    """Return how far the interval reaches to a side, as a log ratio."""
     if figure.slower is None or figure.slower_low is None or figure.slower_high is None:
         return None
     return (math.log1p(figure.slower_high) - math.log1p(figure.slower_low)) / 2
 
 
 def _distance(figure: GateFigure) -> float:
-    """How far the difference lies from the tolerance, as a log ratio: within that the interval must end."""
+    """Return how far the difference lies from the tolerance, as a log ratio: within that the interval must end."""
     tolerance = math.log1p(figure.tolerance)
     slower = 0.0 if figure.slower is None else math.log1p(figure.slower)
     return max(abs(tolerance - slower), NEAREST * tolerance)

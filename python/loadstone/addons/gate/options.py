@@ -27,12 +27,12 @@ def share(option: str, text: str) -> float:
 
 
 def share_or_none(option: str, text: str) -> float:
-    """The same, or nothing: `0 %`, `0`, `0.00`. Raises UserError."""
+    """Return a share, or 0 if the text says nothing: `0 %`, `0`, `0.00`. Raises UserError."""
     return 0.0 if _NOTHING.fullmatch(text.strip()) else share(option, text)
 
 
 def read_level(option: str, text: str) -> float:
-    """How often: `0.001`, `1/1000`. Raises UserError."""
+    """Return a level, which says how often: `0.001`, `1/1000`. Raises UserError."""
     one, slash, of = text.partition("/")
     try:
         value = float(one) / float(of) if slash else float(text)

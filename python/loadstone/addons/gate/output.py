@@ -21,7 +21,7 @@ GITHUB = "github"
 
 @dataclass(frozen=True)
 class GateOutput(Output):
-    """The same of a gate, with files for CI."""
+    """Options of a gate's output, with files for CI."""
 
     summary: Annotated[
         Path | None,

@@ -19,7 +19,7 @@ from loadstone.servers import registry
 
 BROUGHT = ("redis", "valkey")
 REDIS_STARTS_DIFFER = 0.02
-"""By how much starts of a Redis are taken to differ, one standard deviation, as in `bench/judge/start_level.py`."""
+"""Share by which starts of a Redis are taken to differ, one standard deviation, as in `bench/judge/start_level.py`."""
 SERVER_WORD = re.compile(r"(redis|valkey)([=,:].*)?")
 SETTINGS = re.compile(r"[a-z][a-z0-9-]*=[^\s,{}]+(,[a-z][a-z0-9-]*=[^\s,{}]+)*")
 """No command is one word with a `=`: what stands before a command in its environment is followed by it."""

@@ -8,9 +8,9 @@ from loadstone.judge.verdict import Piece, Requests
 from loadstone.text.message import Message
 
 Standing = Literal["slower", "same", "not_slower", "faster", "undecided", "invalid", "unclaimed"]
-"""Of B against A. slower: by more than the margin, with the whole interval on that side. same: the interval lies within
-the margins. not_slower: it may be faster, and is not slower by more than the margin. undecided: none of these was
-shown; invalid: a check forbids to compare; unclaimed: the gate is invalid, so nothing is said of it."""
+"""State of B against A. slower: by more than the margin, with the whole interval on that side. same: the interval lies
+within the margins. not_slower: it may be faster, and is not slower by more than the margin. undecided: none of these
+was shown; invalid: a check forbids to compare; unclaimed: the gate is invalid, so nothing is said of it."""
 GateVerdict = Literal["slower", "same", "faster", "undecided", "invalid"]
 FigureName = Literal["rate", "cpu", "p99", "memory"]
 
@@ -20,7 +20,7 @@ class GateFigure(Piece):
 
     name: FigureName
     unit: Literal["/s", "ns", "bytes"]
-    """Of `base` and `head`: requests a second, CPU nanoseconds a request, nanoseconds, bytes."""
+    """Unit of `base` and `head`: requests a second, CPU nanoseconds a request, nanoseconds, bytes."""
     verdict: Standing
     base: float | None = None
     head: float | None = None
@@ -30,13 +30,13 @@ class GateFigure(Piece):
     high: float | None = None
     """The interval of `ratio`, at `interval_level`."""
     slower: float | None = None
-    """By what share the head is slower (0.06: 6 %), or takes more; less than 0: it is faster."""
+    """Share by which the head is slower (0.06: 6 %), or takes more; less than 0: it is faster."""
     slower_low: float | None = None
     slower_high: float | None = None
     tolerance: float
     """A share: less does not matter."""
     may_be_lost: bool = False
-    """Of an open figure: whether a loss beyond the tolerance is not unlikely, or a loss of unknown size is shown."""
+    """True for an open figure if a loss beyond the tolerance is not unlikely, or a loss of unknown size is shown."""
     visible: float | None = None
     """The smallest `slower` that this gate would have called slower 8 times in 10."""
     interval_level: float | None = None
@@ -47,9 +47,9 @@ class GateFigure(Piece):
     rate_per_s: float | None = None
     """At which both were loaded; None: at full speed."""
     requests: Requests | None = None
-    """Of a P99: of which requests it is."""
+    """Requests that a P99 is of."""
     needed: int | None = None
-    """Of an open figure: how many rounds or blocks would probably decide it; None: more of them would not."""
+    """Rounds or blocks that would probably decide an open figure; None: more of them would not."""
     needed_s: float | None = None
     """The budget for that, in seconds."""
     why: Message | None = None
@@ -57,17 +57,17 @@ class GateFigure(Piece):
 
     @property
     def by(self) -> list[float | None]:
-        """By how much the head is slower, with the interval's ends."""
+        """Return the share by which the head is slower, with the interval's ends."""
         return [self.slower, self.slower_low, self.slower_high]
 
     @property
     def less(self) -> list[float | None]:
-        """By how much it takes less, with the interval's ends: shares of what the base takes."""
+        """Return the share of what the base takes by which the head takes less, with the interval's ends."""
         return [None if one is None else -one for one in (self.slower, self.slower_high, self.slower_low)]
 
     @property
     def faster(self) -> list[float | None]:
-        """By how much it is faster, with the interval's ends: shares of what it takes now."""
+        """Return the share of what it takes now by which the head is faster, with the interval's ends."""
         return [None if one is None else round(one / (1 - one), 6) for one in self.less]
 
 
@@ -92,8 +92,8 @@ class GateResult(Piece):
     level: float
     """How often a gate may be red where the head is not slower by more than the tolerances."""
     starts_differ: float = 0.0
-    """Of what was started once, or ran before: the share that starts of one version are taken to differ by, one
-    standard deviation. The level holds if they do not differ more; 0: starts were measured."""
+    """Standard deviation between starts of one version, as a share, for what was started once, or ran before. The level
+    holds if they do not differ more; 0: starts were measured."""
     tolerance: float
     run: str
     """Name of the run's folder."""

@@ -30,7 +30,7 @@ AS_IT_STANDS, TREE = ".", "-tree"
 BUILD_LONGEST_S, BUILD_POLL_S, GIT_LONGEST_S = 900.0, 0.05, 600.0
 LINES, LINES_BYTES = 6, 4_000
 GIT_LINES = 4
-"""Of what git prints where it refuses: a clone of another user's takes so many to say."""
+"""Lines that are shown of what git prints where it refuses: a clone of another user's takes so many to say."""
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false")
 """No program of the repository's runs for what is only looked at."""
 

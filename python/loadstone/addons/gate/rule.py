@@ -1,4 +1,4 @@
-"""How a version stands against its base, as a gate asks: is it slower by more than does not matter?
+"""Judges a version against its base, as a gate asks: is it slower by more than does not matter?
 
 Red is one thing only: a figure that is worse by more than its margin, with the whole interval on that side. What a
 request costs in CPU is the exactest figure on a busy machine, and the rate may be hidden by whoever makes the load, so
@@ -24,8 +24,8 @@ SLOWER_STATUS, INVALID_STATUS, UNDECIDED_STATUS = 1, 3, 4
 DECIDING: frozenset[FigureName] = frozenset({"rate", "cpu"})
 GOOD: frozenset[Standing] = frozenset({"same", "not_slower", "faster"})
 LATENCY_STARTS_DIFFER = 0.30
-"""By what share the P99 of starts of one version differs at least, one standard deviation: what ratios of two starts of
-a Go service spread by (`bench/results/gate-tail-2026-11-27.jsonl`, .22 to .57), over the root of two, is about that."""
+"""Least standard deviation, as a share, of the P99 between starts of one version: what ratios of two starts of a Go
+service spread by (`bench/results/gate-tail-2026-11-27.jsonl`, .22 to .57), over the root of two, is about that."""
 WITHHELD = "gate_starts"
 """Kind of the message why a figure says nothing of the versions: starts of one may differ by as much."""
 
@@ -48,8 +48,8 @@ def judged(verdict: Verdict, starts_differ: float) -> tuple[Standing, bool]:
 
 
 def starts_differ_in(gate: Gate, design: GroupDesign) -> float:
-    """By what share starts of one version differ; 0 where each block is a start of its own, so that it is in the
-    intervals. What is measured in whole trials is started once, whatever was asked for."""
+    """Return the standard deviation between starts of one version, as a share. It is 0 if every block is a new start,
+    because the intervals contain it then. What is measured in whole trials is started once, whatever was asked for."""
     restarted = design.rounds is not None and design.rounds.processes == "restarted"
     return 0.0 if restarted else gate.starts_differ
 
@@ -64,12 +64,13 @@ def _within_starts(verdict: Verdict, starts_differ: float) -> bool:
 
 
 def reach_of_starts(verdict: Verdict, starts_differ: float) -> float:
-    """How far apart (ln) two starts of one version may be in this figure, at the level of its interval."""
+    """Return how far apart (ln) two starts of one version may be in this figure, at the level of its interval."""
     return starts_reach(starts_differ, verdict.level, of_latency=quantile_of(verdict.metric) is not None)
 
 
 def starts_reach(starts_differ: float, level: float | None, *, of_latency: bool = False) -> float:
-    """How far apart (ln) two starts of one version may be at such a level, both normal; 0 where none is assumed."""
+    """Return how far apart (ln) two starts of one version may be at such a level, both normal; 0 where none is
+    assumed."""
     if not starts_differ:
         return 0.0
     one = math.log1p(max(starts_differ, LATENCY_STARTS_DIFFER) if of_latency else starts_differ)

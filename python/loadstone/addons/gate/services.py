@@ -24,7 +24,7 @@ from loadstone.safety.secrets.references import learn_commands, learn_environmen
 
 NAME = "gate"
 FOLDER = "gates"
-"""Of the cache folder."""
+"""Name of the folder within the cache folder."""
 
 
 @contextmanager
@@ -81,7 +81,7 @@ class Service:
 
 @dataclass(frozen=True)
 class Subject:
-    """The same as an experiment has it."""
+    """A subject as an experiment has it."""
 
     name: str
     settings: Fields

@@ -16,8 +16,8 @@ them still got faster by 12 to 50 % while they were measured, and five minutes d
 
 
 STARTS_DIFFER = 0.10
-"""By how much starts of one version differ, one standard deviation, of what is started once: two JVMs of equal versions
-of a Spring application differed by 16 % in CPU a request after a minute of warming up, two starts of one by 11 %."""
+"""Standard deviation between starts of one version, as a share, of what is started once: two JVMs of equal versions of
+a Spring application differed by 16 % in CPU a request after a minute of warming up, two starts of one by 11 %."""
 
 
 class Gate(SpecPart):
@@ -36,12 +36,12 @@ class Gate(SpecPart):
     cost_margin: Margin = "3 %"
     """A smaller difference in CPU a request does not matter."""
     memory_margin: Margin = "10 %"
-    """The same of the memory that it takes at most."""
+    """Margin of the memory that it takes at most."""
     restarts: bool = False
     """Whether both are started again for each block where they take turns: what differs from start to start is in the
     intervals then."""
     starts_differ: float = Field(default=0.0, ge=0, le=1)
-    """By what share starts of one version differ, one standard deviation, where it is not: of what is started once, is
-    measured in whole trials, or runs already. What may come of that is no difference of versions."""
+    """Standard deviation between starts of one version, as a share, where it is not measured: of what is started once,
+    is measured in whole trials, or runs already. What may come of that is no difference of versions."""
     undecided: Literal["status", "pass", "fail"] = "status"
     """What becomes of what is not decidable here: a status of its own, or that of a pass or of a failure."""

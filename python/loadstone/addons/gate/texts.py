@@ -46,7 +46,7 @@ _OF_MEMORY = {"slower": marked("MORE"), "faster": marked("LESS"), "not_slower": 
 
 
 def standing_text(standing: str, figure: str) -> str:
-    """The same in the reader's language: memory is not slow."""
+    """Return the standing in the reader's language: memory is not slow."""
     own = _OF_MEMORY if figure == "memory" else {}
     return translated(own.get(standing) or STANDINGS[standing])
 

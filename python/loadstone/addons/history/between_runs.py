@@ -227,8 +227,8 @@ def _measured(match: Match, settings: Settings) -> tuple[Pair, Evidence]:
 
 
 def _bound(trials: Sequence[TrialRecord], metric: str) -> Bound:
-    """How much higher the rate of a run may be at most. What others took counts here, too: between two runs no random
-    order spreads it over both."""
+    """Return how much higher the rate of a run may be at most. What others took counts here, too: between two runs no
+    random order spreads it over both."""
     bound = bound_over(trials) if is_rate(metric) else None
     return Bound(generator=0.0, taken=0.0) if bound is None else bound
 

@@ -25,20 +25,20 @@ import numpy as np
 from loadstone.judge.statistics.signed_rank import Floats
 
 LEVEL = 0.01
-"""Of a family of histories: runs without a change get a hint in so many of them at most."""
+"""Share of histories without a change that get a hint at most, in a family of histories."""
 SEGMENT_MIN = 2
 """Runs before and after a change."""
 RUNS_MIN = 8
 """Fewer have too few orders for the level."""
 _MEDIAN_CHI2 = 0.4549
-"""Of a squared standard normal."""
+"""Median of a squared standard normal."""
 _PLACE = 7.35
-"""Of the likelihood ratio, see Hansen."""
+"""Critical value of the likelihood ratio, which bounds the places of a change, see Hansen."""
 _BEYOND = 3
-"""So many orders are drawn that so many of them lie beyond the level."""
+"""Number of drawn orders that lie beyond the level, by which the number of draws is chosen."""
 _ORDERS_MIN, _ORDERS_MAX = 2_000, 200_000
 _CHUNK_FLOATS = 400_000
-"""Of the orders that are looked at together."""
+"""Numbers of the orders that are looked at together."""
 _NOTHING = 12.0
 """About the greatest of `_steps` in one row of a hundred without a change."""
 _GRID = 16
@@ -188,7 +188,7 @@ def _inflation(y: Floats, w: Floats, part: Ints) -> Floats:
 
 
 def _steps(y: Floats, w: Floats, begin: int, end: int) -> Floats:
-    """The same for each first run of a new level within a segment, from the earliest that may be."""
+    """Return the ratio for each first run of a new level within a segment, from the earliest that may be."""
     places = np.asarray([(at, end - begin) for at in range(SEGMENT_MIN, end - begin - SEGMENT_MIN + 1)], dtype=np.intp)
     return np.asarray(_ratios(y[None, begin:end], w[None, begin:end], places.T)[0])
 
@@ -211,7 +211,7 @@ def _kept(y: Floats, w: Floats, found: dict[int, float]) -> tuple[list[int], lis
 
 
 def _scatter(y: Floats, w: Floats, begin: int, at: int, end: int) -> float:
-    """By how many times the runs about a change scatter more than their weights say, at least 1."""
+    """Return how many times more than their weights say the runs about a change scatter, at least 1."""
     rest = 0.0
     for one, other in ((begin, at), (at, end)):
         rest += float((w[one:other] * (y[one:other] - np.average(y[one:other], weights=w[one:other])) ** 2).sum())
@@ -219,7 +219,7 @@ def _scatter(y: Floats, w: Floats, begin: int, at: int, end: int) -> float:
 
 
 def _settled(y: Floats, w: Floats, places: list[int]) -> list[int]:
-    """The same changes, each where it is best between its neighbours."""
+    """Return the changes, each moved to where it is best between its neighbours."""
     for _ in range(3):
         before = list(places)
         for number in range(len(places)):

@@ -27,7 +27,7 @@ from loadstone.judge.verdict import Piece
 from loadstone.text.message import Message
 
 _ENDS = 1.96
-"""Of a 95 % interval, in standard errors."""
+"""Ends of a 95 % interval, in standard errors."""
 
 
 class Numbered(Piece):
@@ -65,7 +65,7 @@ class FigureHistory(Piece):
     courses: list[list[str]]
     """Runs of one machine, placement and load, in rows, that of the newest run first."""
     looked: int
-    """Of the courses those that are long enough to look for a change."""
+    """Courses that are long enough to look for a change."""
     hints: list[Hint]
     others: list[str]
     """The other metrics that runs have of it."""
@@ -78,7 +78,7 @@ class History(Piece):
     experiment: str
     runs: list[Numbered]
     level: float
-    """Of the hints together: without a change there is one in so many histories at most."""
+    """Level of the hints together: without a change there is one in so many histories at most."""
     runs_min: int
     """A change is looked for among so many runs at least."""
     figures: list[FigureHistory]

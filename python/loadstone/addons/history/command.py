@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from loadstone.addons.history.trends import RunFigures
 
 NEWEST = 100
-"""So many runs are read, unless `--newest` says otherwise."""
+"""Number of runs that are read, unless `--newest` says otherwise."""
 _PIPE_COLUMNS = 120
 
 

@@ -43,11 +43,11 @@ from loadstone.text.units import SHARE, parse
 from loadstone.text.wording import listed, nearest
 
 _POINTS = 80
-"""Of a curve: more are not seen."""
+"""Most points of a curve: more are not seen."""
 
 
 class CurvePoint(Piece):
-    """So large a share of the operations took longer than this."""
+    """A share of the operations and the latency that it exceeded."""
 
     beyond: float
     """1 down to where fewer than 100 operations lie beyond."""
@@ -86,7 +86,7 @@ def overlaid(a: JudgedRun, matches: Sequence[Match], names: tuple[str, str]) -> 
 
 
 def with_curves(one: Overlaid, match: Match, a: JudgedRun, b: JudgedRun) -> Overlaid:
-    """The same with its latency curves, which are read from the logs of its trials."""
+    """Return the comparison with its latency curves, which are read from the logs of its trials."""
     sides = {}
     for name, side, judged, trials in (("a", one.a, a, match.a), ("b", one.b, b, match.b)):
         sides[name] = side.model_copy(update={"curve": _curve(judged, _usable(trials))})
@@ -115,7 +115,7 @@ def _curve(judged: JudgedRun, trials: Sequence[TrialRecord]) -> tuple[CurvePoint
 MISSED_STATUS = 1
 INVALID_STATUS = 3
 _NAMED = 3
-"""So many differences are named where runs are refused."""
+"""Number of differences that are named where runs are refused."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class LaidOver:
     places: list[Overlaid]
     """The conditions that both have, with their rates; in the order of the report's comparisons."""
     curves_of: Callable[[int], Overlaid]
-    """The same of one of them, with its latency curves."""
+    """Returns one of them with its latency curves."""
 
 
 def laid_over(options: CompareOptions) -> LaidOver:

@@ -93,7 +93,7 @@ def show(report: CompareReport, console: Console) -> None:
 
 
 def markdown(report: CompareReport) -> str:
-    """The same as Markdown, for a comment or a wiki."""
+    """Return the report as Markdown, for a comment or a wiki."""
     lines = [f"**{translated(_TITLES[report.kind])}**", "", *(f"- {fmt.plain(line)}" for line in run_lines(report))]
     lines += [_("- across: {sentence}", sentence=fmt.sentence(difference)) for difference in report.differences]
     if telling(report):
@@ -242,7 +242,7 @@ def _together(alike: Sequence[verdicts.Warned], pairs: int) -> str:
 
 
 def advice(report: CompareReport) -> list[str]:
-    """How to decide what is undecided, one sentence a remedy."""
+    """Return how to decide what is undecided, one sentence a remedy."""
     undecided = [
         comparison for comparison in report.comparisons if comparison.primary.kind in ("undecided", "not_decidable")
     ]

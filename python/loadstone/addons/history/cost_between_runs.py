@@ -25,11 +25,11 @@ the same programs. With .04 five of 404 pairs of equal conditions, each judged a
 twelve), in four further runs beside unlike programs. More than `RATIO_SD`: what moves both conditions of a run alike
 leaves their ratio."""
 NEIGHBOURS = 0.3
-"""By so much of the share of the machine's CPUs that other programs took, they raise ln(cost) at most: beside programs
-that took 76 % and 14 % of two CPUs, costs were 10 % apart in the median of 48 conditions. And of one Redis with two
-users, beside programs that took 70 % in both runs, 26 %; of one at a rate 40 %."""
+"""Most that other programs raise ln(cost), for each share of the machine's CPUs that they took: beside programs that
+took 76 % and 14 % of two CPUs, costs were 10 % apart in the median of 48 conditions. And of one Redis with two users,
+beside programs that took 70 % in both runs, 26 %; of one at a rate 40 %."""
 IDLE = 1.5
-"""By so much of the square of the share of a CPU that a part left idle, runs differ in ln(cost): each request wakes it,
+"""Difference of runs in ln(cost), for the square of the share of a CPU that a part left idle: each request wakes it,
 and what that costs is the machine's. Of three equal runs on one virtual machine within an hour, 18 conditions with one
 worker (busy .39) were .44 apart in the median, at most .76; busy .65 .13 to .19, .77 .09, .8 to .86 .02 to .04."""
 _95 = NormalDist().inv_cdf(0.975)
@@ -107,13 +107,13 @@ def _half(cost: Cost) -> float | None:
 
 
 def _idle(trials: Sequence[TrialRecord], cost: Cost) -> float:
-    """Of one CPU, the share of the time in which it did nothing for the part; 0 of a part that has more than one."""
+    """Return the share of the time in which one CPU did nothing for the part; 0 if the part has more than one."""
     return max(0.0, 1 - cost.ns * 1e-9 * median(trial.goodput_per_s for trial in trials))
 
 
 def _slower(a: Sequence[TrialRecord], b: Sequence[TrialRecord]) -> float:
-    """By how much the machine was slower in the second run, as a logarithm: the piece of work that is timed on each CPU
-    around every trial."""
+    """Return by how much the machine was slower in the second run, as a logarithm: the piece of work that is timed on
+    each CPU around every trial."""
     times_a, times_b = _times(a), _times(b)
     ratios = [math.log(median(times_b[cpu]) / median(times_a[cpu])) for cpu in times_a.keys() & times_b.keys()]
     return median(ratios) if ratios else 0.0

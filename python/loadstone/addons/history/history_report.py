@@ -16,9 +16,9 @@ from loadstone.text.language import _, several
 
 _BARS = "▁▂▃▄▅▆▇█"
 _SPARK_RUNS = 40
-"""So many of the newest runs stand in a row of the overview."""
+"""Number of the newest runs that stand in a row of the overview."""
 _BEYOND = 1.3
-"""By so many times the scale reaches beyond the figures themselves at most."""
+"""Most times that the scale reaches beyond the figures themselves."""
 _DRAWN_MIN = 24
 """Columns for intervals: with fewer they are left out."""
 _HEAD_MAX = 24
@@ -202,7 +202,7 @@ def _row_text(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Of the columns, in cells of a terminal."""
+    """Return the widths of the columns, in cells of a terminal."""
     return [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
 
 

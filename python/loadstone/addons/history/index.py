@@ -89,7 +89,7 @@ def parse_query(text: str, *, archived: bool = False) -> Query:
 T = TypeVar("T")
 _APPLICATION = 0x6C647374
 VERSION = 4
-"""Of what a line of the index holds; another one makes it anew."""
+"""Version of what a line of the index holds; another one makes it anew."""
 _TABLES = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {VERSION};
@@ -103,7 +103,7 @@ CREATE TABLE figures (place TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, figures
 CREATE INDEX newest ON runs (archived, began DESC, number DESC);
 """
 _BATCH = 25
-"""So many folders are read, and then their lines are written at once: no one waits while a folder is read."""
+"""Number of folders that are read before their lines are written at once: no one waits while a folder is read."""
 _WAIT_S = 5.0
 
 
@@ -113,12 +113,12 @@ class Page:
 
     rows: tuple[RunRow, ...]
     total: int
-    """So many it finds."""
+    """Number of runs it finds."""
 
 
 @dataclass(frozen=True)
 class Renewed:
-    """How far the index is with the folders."""
+    """Progress of the index with the folders."""
 
     read: int
     """Folders that were read now."""

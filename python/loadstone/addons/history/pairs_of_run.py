@@ -35,10 +35,10 @@ from loadstone.text.message import Message, message
 
 @dataclass(frozen=True)
 class AdHocCase(GroupCase):
-    """The same as any group, but that the level is shared with the pairs of other groups."""
+    """A group whose level is shared with the pairs of other groups."""
 
     share: float = 1.0
-    """Of the level, for the pairs of this group."""
+    """Share of the level, for the pairs of this group."""
 
     def settings(self, pair: PairDesign) -> Settings:
         settings = super().settings(pair)

@@ -77,7 +77,7 @@ class Surroundings(Piece):
     quick: bool
     as_published: bool
     environment: dict[str, Any]
-    """Of `environment.json` what is compared."""
+    """Part of `environment.json` that is compared."""
 
 
 class Driven(Piece):
@@ -167,7 +167,7 @@ def _machine_id(environment: Mapping[str, Any]) -> object:
 
 
 def _is_of_server(one: _Difference) -> bool:
-    """Of what runs on a server, and not where it stands."""
+    """Return whether a difference is of what runs on a server, and not of where it stands."""
     return one.what.startswith("server ") and not one.what.endswith(": network")
 
 

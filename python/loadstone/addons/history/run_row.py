@@ -25,9 +25,9 @@ from loadstone.text.message import Message
 from loadstone.text.sentences import text
 
 DOCUMENT_BYTES = 64 * 1024 * 1024
-"""Of a document that is read for a line of the list: an analysis of 4,000 trials has as much."""
+"""Limit of a document that is read for a line of the list: an analysis of 4,000 trials has as much."""
 ENTRIES_MAX = 100_000
-"""Of a folder's files, of which the sizes are added."""
+"""Limit of a folder's files, of which the sizes are added."""
 _TEXT_MAX = 500
 _PAIRS_MAX = 200
 State = Literal["complete", "part", "not ended", "unread"]
@@ -155,12 +155,12 @@ class RunRow(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     name: str
-    """Of its folder."""
+    """Name of its folder."""
     archived: bool = False
     began_unix_s: float = 0.0
-    """By its name; of a folder that was renamed the time of its plan."""
+    """Time by its name; if the folder was renamed, the time of its plan."""
     number: int = 1
-    """Of several that began in one second."""
+    """Number among several that began in one second."""
     experiment: str = ""
     question: str = ""
     answer: Message | None = None
@@ -183,7 +183,7 @@ class RunRow(BaseModel):
     tags: tuple[str, ...] = ()
     note: str = ""
     kept: bool = False
-    """Of `loadstone redis` and the like: newer ones may remove it."""
+    """True for runs of `loadstone redis` and the like: newer ones may remove it."""
     size_bytes: int = 0
     """What its files take on the disk."""
     ours: bool = True
@@ -231,7 +231,7 @@ def read_row(path: Path, *, archived: bool = False) -> RunRow:
 
 
 def whole_text(text: str) -> str:
-    """The same with marks for what is no character: half of one, as in a folder's name that is not UTF-8."""
+    """Return the text with marks for what is no character: half of one, as in a folder's name that is not UTF-8."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -31,7 +31,7 @@ GOODPUT, AT_RATE = "goodput_per_s", "response_ns"
 _QUANTILES = ("p50", "p99", "p999")
 _NORMAL = NormalDist()
 _NAMED = 4
-"""So many differences between two lines are named."""
+"""Number of differences between two lines that are named."""
 
 
 class Figure(Piece):
@@ -46,7 +46,7 @@ class PlaceFigures(Piece):
     """The figures of one condition, or of one declared pair."""
 
     key: str
-    """The same in every run that has it."""
+    """Key that is equal in every run that has the place."""
     label: str
     driven: list[Driven]
     """The load of the condition; of a pair of both."""
@@ -63,7 +63,7 @@ class RunFigures(Piece):
     surroundings: Surroundings
     places: list[PlaceFigures]
     head: str = ""
-    """Of a gate what was compared with its base."""
+    """For a gate, what was compared with its base."""
 
 
 class Point(Piece):
@@ -73,7 +73,7 @@ class Point(Piece):
     began_unix_s: float
     figure: Figure
     head: str = ""
-    """Of a gate what was compared with its base."""
+    """For a gate, what was compared with its base."""
 
 
 class Line(Piece):
@@ -118,7 +118,8 @@ def figures_of(run: Run, analysis: Analysis, began_unix_s: float) -> RunFigures:
 
 
 def _of_gate(run: Run, gate: GateResult, began_unix_s: float) -> RunFigures:
-    """How many times as much the head is as the base: measured in turns, so that the machine makes no difference.
+    """Return the figures of a gate: how many times as much the head is as the base, measured in turns, so that the
+    machine makes no difference.
 
     Gates against one base under one load make a line, whatever machines they ran on. What is started once is a line of
     its own, with what starts of one version may differ by in its intervals: each gate has another start.

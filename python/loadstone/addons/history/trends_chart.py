@@ -16,7 +16,7 @@ from loadstone.text.language import _
 
 _LINES_MAX = len(theme.SERIES)
 _PADDING = 0.06
-"""Of the range of figures, above and below."""
+"""Share of the range of figures that is left free, above and below."""
 
 
 def over_runs_chart(found: OverRuns, hints: Sequence[Hint] = ()) -> Chart | None:

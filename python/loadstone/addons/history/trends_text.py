@@ -64,7 +64,7 @@ def differs_text(hint: Hint) -> str:
 
 
 def _size(estimate: float, low: float, high: float) -> str:
-    """How much more or less, without a sign: `6 % [4, 8]`."""
+    """Return how much more or less, without a sign: `6 % [4, 8]`."""
     sign = 1 if estimate > 0 else -1
     ends = sorted(sign * 100 * math.expm1(one) for one in (low, high))
     digits = decimals_of(ends)

@@ -23,9 +23,9 @@ from loadstone.safety import defect, terminal
 from loadstone.text.language import ENGLISH, LANGUAGES, in_language, of_request, said, speaking
 
 BODY_BYTES_MAX = 1024 * 1024
-"""Of a form. An experiment has a few kB."""
+"""Limit of a form. An experiment has a few kB."""
 TARGET_BYTES_MAX = 8 * 1024
-"""Of a path with its query."""
+"""Limit of a path with its query."""
 TOKEN = "open"
 """The part of the address that holds the token. Called so, the terminal does not hide it as a secret."""
 LANGUAGE_COOKIE = "loadstone-language"

@@ -37,7 +37,7 @@ class CommandLine:
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def adding(self, *words: str) -> "CommandLine":
-        """The same with further options."""
+        """Return the command line with further options."""
         return CommandLine((*self.words, *words), self.variables)
 
     @property

@@ -46,7 +46,7 @@ class Described:
     acts: tuple[str, ...]
     """What a run does here, a line an act."""
     asked: tuple[str, ...]
-    """Of these, what is not done before the user said yes."""
+    """Actions among these that are not done before the user said yes."""
     summary: str
     """How many of these there are of each kind."""
     shown: Shown

@@ -22,7 +22,7 @@ from loadstone.report import figure_format as fmt
 RUNS_MAX = 100
 """The newest runs of an experiment."""
 _COMPUTES_S = 3.0
-"""So long a page computes what is new; it is loaded again for the rest."""
+"""Time that a page computes what is new; it is loaded again for the rest."""
 _LETTERS_MAX = 2_000
 
 

@@ -30,7 +30,7 @@ READ_BYTES = 1024 * 1024
 LONGEST_BYTES = 128 * 1024 * 1024
 """A file that is longer is not one that loadstone wrote."""
 LINGERS_S = 30.0
-"""So long a reader goes on after the last page went away: a reload does not begin anew."""
+"""Time that a reader goes on after the last page went away: a reload does not begin anew."""
 KEEP_ALIVE_S = 10.0
 SILENT_S = 15.0
 """A process of another machine, or one that did not begin yet, is taken for gone where it writes nothing so long."""
@@ -171,7 +171,7 @@ class _Seen(NamedTuple):
     lines: list[dict[str, object]]
     more: bool
     fate: str
-    """By its folder and its process alone."""
+    """Fate by its folder and its process alone."""
 
 
 def _look(tail: Tail, folder: Path, writer: Writer | None) -> _Seen:

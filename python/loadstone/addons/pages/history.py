@@ -28,7 +28,7 @@ from loadstone.text.language import _, marked, translated
 SHOWN = 50
 """Runs on one page."""
 WAITS_S = 0.4
-"""So long a page waits for folders that are new; the others are read while it is looked at."""
+"""Time that a page waits for folders that are new; the others are read while it is looked at."""
 _KINDS = {
     "faster": marked("faster"),
     "equivalent": marked("equivalent"),

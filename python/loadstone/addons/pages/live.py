@@ -23,7 +23,7 @@ from loadstone.text.language import _, language, speaking
 
 COST_ROWS_MAX = 60
 STALLED_S = 60.0
-"""So long a page may take nothing of what it is sent. One that is closed away comes again by itself."""
+"""Time that a page may take nothing of what it is sent. One that is closed away comes again by itself."""
 _STREAM = "text/event-stream"
 
 
@@ -193,13 +193,13 @@ def state_text(run: Following) -> str:
 
 
 def ending(run: Following) -> str:
-    """How the run ended, in a sentence."""
+    """Return how the run ended, in a sentence."""
     why = (run.told.ended or {}).get("why", "")
     return f"{state_text(run)}: {why}" if why else state_text(run)
 
 
 def left_text(run: Following) -> str:
-    """How long it still takes; empty where that is not known, or over."""
+    """Return how long it still takes; empty where that is not known, or over."""
     told = run.told
     left_s = told.now["left_s"]
     if left_s is None or state_of(run) != "running":

@@ -55,12 +55,12 @@ def text(value: object, most: int = NAME_MAX) -> str:
 
 
 def mapping(value: object, most: int) -> dict[str, Any]:
-    """Of a mapping the first entries; empty of anything else."""
+    """Return the first entries of a mapping; empty for anything else."""
     return {text(key): one for key, one in list(value.items())[:most]} if isinstance(value, Mapping) else {}
 
 
 def entries(value: object, most: int) -> list[Any]:
-    """Of a list the first entries; empty of anything else."""
+    """Return the first entries of a list; empty for anything else."""
     return value[:most] if isinstance(value, list) else []
 
 
@@ -107,9 +107,9 @@ class Compared:
     pairs: list[str] = field(default_factory=list)
     longer: int = 0
     reason: str = ""
-    """Of the newest look."""
+    """Reason of the newest look."""
     looks: dict[str, list[Judged]] = field(default_factory=dict)
-    """Of each pair, in their order."""
+    """Looks of each pair, in their order."""
 
 
 @dataclass(frozen=True)

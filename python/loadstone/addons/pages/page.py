@@ -1,4 +1,4 @@
-"""How a page is written: one set of templates, which escape what others wrote, and one way to say what is wrong."""
+"""Writes pages: one set of templates, which escape what others wrote, and one way to say what is wrong."""
 
 import hashlib
 import math

@@ -15,7 +15,7 @@ from loadstone.safety.bounds.files import load_json
 from loadstone.safety.bounds.folder_files import open_file
 
 TAIL_BYTES = 128 * 1024
-"""Of the events, so much is read at once, from the end on."""
+"""Bytes of the events that are read at once, from the end on."""
 SEARCHED_BYTES = 128 * 1024 * 1024
 """A line that lies before these is not looked for: no file that loadstone wrote is longer."""
 LINE_BYTES = 64 * 1024
@@ -32,7 +32,7 @@ class Writer:
 
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> "Writer | None":
-        """Of a line, which may be a stranger's; None of one that names no process."""
+        """Return the writer that a line names, which may be another person's; None if it names no process."""
         pid, ticks, boot = (line.get(key) for key in ("pid", "pid_started_ticks", "boot"))
         if line.get("what") != "began" or not isinstance(boot, str) or not boot:
             return None

@@ -81,7 +81,7 @@ async def _busy(scope: Any, _receive: Any, send: Any) -> None:
 LOOPBACK = "127.0.0.1"
 PORT = 8428
 STAYS_S = 600.0
-"""So long the page of one run stays after the run, and after it was looked at last."""
+"""Time that the page of one run stays after the run, and after it was looked at last."""
 TICK_S = 1.0
 END_S = 2.0
 """How long answers that are under way may take when the server ends."""

@@ -32,11 +32,11 @@ from loadstone.safety.terminal import visible
 from loadstone.text.language import language
 
 FOLDER = "pages"
-"""Of the cache folder."""
+"""Name of the folder within the cache folder."""
 KEPT = 50
-"""So many starts are remembered."""
+"""Number of starts that are remembered."""
 OUTPUT_BYTES = 64 * 1024
-"""Of what a run printed, so much is shown: its end."""
+"""Bytes that are shown of what a run printed: its end."""
 NOTE_BYTES_MAX = 256 * 1024
 _NAME_BYTES = 9
 
@@ -81,7 +81,7 @@ class Start:
 
 
 NICE = 10
-"""So much lower than what is measured stands what the pages do themselves."""
+"""Niceness of what the pages do themselves, below what is measured."""
 
 
 class Starts:

@@ -58,7 +58,7 @@ def estimated(one: Estimate | None) -> Estimated | None:
 def met_in_sweeps(
     run: Run, trials: Sequence[TrialRecord], sweeps: Sequence[Sweep], required: LatencyObjective
 ) -> ObjectiveAnswer:
-    """Of the closed model: from the quantile of each level in each sweep."""
+    """Return the answer in the closed model, from the quantile of each level in each sweep."""
     latencies = _latencies(run, trials, required.quantile)
     rates = [{probe.users: probe.goodput_per_s for probe in sweep} for sweep in sweeps]
     levels = [
@@ -88,7 +88,7 @@ def _said(met: Met, levels: Sequence[Mapping[int, LevelLatency]], required: Late
 
 
 def met_by_rates(found: Saturation | None, required: LatencyObjective) -> ObjectiveAnswer:
-    """Of the open model the limit is the answer."""
+    """Return the answer in the open model, which is the limit."""
     kinds = {"limit": "limit", "at_least": "met_always", "none": "unknown"}
     kind = "unknown" if found is None else kinds.get(found.kind, "unknown")
     why = None if found is None else found.message.figures.get("why")
@@ -105,7 +105,7 @@ def met_by_rates(found: Saturation | None, required: LatencyObjective) -> Object
 
 
 def _latencies(run: Run, trials: Sequence[TrialRecord], quantile: float) -> list[dict[int, float | None]]:
-    """Of each sweep, in their order: users -> the quantile in seconds."""
+    """Return the quantile in seconds by users, for each sweep in their order."""
     found: list[dict[int, float | None]] = []
     for block in sweep_blocks(trials):
         rounds = sweep_rounds_of(block)
@@ -367,7 +367,8 @@ def _reasons(trials: list[TrialRecord]) -> list[Message]:
 
 
 def limiting_levels(trials: Mapping[int, Sequence[TrialRecord]], point: float | None) -> Limiting | None:
-    """Of the closed model: at twice the saturation point and beyond; where there is none, at the most users.
+    """Return what limits the closed model: at twice the saturation point and beyond; where there is none, at the most
+    users.
 
     At the point itself nothing need be full: some users wait there, and some servers, by chance. `trials` are those
     that were driven, by users.
@@ -387,7 +388,7 @@ def limiting_levels(trials: Mapping[int, Sequence[TrialRecord]], point: float | 
 
 
 def limiting_rates(trials: Sequence[TrialRecord], limit_per_s: float | None) -> Limiting | None:
-    """Of the open model: from nearly the limit on; where there is none, at the highest rates."""
+    """Return what limits the open model: from nearly the limit on; where there is none, at the highest rates."""
     rated = sorted(
         ((trial.saturation.rate_per_s or 0.0, trial) for trial in trials if trial.saturation), key=lambda two: two[0]
     )

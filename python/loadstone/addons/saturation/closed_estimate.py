@@ -178,7 +178,7 @@ def _clean(probe: Probe) -> bool:
 
 
 def _gainless(probes: Sequence[Probe]) -> int:
-    """How many doublings at the end brought less than 5 % over the best before them."""
+    """Return how many doublings at the end brought less than 5 % over the best before them."""
     count = 0
     for place in range(len(probes) - 1, 0, -1):
         if probes[place].goodput_per_s >= GAIN_MIN * max(probe.goodput_per_s for probe in probes[:place]):

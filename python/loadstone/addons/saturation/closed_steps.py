@@ -32,9 +32,9 @@ FAILURES = 2
 """After so many blocks in a row that gave no sweep nothing more is tried."""
 SEARCH_S, APPLICATION_SEARCH_S, SEARCH_MAX_S = 1.0, 2.0, 10.0
 PROBES_AGAIN = 3
-"""Of fewer there is no middle."""
+"""Fewest probes of which the middle one is measured again: fewer have no middle."""
 TAIL_LEVELS = 3
-"""Of a quick run's levels, none of them left out."""
+"""Number of a quick run's last levels, none of which is left out."""
 RESPONSES = 40
 """A probe lasts so many responses of the one before it."""
 
@@ -47,7 +47,7 @@ class SearchStep:
     number: int
     measure_s: float
     response_s: float
-    """Of the probe before; 0 of the first."""
+    """Response time of the probe before; 0 for the first."""
 
 
 @dataclass(frozen=True)

@@ -249,7 +249,7 @@ def _keeps(one: LevelLatency, limit_s: float) -> bool:
 
 
 def _share(before_s: float | None, after_s: float | None, limit_s: float) -> float:
-    """How far the limit lies between two quantiles, as logarithms: 0 at the first, 1 at the second."""
+    """Return how far the limit lies between two quantiles, as logarithms: 0 at the first, 1 at the second."""
     if not before_s or not after_s or after_s <= before_s:
         return 0.0
     return min(1.0, max(0.0, math.log(limit_s / before_s) / math.log(after_s / before_s)))
@@ -335,7 +335,7 @@ def _reached(trials: Sequence[TrialRecord], probes: Sequence[Probe], sweeps: Seq
 
 
 def _still_warming(trials: Sequence[TrialRecord], saturation: Saturation) -> Saturation:
-    """The same bound, with the reason where one level did much more later than before."""
+    """Return the bound, with the reason where one level did much more later than before."""
     both = measured_again(trials)
     if both is None or saturation.at_least_per_s is None:
         return saturation

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from loadstone.experiment.spec.experiment import Experiment
 
 TAKEN = (*MEASURES, "quick", "budget", "out", "quiet")
-"""Of the options of a run."""
+"""Options of a run that the command takes."""
 _REDIS_NAMES = Peers(names={"connections": ("--pool",), "keys": ("--keyspace",), "size": ("--value-size",)})
 _HTTP_NAMES = Peers(names={**_REDIS_NAMES.names, "numbers": ("--keyspace",), "threads": ("-t",)})
 
@@ -69,7 +69,7 @@ def saturate_http(
 
 
 def _saturate(built: "Experiment", run: RunRequest, results: PointResults) -> None:
-    """The same way as `loadstone run`."""
+    """Measure in the way that `loadstone run` does."""
     run.check()
     objectives = objectives_of(results.fail_if)
     from loadstone.run_folder.earlier_runs import folder_to_resume

@@ -55,7 +55,7 @@ class Saturate(Goal):
         self._asked = asked
         self._seed = asked.run_plan.seed
         self._trials: dict[str, list[TrialRecord]] = {}
-        """Of each condition, by its identity, every attempt in the order in which they ended."""
+        """Every attempt of each condition, by its identity, in the order in which they ended."""
         self._followed = 0
         self._passes: deque[tuple[PlannedTrial, bool]] | None = None
         """The conditions that are before us, each with whether its interval is made narrow; None: not asked yet."""
@@ -226,7 +226,7 @@ def _out_of_budget(
 def _sweeps_announced(
     template: PlannedTrial, settings: SaturationSettings, plan: SweepPlan, trials: Sequence[TrialRecord], label: str
 ) -> Tell:
-    """How the search ended, and what is measured now."""
+    """Return the notice that says how the search ended, and what is measured now."""
     _, found = search_so_far(template, settings, trials)
     said = message(
         "progress_levels",
@@ -263,7 +263,7 @@ def _no_time_for_ramps(told: Told) -> None:
 
 
 def _of_sweeps(step: SweepStep, settings: SaturationSettings) -> str:
-    """How many sweeps there will be."""
+    """Return how many sweeps there will be."""
     if step.first > settings.sweeps:
         return _("of at most {sweeps}", sweeps=settings.sweeps_max)
     if settings.sweeps_max > settings.sweeps:

@@ -1,4 +1,4 @@
-"""How a condition is measured at so many users, at a rate or in a ramp, and how the levels of a sweep take turns.
+"""Plans how a condition is measured at so many users, at a rate or in a ramp, and how the levels of a sweep take turns.
 
 In rounds every level is open all the time, and a sweep is some rounds together: the machine's slow noise is then the
 same for all levels of a sweep. What a slice must hold follows from the search: a slice that is short against a response
@@ -29,7 +29,7 @@ from loadstone.machine.ports import local_ports
 from loadstone.text.message import Message, message
 
 WARM_UP_S, APPLICATION_WARM_UP_S = 0.2, 0.5
-"""Of a trial that is measured in one stretch."""
+"""Warm-up of a trial that is measured in one stretch."""
 CYCLES = 3.0
 """A closed load settles within so many times what a user takes from one request to the next."""
 STEPS_MAX = 100
@@ -137,7 +137,7 @@ def steps_of(ramp: Ramp) -> RampUp:
 
 
 def users_at(steps: RampUp, users: int, seconds: float) -> int:
-    """How many users there are at a time since the beginning."""
+    """Return how many users there are at a time since the beginning."""
     return min(users, steps.initial_users + steps.step_users * math.floor(seconds / steps.step_every_s))
 
 
@@ -161,7 +161,7 @@ RESPONSES_A_SLICE = 20
 SLICE_MAX_S, WARM_UP_MAX_S = 5.0, 3.0
 """A longer slice, or a longer time to settle at the beginning of every block, is for whole trials."""
 REPLIES_A_SWEEP = 100
-"""So many replies are to come to a single user in each sweep: R_0 rests on them."""
+"""Replies that are to come to a single user in each sweep: R_0 rests on them."""
 SWEEP_S, QUICK_SWEEP_S = 0.3, 0.15
 """Each level is measured for so long in a sweep, at least."""
 SWEEP_MAX_S = 10.0
@@ -170,12 +170,12 @@ QUICK_SLICE_SHARE = 0.5
 BLOCK_S = 15.0
 """A block is about so long: what is lost where it is interrupted, beside what opening it costs."""
 TRIAL_S, APPLICATION_TRIAL_S = 2.0, 5.0
-"""Of a level that is measured in one stretch."""
+"""Length of a level that is measured in one stretch."""
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """How the sweeps of one condition are measured."""
+    """Plan of the sweeps of one condition."""
 
     levels: tuple[int, ...]
     rounds: Rounds | None
@@ -235,7 +235,7 @@ def plan_sweeps(
 
 
 def _slice(settings: SaturationSettings, slowest_s: float, *, application: bool) -> tuple[float, float]:
-    """How long a slice is, and how much of it is not measured."""
+    """Return how long a slice is, and how much of it is not measured."""
     usual_s, settle_s = (APPLICATION_SLICE_S, APPLICATION_SETTLE_S) if application else (SLICE_S, SETTLE_S)
     if settings.quick and application:
         usual_s, settle_s = QUICK_SLICE_SHARE * usual_s, QUICK_SLICE_SHARE * settle_s

@@ -30,7 +30,7 @@ from loadstone.text.language import _
 from loadstone.text.problem import Problem
 
 LOW, HIGH = 1 / 32, 1.25
-"""Of what the closed search brought: where the bisection begins."""
+"""Shares of what the closed search brought: where the bisection begins."""
 UTILISATION = 0.9
 """For which a trial is long enough: near the limit of most objectives."""
 LENGTH_MIN_S, LENGTH_MAX_S = 1.0, 15.0
@@ -93,7 +93,7 @@ def rate_search(
 
 
 def length_s(settings: SaturationSettings, capacity_per_s: float, rate_per_s: float) -> float:
-    """How long a rate is measured: until a queue forgot its start, and a P99 has its operations."""
+    """Return how long a rate is measured: until a queue forgot its start, and a P99 has its operations."""
     if settings.trial_s is not None:
         return settings.trial_s
     settled_s = trial_length_s(1, 1 / capacity_per_s, UTILISATION)

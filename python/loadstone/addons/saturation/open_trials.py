@@ -23,7 +23,7 @@ from loadstone.text.message import Message, message
 HistogramOf = Callable[[str], Histogram]
 """All response times of a trial, by its name. Raises DriveFailed."""
 SENT_MIN = 0.99
-"""Of what was due: what the generator could not send is no failure of the system."""
+"""Least share of what was due that is sent: what the generator could not send is no failure of the system."""
 LATE_NS = 1_000_000
 """J: a generator whose own delay is more than that at P99, or a tenth of the objective, keeps no schedule."""
 
@@ -95,7 +95,7 @@ class RateAnswer:
     saturation: Saturation
     located: tuple[RateStep, ...]
     steps: tuple[RateStep, ...]
-    """Of the blocks."""
+    """Steps of the blocks."""
     blocks: int
 
 

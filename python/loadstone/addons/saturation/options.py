@@ -1,4 +1,4 @@
-"""How `loadstone saturate` searches: its options."""
+"""Options of `loadstone saturate`."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -10,7 +10,7 @@ from loadstone.text.language import marked
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How the saturation point is searched for; None: as `load: saturate` of an experiment has it."""
+    """Settings of the search for the saturation point; None: as `load: saturate` of an experiment has it."""
 
     model: Annotated[
         Literal["closed", "open"],
@@ -107,7 +107,7 @@ class OneCommand:
 
 @dataclass(frozen=True)
 class PointResults(Results):
-    """The same of a saturation point."""
+    """Options of the results of a saturation point."""
 
     fail_if: Annotated[
         tuple[str, ...],

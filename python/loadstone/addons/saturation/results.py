@@ -29,9 +29,9 @@ class SaturationPoint(Piece):
     """What one load did, all its sweeps together: one level of users, or one rate."""
 
     users: int | None
-    """Of the closed model."""
+    """Number of users in the closed model."""
     rate_per_s: float | None
-    """Of the open model: which was to be held."""
+    """Rate in the open model, which was to be held."""
     per_s: float
     """Correct replies a second, typical of the sweeps."""
     low: float
@@ -63,7 +63,7 @@ class SearchPoint(Piece):
 
 
 class Search(Piece):
-    """How the range was found."""
+    """Search that found the range."""
 
     points: list[SearchPoint]
     why: Message | None
@@ -71,7 +71,7 @@ class Search(Piece):
 
 
 class PartShare(Piece):
-    """How full a part was, as a share of what it may have: of its main thread's core, or of the CPUs it may use."""
+    """Share that a part was full: of its main thread's core, or of the CPUs it may use."""
 
     part: str
     unloaded: float | None
@@ -148,7 +148,7 @@ class SaturationAnswer(Piece):
     per_s: Estimated | None
     """What it does there at most, a second."""
     at_least_per_s: float | None
-    """Of `at_least`: what its best level typically did."""
+    """For `at_least`, what its best level typically did."""
     sweeps: int
     """Independent estimates behind the interval: sweeps, or blocks of bisections."""
     rounds_a_sweep: int = 0

@@ -63,7 +63,7 @@ def estimate_text(found: Estimated | None) -> str:
 
 
 def load_text(answer: SaturationAnswer, found: Estimated) -> str:
-    """The same with what it counts."""
+    """Return the load with what it counts."""
     if answer.model == "closed":
         return _("{figure} users", figure=estimate_text(found))
     return _("{figure} a second", figure=estimate_text(found))
@@ -191,7 +191,7 @@ def share_headers() -> list[str]:
 
 
 def share_rows(answer: SaturationAnswer) -> list[list[str]]:
-    """How full each part was at three loads, the fullest first."""
+    """Return rows that say how full each part was at three loads, the fullest first."""
     if answer.limiting is None:
         return []
     return [

@@ -50,12 +50,12 @@ def latency_objective(value: object) -> LatencyObjective:
 _RAMP = re.compile(r"\s*([0-9][0-9,_]{0,9})\s*(?:v?users)?\s+over\s+(.+?)\s*", re.IGNORECASE | re.ASCII)
 _RAMP_EXAMPLE = said("write for example '1000 over 10 min'")
 RAMP_USERS_MIN, RAMP_USERS_MAX = 5, 65_536
-"""Of fewer users a chart has no shape."""
+"""Bounds of a ramp's users: with fewer a chart has no shape."""
 
 
 @dataclass(frozen=True)
 class Ramp:
-    """So many users, who are added step by step over so long a time."""
+    """Number of users, who are added step by step over a time."""
 
     users: int
     seconds: float
@@ -88,7 +88,7 @@ RampText = Annotated[str, readable_by(ramp_of)]
 
 
 class Saturate(SpecPart):
-    """How a condition's saturation point is looked for.
+    """Settings of the search for a condition's saturation point.
 
     closed: users are doubled until more of them bring no more; then a grid of numbers of users is measured in sweeps,
     each of which has every number once, in random order. Think time is that of the workload's model. open: the highest
@@ -221,10 +221,10 @@ class SaturationStep(PlanPart):
 
     phase: SaturationPhase
     users: int | None = None
-    """Of the closed model."""
+    """Number of users in the closed model."""
     rate_per_s: float | None = None
-    """Of the open model."""
+    """Rate in the open model."""
     number: int = 1
     """search, locate: which step it is. sweep: the first sweep that the trial holds a part of. bisect: which block."""
     rounds_a_sweep: int = 0
-    """Of a level in rounds: so many make one sweep; 0: the whole trial is of one sweep."""
+    """Rounds of a level that make one sweep; 0: the whole trial is of one sweep."""

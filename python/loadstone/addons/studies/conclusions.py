@@ -258,7 +258,8 @@ def _wait_share(row: Row) -> float | None:
 
 
 def _waited(row: Row, share: float) -> Message:
-    """How long it waited, with the trials behind it, and that they are suspect where they are."""
+    """Return a message that says how long it waited, with the trials behind it, and that they are suspect where they
+    are."""
     suspect = row.verdict == "suspect"
     return message("evidence_waiting", label=row.label, waiting_share=share, trials=row.trials, suspect=suspect)
 

@@ -137,7 +137,7 @@ def _comparison(families: Mapping[str, Family], name: str) -> _Found:
 
 
 def _repeats(trials: Sequence[TrialRecord]) -> _Found:
-    """How often each condition was measured, and how far its single trials lie apart."""
+    """Find how often each condition was measured, and how far its single trials lie apart."""
     by_condition: dict[str, list[float]] = {}
     for trial in trials:
         if not forbidding(trial) and trial.goodput_per_s > 0:
@@ -160,7 +160,7 @@ def _repeats(trials: Sequence[TrialRecord]) -> _Found:
 
 
 def _better_of_two(rates: Sequence[float]) -> float:
-    """How much the better of two trials is above the mean, on average."""
+    """Return by what share the better of two trials exceeds the mean, averaged over all pairs of trials."""
     return mean(max(pair) for pair in combinations(rates, 2)) / mean(rates) - 1
 
 
@@ -204,7 +204,7 @@ def _failed_share(trials: Sequence[TrialRecord]) -> float:
 
 
 def _bottlenecks(experiment: Experiment, tables: Sequence[ResultTable], trials: Sequence[TrialRecord]) -> _Found:
-    """How often which part was the bottleneck, and whether the store's CPU falls as users grow.
+    """Find how often which part was the bottleneck, and whether the store's CPU falls as users grow.
 
     Where it is named for every condition, what was not examined then is answered.
     """
@@ -382,7 +382,7 @@ def _cpu_of_parts(experiment: Experiment, trials: Sequence[TrialRecord]) -> _Fou
 
 
 def _cpus(trial: TrialRecord) -> int:
-    """How many CPUs servers and applications share; 0 where that is not known."""
+    """Return how many CPUs servers and applications share; 0 where that is not known."""
     placement = trial.facts.placement
     return 0 if placement is None else len(placement.server_cpus)
 

@@ -20,7 +20,7 @@ class CapacityPart(Piece):
     shares_with: list[str] = []
     """Parts that fill the same CPUs together with it."""
     busy_share: float | None
-    """Of these CPUs, with what shares them."""
+    """Share of these CPUs that is busy, with what shares them."""
     most_per_s: float | None
     """What it can do if nothing else limits it: m / D. Busy servers are cheaper, so it may be more than that."""
     most_low_per_s: float | None = None
@@ -61,7 +61,7 @@ class Prediction(Piece):
     """What fills first."""
     busy_share: float
     measured_per_s: float | None = None
-    """Of a level of the run, where nothing is changed."""
+    """Measured rate, where the level is one of the run and nothing is changed."""
 
 
 class Capacity(Piece):
@@ -76,8 +76,8 @@ class Capacity(Piece):
     per_s: float
     response_s: float
     waiting_s: float | None = None
-    """Of a response time, without the CPU time of its parts and their queues: round trips, disks, locks, timers. None
-    where a CPU is full: there it cannot be told from the queue for that."""
+    """Part of a response time without the CPU time of its parts and their queues: round trips, disks, locks, timers.
+    None where a CPU is full: there it cannot be told from the queue for that."""
     parts: list[CapacityPart]
     """What fills first, first."""
     limits: list[CapacityLimit]

@@ -33,9 +33,10 @@ from loadstone.text.message import Message, message
 
 _NS = 1e9
 SOLVED_USERS_MAX = 250_000
-"""Of all levels of a condition together: solving as many takes about a minute."""
+"""Limit for all levels of a condition together: solving as many users takes about a minute."""
 SOLVED_LEVELS_MAX = 32
-"""Of more levels the model has so many, evenly spread: the time grows with the third power of their number."""
+"""If a condition has more levels, the model has this many of them, evenly spread: the time grows with the third power
+of their number."""
 _REACH_MIN = 0.02
 """J: no prediction is better than that, however small the errors on a few levels happened to be."""
 _NO_CPU = ("lock", "pool", "line", "disk")
@@ -239,7 +240,7 @@ def _limits(level: LoadLevel) -> list[CapacityLimit]:
 
 
 def _limit(level: LoadLevel, limits: Sequence[CapacityLimit]) -> Message:
-    """The same in one sentence; that the generator is the limit is said."""
+    """Return the limit in one sentence, which says so if the generator is the limit."""
     if not limits:
         return message("capacity_unknown")
     said = [message("capacity_station", **one.model_dump()) for one in limits]

@@ -15,7 +15,7 @@ from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.bounds.replies import whole_number
 
 _SHORTEST_S = 0.2
-"""Of less the kernel's CPU times say too little."""
+"""For shorter trials the kernel's CPU times say too little."""
 FAILED_MAX = 0.01
 """With more wrong or missing replies a rate is no property of what was requested."""
 _BENEATH_S = 1e-9
@@ -60,11 +60,12 @@ class LoadLevel:
     """How many CPUs there are in each place; those of none that is not known."""
     trials: tuple[TrialRecord, ...]
     spread: float
-    """By how much the rates of single trials differ, as a share: half of the range around their median; 0 of one."""
+    """Share by which the rates of single trials differ: half of the range around their median; 0 if there is one
+    trial."""
 
     @property
     def response_s(self) -> float:
-        """By Little's law."""
+        """Return the response time by Little's law."""
         return self.users / self.per_s - self.think_s
 
 
@@ -123,7 +124,8 @@ def _level(users: int, think_s: float, found: Sequence[TrialEvidence], apart: Co
 
 
 def _cpus_of(found: TrialEvidence, apart: Collection[str]) -> dict[Place, int]:
-    """Of two CPUs or more of the servers' those apart have the last; of one alone they have the generator's."""
+    """Return the number of CPUs in each place: parts that stand apart have the last of the servers' CPUs if there are
+    several, else the generator's."""
     placed = found.facts.placement
     if placed is None or not placed.server_cpus:
         return {}
@@ -142,8 +144,8 @@ def _placed(name: str, part: PartLoad, cpus_of: Mapping[Place, int], apart: Coll
 
 
 def _parts(found: Sequence[TrialEvidence], replies: float) -> dict[str, PartLoad]:
-    """Of those that every trial has. The generator is one of them, and the thread of a line, which works on its CPUs:
-    both take a part of each response time."""
+    """Return the load of each part that every trial has. The generator is one of them, and the thread of a line, which
+    works on its CPUs: both take a part of each response time."""
     parts = {}
     for name, owned in common_parts([one.trial for one in found]).items():
         spent_s = sum(one.trial.cpu_s[part] for one, its in zip(found, owned, strict=True) for part in its)

@@ -26,7 +26,7 @@ LEVELS_MIN = 4
 """Levels of users from which on a model is held to those that it was not fitted on: three of them, and what is below
 the least one is never predicted."""
 EVEN = (1.0, 0.75, 0.5, 0.25, 0.0)
-"""Of the way from the bound to exponential times."""
+"""Shares that are tried of the way from the bound (0) to exponential times (1)."""
 ERROR_MAX, WORST_MAX = 0.10, 0.25
 """J: a model whose typical error on held-out levels is larger, or one of them, is none."""
 FULL = 0.9
@@ -108,7 +108,7 @@ def _of_place(level: LoadLevel, parts: Mapping[str, float], cpus: int | None, ch
 
 
 def cpus_of(name: str, part: PartLoad, change: Change = Change()) -> float | None:
-    """How many CPUs a part can keep busy."""
+    """Return how many CPUs a part can keep busy."""
     cpus = change.cpus.get(name, part.cpus)
     return None if cpus is None else cpus * change.instances.get(name, 1.0)
 
@@ -124,7 +124,7 @@ class Model:
     even: float
     """1: times are exponential; 0: no request waits before a station is full."""
     free: float
-    """Of a CPU, as a share: what is left by interrupts and by what else runs there, as far as a full one showed it."""
+    """Share of a CPU that is left by interrupts and by what else runs there, as far as a full one showed it."""
 
     def predict(self, users: int, change: Change = Change()) -> Predicted:
         """What so many users would get. Iterates over the load, on which the costs depend."""
@@ -153,7 +153,7 @@ class Model:
         return network, rate_of(network, users, self.even)
 
     def _takes_s(self, group: Group, load: float, change: Change) -> float:
-        """Of a station under a load; see `Group.takes_s`."""
+        """Return the service time of a station under a load; see `Group.takes_s`."""
         takes_s = sum(self._demand_s(part, load, change) for part in group.parts)
         if len(group.parts) == 1:
             disks = [level.parts[group.parts[0]].disk_s for level in self.levels]
@@ -172,7 +172,8 @@ class Model:
 
     @property
     def pool(self) -> int | None:
-        """How many requests the connections carry, where all users share them; None where each brings its own."""
+        """Return how many requests the connections carry, where all users share them; None where each brings its
+        own."""
         pools = {level.pool for level in self.levels}
         return pools.pop() if len(pools) == 1 else None
 
@@ -189,7 +190,7 @@ def rate_of(network: Network, users: int, even: float) -> float:
 
 
 def busiest_share(level: LoadLevel) -> float:
-    """Of the station that was busiest, by the utilisation law U = X D / m."""
+    """Return the share of the station that was busiest, by the utilisation law U = X D / m."""
     return max((share_of(level, group) for group in groups_of(level)), default=0.0)
 
 
@@ -276,7 +277,7 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Held:
-    """How a model did on levels that it did not know."""
+    """Errors of a model on levels that it did not know."""
 
     levels: tuple[HeldOut, ...]
 

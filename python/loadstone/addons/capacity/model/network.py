@@ -63,7 +63,7 @@ class Network:
 
     @property
     def most_per_s(self) -> float:
-        """By the station that fills first; infinite without stations."""
+        """Return the rate at which the first station is full; infinite without stations."""
         return min((station.most_per_s for station in self.stations), default=np.inf)
 
     @property
@@ -92,7 +92,7 @@ class Network:
         return float(min(self.most_per_s, inside, users / (self.unloaded_s + self.think_s)))
 
     def response_s(self, users: int) -> float:
-        """By Little's law: R = N / X - Z."""
+        """Return the response time by Little's law: R = N / X - Z."""
         return users / self.per_s(users) - self.think_s
 
 
