@@ -334,7 +334,7 @@ def _crowd_one_cpu(load: Load, name: str) -> bool:
 
 
 def _stores(load: Load, full: Sequence[str]) -> Mapping[str, float]:
-    """How busy the stores were beside a subject that is full: that is what such a study is about."""
+    """Return how busy the stores were beside a subject that is full: that is what such a study is about."""
     if all(_kind(load, name) != "subject" for name in full):
         return {}
     return {name: busy.share for name, busy in load.parts.items() if busy.kind.store and name not in full}

@@ -40,7 +40,7 @@ RATIO_SD = 0.0135
 """Standard deviation of ln(cost of B / cost of A) from one run to the next: over six pairs of five runs of
 json-documents, without what their slices explain. New starts alone do not show it. See docs/cost.md."""
 RATIO_Z = 1.96
-"""By so many of them the interval reaches beyond that of the slices, in quadrature. Equal conditions have no such
+"""Standard errors by which the interval reaches beyond that of the slices, in quadrature. Equal conditions have no such
 difference: their level is that of the slices."""
 LEAST_SHARE = 0.02
 """What takes less of the CPU that a condition used is no part of its cost: a server that stands beside it idle."""
@@ -270,7 +270,8 @@ def _doubt(verdict: Verdict, turns: Sequence[PairSlices]) -> Message | None:
 
 
 def _settings(part: str, settings: Settings, parts: int) -> Settings:
-    """How the cost of one of so many parts is judged: together they have the level of the rate.
+    """Return the settings by which the cost of one of so many parts is judged: together they have the level of the
+    rate.
 
     Both misled together in 1.7 of 100 families at most, on recorded slices (`scripts/bench cost-level`).
     """
@@ -364,9 +365,9 @@ def _in_turns(block: PairBlock, of_a: Parts, of_b: Parts) -> Turns:
 
 
 def reach_of(others: Errors, settings: Settings, *, runs: bool = True) -> float:
-    """How far (ln) the interval reaches beyond that of the slices: by noise at their level, and 95 times in 100 by what
-    slices cannot tell and, with `runs`, by what runs differ by: not of processes that were started once, which alone
-    are compared."""
+    """Return how far (ln) the interval reaches beyond that of the slices: by noise at their level, and 95 times in 100
+    by what slices cannot tell and, with `runs`, by what runs differ by: not of processes that were started once, which
+    alone are compared."""
     noise, unknown = others
     runs = runs and not settings.started_once
     level = NormalDist().inv_cdf(1 - settings.interval_alpha / 2)

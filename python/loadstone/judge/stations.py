@@ -59,7 +59,7 @@ class Station(Piece):
     name: str
     """The part that it belongs to; of a pool within an application also the pool: `spring.hikari`."""
     part: str
-    """Of the record: a server, an application, a node or a replica group, `generator`."""
+    """Name of the part in the record: a server, an application, a node or a replica group, `generator`."""
     kind: Kind
     demand_ns: float
     """Time of one of its servers that a correct reply takes, without waiting in front of it."""
@@ -86,7 +86,7 @@ class _Use:
     kind: Kind
     servers: float | None
     spent_ns: float
-    """Of all servers together, in the measured time; of a delay of all replies together."""
+    """Time of all servers together, in the measured time; for a delay, that of all replies together."""
     in_slice: Callable[[Slice], float | None] = lambda _: None
     """Nanoseconds spent in one slice; None where that is not known."""
     queue_ns: float | None = None
@@ -144,7 +144,7 @@ def _response_ns(trial: TrialRecord) -> float:
 def _interval(
     uses: Sequence[_Use], trials: Sequence[TrialRecord], replies: Sequence[float]
 ) -> tuple[float, float] | None:
-    """By slices where all of them were observed, else by whole trials."""
+    """Return the interval by slices where all of them were observed, else by whole trials."""
     figures = [
         (use.in_slice(one), float(one.ok))
         for use, trial in zip(uses, trials, strict=True)

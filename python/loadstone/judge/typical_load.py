@@ -1,4 +1,4 @@
-"""How full the parts of a condition were, and how long its users waited: what a bottleneck is judged by."""
+"""Computes how full the parts of a condition were, and how long its users waited: what a bottleneck is judged by."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class Load:
     """The hottest thread's share of its core; Time that it only stayed awake is none of it; None where
     that is not known."""
     needed: dict[str, CpuNeeded]
-    """By the driver and by parts whose main thread was observed."""
+    """CPUs needed by the driver and by parts whose main thread was observed."""
     disk: Disk | None
     """The server that waited for it, if one did."""
     use: CpuUse | None
@@ -82,19 +82,19 @@ class Load:
 
     @property
     def shares(self) -> dict[str, float]:
-        """How full servers, subjects and the driver were."""
+        """Return how full servers, subjects and the driver were."""
         found = {name: busy.share for name, busy in self.parts.items()}
         return found if self.generator is None else {**found, DRIVER: self.generator}
 
 
 def typical_load(trials: Sequence[TrialRecord]) -> Load | None:
-    """How full each part was, by the medians over these trials; None where nothing can show it."""
+    """Return how full each part was, by the medians over these trials; None where nothing can show it."""
     loads = [load for trial in trials if (load := _load(trial)) is not None]
     return _typical(loads) if loads else None
 
 
 def _load(trial: TrialRecord) -> Load | None:
-    """How full its parts were in one trial; None if it was not driven, too short, or never answered."""
+    """Return how full its parts were in one trial; None if it was not driven, too short, or never answered."""
     found = evidence_of(trial)
     if found is None or found.drive.measure_s < _SHORTEST_S or not trial.counts.ok:
         return None

@@ -26,12 +26,12 @@ UNBOUNDED = 10.0
 
 
 def up_to(share: float) -> Message:
-    """How much higher a rate could be, or that nothing is known of that."""
+    """Return how much higher a rate could be, or that nothing is known of that."""
     return message("check.no_bound") if share >= UNBOUNDED else message("check.up_to", share=share)
 
 
 class Bound(Piece):
-    """How much more a condition would do at most if nothing had disturbed it, as shares of its figure.
+    """Bound of how much more a condition would do if nothing had disturbed it, as shares of its figure.
 
     0.04: up to 4 % more. `UNBOUNDED` and beyond: nothing is known of the limit. None: it could not be observed.
     """
@@ -55,7 +55,7 @@ class Bound(Piece):
 
     @property
     def said(self) -> Message:
-        """How much higher the rate could be, or that nothing is known of that."""
+        """Return how much higher the rate could be, or that nothing is known of that."""
         return up_to(round(self.printed, 6))
 
     def put_into(self, reason: Message) -> Message:
@@ -75,11 +75,11 @@ class Cost(Piece):
     low_ns: float | None = None
     high_ns: float | None = None
     main_ns: float | None = None
-    """Of it by the main thread, of a part that works in one; the rest by its other threads."""
+    """Main thread's part of `ns`, for a part that works in one thread; the rest is by its other threads."""
     system_ns: float | None = None
-    """Of it in the kernel; the rest is user time."""
+    """Kernel part of `ns`, in nanoseconds a reply; the rest is user time."""
     children_ns: float | None = None
-    """Of it by processes that the part started; where conditions took turns beside it, and not in it."""
+    """CPU time of processes that the part started; where conditions took turns it stands beside `ns`, and not in it."""
 
 
 def cost_of_all(costs: Mapping[str, Cost]) -> Cost | None:
@@ -95,7 +95,7 @@ def cost_of_part(costs: Mapping[str, Cost], part: str) -> Cost | None:
 
 
 Requests = Literal["all", "quiet", "typical"]
-"""Of which requests a quantile is. all: of all together. quiet: of each block's, without the quarter of its slices in
+"""Requests that a quantile is of. all: of all together. quiet: of each block's, without the quarter of its slices in
 which it is highest. typical: of those of a few rounds each, of which the typical ones count."""
 
 DECIDED: frozenset[VerdictKind] = frozenset({"faster", "equivalent", "mixed"})
@@ -111,11 +111,11 @@ class Side(Piece):
 
     condition: Condition = {}
     name: str
-    """By what differs, e.g. `json`: the sentence of the verdict calls it that."""
+    """Level by which the sides differ, e.g. `json`: the sentence of the verdict calls it that."""
     typical: float | None = None
     """Median of its blocks' figures (a quantile: that of all blocks merged), in the metric's unit."""
     gain: float = 0.0
-    """By how much the interval was widened on this side: what a generator that costs nothing would gain at most."""
+    """Amount by which the interval was widened on this side: what a generator that costs nothing would gain at most."""
 
 
 class BlockPoint(Piece):
@@ -176,7 +176,7 @@ class Verdict(Piece):
     detectable: float | None = None
     """Minimum detectable effect: the log ratio that so many blocks show 8 times in 10."""
     pairing: float | None = None
-    """Of rounds: the spread of a pair's ratio over sqrt(2) times that of a slice; below 1 taking turns helped."""
+    """For rounds, the spread of a pair's ratio over sqrt(2) times that of a slice; below 1 taking turns helped."""
     more_minutes: float | None = None
     """Estimate of the time still needed; printed as half to twice of it."""
     noise_floor: float | None = None
@@ -186,21 +186,22 @@ class Verdict(Piece):
     refusal: CheckResult | None = None
     """The check that forbids a verdict, of `invalid`."""
     carried: Message | None = None
-    """Of `undecided`: what reached from one slice into the next, and by how much; then there is no ratio."""
+    """For `undecided`, what reached from one slice into the next, and by how much; then there is no ratio."""
     doubted: bool = False
-    """Of `undecided`: there would be a difference, but slices after another condition's may explain it."""
+    """True for an `undecided` verdict if there would be a difference, but slices after another condition's may explain
+    it."""
     unsteady: Message | None = None
-    """Of `undecided`: why a difference of processes that were started once is one of the moment, and what decides."""
+    """For `undecided`, why a difference of processes that were started once is one of the moment, and what decides."""
     decided_before: Message | None = None
-    """Of what is open at the end: what a look during the run had decided, and why it does not stand."""
+    """For what is open at the end, what a look during the run had decided, and why it does not stand."""
     quick: bool = False
-    """By a run that was shortened with `--quick`."""
+    """True if the run was shortened with `--quick`."""
     rate_per_s: float | None = None
     """At which both were driven, where the comparison has a rate of its own and not the experiment's load."""
     started_once: bool = False
-    """By processes of their own that were started once: another start of them may differ."""
+    """True if the processes were started once, each its own: another start of them may differ."""
     across: bool = False
-    """By two runs that differ in more than their time (`--across`)."""
+    """True for two runs that differ in more than their time (`--across`)."""
     points: list[BlockPoint] = []
     """Empty for exploratory metrics: the primary one shows the same trials."""
 
@@ -242,7 +243,7 @@ class Verdict(Piece):
 
     @property
     def brief(self) -> Message:
-        """The same without what only its own place has room for: the time that is still needed, the total."""
+        """Return the verdict without what only its own place has room for: the time that is still needed, the total."""
         if self.metric.startswith(COST):
             return self._of_cost()
         match self.kind:
@@ -338,7 +339,7 @@ class Verdict(Piece):
         return {"larger_is_faster": self.larger_is_faster}
 
     def _lead(self) -> dict[str, object]:
-        """How far the faster one leads: the larger over the smaller figure. What has no end is None."""
+        """Return how far the faster one leads: the larger over the smaller figure. What has no end is None."""
         b_larger = (self.winner == "b") == self.larger_is_faster
         ends = (self.estimate, self.low, self.high)
         if not b_larger:

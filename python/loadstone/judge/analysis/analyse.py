@@ -132,7 +132,7 @@ def _view(experiment: Experiment, trial: TrialRecord) -> TrialView:
 
 
 def summarise_checks(trials: Sequence[TrialRecord]) -> list[CheckSummary]:
-    """How often each check passed, and where it was worst; without checks that applied to no trial."""
+    """Return how often each check passed, and where it was worst; without checks that applied to no trial."""
     return [summary for check in CHECKS if (summary := _summary(check, trials)) is not None]
 
 

@@ -44,13 +44,13 @@ class Stalls(Piece):
     """The quantile of the other units, which is printed; None where no unit held a stall, or so many that stalls are
     the condition's own."""
     least_without_ns: float | None = None
-    """The same without what the driver itself may have added; None where that is not known."""
+    """Least value without what the driver itself may have added; None where that is not known."""
     said: Message | None = None
     """The finding as a sentence, where stalls are told apart."""
 
 
 class SettledLatencies(Piece):
-    """Of response times at a rate that was set: whether their quantiles repeat, over what was measured apart."""
+    """Latencies at a rate that was set: whether quantiles of the response time repeat, over what was measured apart."""
 
     response_interval_ns: dict[str, tuple[float, float | None]] = {}
     """Quantile -> its 95 % interval over the units; no upper end where failures or too few operations leave none.
@@ -83,7 +83,7 @@ class AtRate(SettledLatencies):
     rate_per_s: float | None
     """Which was to be held; None where it was a share of a capacity that is not known."""
     share: float | None
-    """Of the row's own capacity; None: the same rate for all rows."""
+    """Share of the row's own capacity; None: the same rate for all rows."""
     achieved_per_s: float | None
     """Correct replies a second."""
     response_ns: Quantiles | None
@@ -98,10 +98,10 @@ class AtRate(SettledLatencies):
 
 
 class AtOnce(Piece):
-    """How much generator and server did at once."""
+    """Batching: how much generator and server did at once."""
 
     wakeups_per_s: float
-    """Of the generator's threads together: waits that ended, with events or because something was due."""
+    """Wakeups of the generator's threads together: waits that ended, with events or because something was due."""
     replies_a_wakeup: float | None
     requests_a_send: float | None
     server_wakeups_per_s: float | None = None
@@ -203,7 +203,7 @@ class Row(SettledLatencies):
     unknown_nodes: list[str] = []
     """Addresses that a cluster's nodes sent requests on to, and that were none of its nodes when the run began."""
     failovers_s: list[float | None] = []
-    """How long no primary answered, of each time that Sentinel found another; None: until the end."""
+    """Seconds for which no primary answered, each time that Sentinel found another; None: until the end."""
     endpoints: list[EndpointCounts] = []
     """Where replicas are read from: what each server got."""
     at_once: AtOnce | None = None
@@ -211,7 +211,7 @@ class Row(SettledLatencies):
     deliveries: Deliveries | None = None
     """None of a load that nobody receives."""
     least_ns: Quantiles | None = None
-    """Of the open model: the response time without what the driver itself may have added, as `AtRate` has it."""
+    """For the open model, the response time without what the driver itself may have added, as `AtRate` has it."""
     latencies_doubted: bool = False
     """A check doubts its latencies, and not its rate, by more than `least_ns` bounds: `verdict` is the rate's."""
     units_per_s: float | None = None
@@ -219,7 +219,7 @@ class Row(SettledLatencies):
     unit: str = ""
     """What operations are counted by where one is more than one of it: `key`. Empty: an operation is one."""
     at_rate: AtRate | None = None
-    """The same condition at a fixed rate; None where that was not requested, or its load has a rate or pauses."""
+    """Condition at a fixed rate; None where that was not requested, or its load has a rate or pauses."""
 
     @property
     def at_fixed_rate(self) -> "AtRate | Row | None":
@@ -280,7 +280,7 @@ class Comparison(Piece):
     """Two conditions compared: the primary metric, and the others for exploration."""
 
     name: str
-    """Of the declared comparison that it belongs to; `ad hoc` if none was declared."""
+    """Name of the declared comparison that it belongs to; `ad hoc` if none was declared."""
     question: str
     place: str
     """What both have in common, e.g. `1 kB, 8 workers`; empty if nothing needs saying."""
@@ -299,11 +299,11 @@ class Comparison(Piece):
     ended: Ended
     """Why no more blocks were measured."""
     gate_level: float | None = Field(default=None, exclude_if=lambda level: level is None)
-    """Of a gate: how often all of its figures together may mislead."""
+    """For a gate, how often all of its figures together may mislead."""
     starts_differ: float = Field(default=0.0, exclude_if=lambda differ: not differ)
-    """Of a gate: the share that starts of one version are taken to differ by; 0: they are in the interval."""
+    """For a gate, the share that starts of one version are taken to differ by; 0: they are in the interval."""
     requests: Requests = Field(default="all", exclude_if=lambda requests: requests == "all")
-    """Of a gate's P99."""
+    """Requests that a gate's P99 is of."""
     lengthened: Message | None = None
     """To how long its slices were made, and why; None where they were not."""
     checks: list[CheckResult]
@@ -337,7 +337,7 @@ class Comparison(Piece):
 
     @property
     def by_primary(self) -> Self:
-        """The same, judged by its primary metric alone, as what somebody claims of it must be."""
+        """Return the comparison judged by its primary metric alone, as what somebody claims of it must be."""
         return self.model_copy(update={"costs": []})
 
     def on(self, metric: str) -> Verdict | None:
@@ -373,7 +373,8 @@ class EffectTerm(Piece):
     message: Message
     """What may be said of it, with the places that it is an average over, and those that are left out."""
     verdict: Verdict
-    """Of an interaction the ratio is one of ratios, and `faster` means that the factors depend on each other."""
+    """Verdict of the term: for an interaction the ratio is one of ratios, and `faster` means that the factors depend on
+    each other."""
     over: list[str]
     """The levels of the other factors that it is an average over; empty of an interaction of the only two factors."""
     left_out: list[Message]
@@ -470,20 +471,20 @@ class TrialView(Piece):
 
 
 class FactorView(Piece):
-    """How a factor is called in titles and on axes."""
+    """Name of a factor in titles and on axes."""
 
     title: str = ""
     unit: str = ""
 
 
 class MachineSpeed(Piece):
-    """How fast one CPU was during the run, by a fixed piece of work."""
+    """Speed of one CPU during the run, by a fixed piece of work."""
 
     cpu: str
     typical_ns: float
     """Median time of the piece of work."""
     spread: float
-    """By how much the slow tenth of the times lies above the fast tenth, as a share."""
+    """Share by which the slow tenth of the times lies above the fast tenth."""
 
 
 class TimelinePoint(Piece):
@@ -560,7 +561,7 @@ class Analysis(Piece):
     goals: dict[str, AnyAnswer] = Field(default={}, exclude_if=operator.not_)
     """What the goals found that the experiment declares, by their names; left out where there are none."""
     gate: GateResult | None = Field(default=None, exclude_if=lambda gate: gate is None)
-    """Of a gate its outcome; left out of other runs."""
+    """Outcome of a gate; left out of other runs."""
 
     capacities: list[Capacity] = Field(default=[], exclude_if=operator.not_)
     """Where the capacity goes, of an application: a condition each; left out of other runs."""
@@ -576,7 +577,7 @@ def printed_ns(source: AtRate | Row, quantile: str) -> float | None:
 
 
 def own_ns(source: AtRate | Row, quantile: str) -> float | None:
-    """How much of `printed_ns` is the generator's own at most, in ns; None where that was not measured."""
+    """Return how much of `printed_ns` is the generator's own at most, in ns; None where that was not measured."""
     stalls, at_most = source.stalls.get(quantile), printed_ns(source, quantile)
     at_least = None if source.least_ns is None else getattr(source.least_ns, quantile)
     if stalls is not None and stalls.without_ns is not None:

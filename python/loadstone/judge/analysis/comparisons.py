@@ -248,7 +248,7 @@ def _contrary_warning(comparison: Comparison) -> list[Message]:
 
 
 def _replicates(case: GroupCase) -> int:
-    """How many blocks are complete, or how many rounds."""
+    """Return how many blocks are complete, or how many rounds."""
     rounds, complete = case.design.rounds, case.blocks.complete
     return sum(map(rounds.of, complete)) if rounds is not None and rounds.unit == "round" else len(complete)
 

@@ -1,4 +1,4 @@
-"""How far a run came: what it needed, what is finished, how long it took."""
+"""Determines how far a run came: what it needed, what is finished, how long it took."""
 
 import math
 

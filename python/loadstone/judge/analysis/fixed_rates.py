@@ -33,7 +33,7 @@ def without_searches(run: Run, trials: Sequence[TrialRecord]) -> list[TrialRecor
 
 
 def at_fixed_rates(run: Run, trials: Sequence[TrialRecord]) -> dict[str, AtRate]:
-    """Of each condition that was to be measured at a fixed rate what came of it, by its identity.
+    """Return what came of each condition that was to be measured at a fixed rate, by its identity.
 
     `trials` are all of the run, judged.
     """

@@ -15,13 +15,13 @@ from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
 
 FAMILIES_MAX = 3
-"""So many comparisons stand in the answer; the others are counted."""
+"""Number of comparisons that stand in the answer; the others are counted."""
 SIDES_MAX = 5
-"""Of so many sides of a comparison the opening says what a request costs."""
+"""Number of sides of a comparison of which the opening says what a request costs."""
 _SAYS: dict[VerdictKind, int] = {
     "faster": 4, "mixed": 3, "equivalent": 2, "undecided": 1, "not_decidable": 1, "invalid": 0,
 }  # fmt: skip
-"""How much a verdict says."""
+"""Rank of a verdict: the more it says, the higher."""
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,8 @@ def _verdict(family: Family) -> Message:
 
 
 def _rank(family: Family) -> int:
-    """How much its clearest verdict says; comparisons that say as much stay in the order they were declared in."""
+    """Return how much its clearest verdict says; comparisons that say as much stay in the order they were declared
+    in."""
     return max(min(2, _SAYS[pair.leading.kind]) for pair in family.comparisons)
 
 

@@ -31,8 +31,8 @@ ENDS_BY_COST = 72
 """After so many rounds one of both is enough, a rate or what a request costs: neighbours hide the one and do not move
 the other. Before, a comparison ends where both are decided."""
 EXACT_ROUNDS_MAX = 108
-"""So many rounds at most for an interval as narrow as `Design.cost_within` asks for: what moves a ratio from run to run
-is no smaller then."""
+"""Most rounds for an interval as narrow as `Design.cost_within` asks for: what moves a ratio from run to run is no
+smaller then."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ class LookOutcome:
     answered: bool = False
     """Whether it is decided, or each pair has a verdict that more blocks may still change or narrow."""
     costs: list[Verdict | None] = field(default_factory=list)
-    """Of each pair the verdict by what a request costs, where that alone answers its question; else None."""
+    """Verdict of each pair by what a request costs, where that alone answers its question; else None."""
     exact: bool = True
-    """Of decided pairs: whether what a request costs is known as exactly as the experiment asks for."""
+    """For decided pairs, whether what a request costs is known as exactly as the experiment asks for."""
     forecast: Message | None = None
     """What the next look would show, by how far these blocks lie apart; None where all is decided."""
     carried: Message | None = None
     """What reached from one slice into the next: then this look gives no verdict, and longer slices are needed."""
     over: bool = False
-    """Of a gate: whether it is red or invalid, whatever else there is to measure."""
+    """True if the outcome is final: no further block can change it. Only a gate's can be."""
     losing: bool = False
-    """Of a gate: whether more blocks would probably show a loss."""
+    """True if the blocks so far make it likely that more blocks would show a loss. Only a gate's can."""
 
 
 def look_at(
@@ -157,7 +157,7 @@ def _undecided(settled: Sequence[_Judged]) -> bool:
 
 
 def _forecast(settled: Sequence[_Judged], group: Group, blocks: int) -> Message | None:
-    """By what is undecided and whose blocks lie farthest apart."""
+    """Return a forecast from the undecided pairs whose blocks lie farthest apart."""
     undecided = [(evidence, settings) for settings, evidence, verdict in settled if verdict.kind == "undecided"]
     known = [(evidence.spread or 0.0, evidence, one) for evidence, one in undecided if blocks >= group.blocks_min]
     next_look = next((look for look in group.looks if look > blocks), None)
@@ -198,7 +198,8 @@ def _is_exact(dearest: Verdict | None, rounds: int, within: float) -> bool:
 
 
 def _decides(case: GroupCase) -> bool:
-    """Of a gate: whether what a request costs has a say in when this group ends: at full speed, or where none is."""
+    """Return whether what a request costs has a say in when this group of a gate ends: at full speed, or where none
+    is."""
     return is_rate(case.design.metric) or not any(one.name == GATE_RATE for one in case.experiment.comparisons)
 
 

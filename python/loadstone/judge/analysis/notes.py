@@ -88,7 +88,8 @@ def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:
 
 
 def _cut_short(run: Run) -> Message:
-    """Of a group that may stop early no one knows beforehand how many trials it needs: at most so many."""
+    """Return the note of a run that was cut short. If a group may stop early, no one knows beforehand how many trials
+    it needs: at most so many."""
     open_ended = any(group.sequential and not is_finished(run, group.name) for group in run.plan.groups)
     needed = len(needed_trials(run))
     return message("note_cut_short", done=len(run.trials), needed=needed, at_most=open_ended, folder=str(run.path))
@@ -182,7 +183,7 @@ def meanings_of(run: Run, judged: Sequence[TrialRecord], tables: Sequence[Result
 
 
 def _appends(run: Run) -> Iterator[Message]:
-    """Of servers of the user's that take turns in slices, some of which have an append-only file.
+    """Yield notes on the user's servers that take turns in slices if some of them have an append-only file.
 
     With servers of ours such pairs are compared by whole trials; settings of others are known only when it runs.
     """
@@ -206,7 +207,8 @@ def _worst(trials: Sequence[TrialRecord]) -> CheckResult | None:
 
 
 def _misses(rows: Sequence[tuple[Row, Sequence[TrialRecord]]]) -> Iterator[Message]:
-    """Of conditions whose reads found less than they should, or of which that is not known; alike ones together."""
+    """Yield notes on conditions whose reads found less than they should, or of which that is not known; alike ones
+    together."""
     alike: dict[tuple[str, str], list[str]] = {}
     for row, trials in rows:
         worst = _worst(trials)

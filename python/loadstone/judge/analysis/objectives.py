@@ -48,8 +48,8 @@ _Operator = Literal[">", ">=", "<", "<="]
 _ERRORS = "errors"
 """The share of failed operations, the one metric of an objective that no experiment can compare."""
 _LATENCIES = ("response_ns", "service_ns")
-"""Of a row that was measured at a fixed rate, too, an objective means that latency: at full speed it is users /
-throughput."""
+"""Latencies that an objective means at the fixed rate, where a row was measured at one, too: at full speed latency is
+users / throughput."""
 _COMPARE: dict[_Operator, Callable[[float, float], bool]] = {
     ">": lambda found, limit: found > limit,
     ">=": lambda found, limit: found >= limit,
@@ -78,7 +78,7 @@ class Objective:
     text: str
     """As the user wrote it."""
     metric: str
-    """Of `experiment.spec.experiment.METRICS`, or `errors`, or a figure of a saturation point."""
+    """Metric of `experiment.spec.experiment.METRICS`, or `errors`, or a figure of a saturation point."""
     operator: _Operator
     value: float
     relative: bool
@@ -261,7 +261,7 @@ def missed(objectives: Sequence[Objective], analysis: Analysis) -> list[Message]
 
 
 def missed_ratios(objectives: Sequence[Objective], comparisons: Sequence[Comparison]) -> list[Message]:
-    """The same for relative objectives, by the comparisons.
+    """Return the missed relative objectives, by the comparisons.
 
     An objective is missed where the whole interval is what must not be. Where only a part of it is, or where
     there is none, the data cannot decide. An objective is kept where the whole interval keeps it.
@@ -439,7 +439,7 @@ def _figure_of(row: Row, metric: str) -> float | None:
 
 
 def _cost_of(costs: Mapping[str, Cost], metric: str) -> Cost | None:
-    """Of the part that the metric names; without one of all parts."""
+    """Return the cost of the part that the metric names; if it names none, that of all parts."""
     part = metric.removeprefix(COST)
     return cost_of_part(costs, part) if part else cost_of_all(costs)
 

@@ -42,7 +42,7 @@ def has_a_rate(trials: Sequence[TrialRecord]) -> bool:
 
 @dataclass(frozen=True)
 class Latencies:
-    """Of all trials together."""
+    """Latencies of all trials together."""
 
     response: Quantiles | None
     service: Quantiles | None

@@ -43,7 +43,7 @@ def _sent_on(drives: Mapping[str, DriveRecord]) -> dict[str, Any]:
 
 
 def _endpoint_counts(drives: Iterable[TrialFacts]) -> list[EndpointCounts]:
-    """Of each server that got anything, over these drives; nothing where no replica is read from.
+    """Return the counts of each server that got anything, over these drives; nothing where no replica is read from.
 
     `drives`: one of each drive's observations.
     """
@@ -146,7 +146,7 @@ def at_once(trials: Sequence[TrialRecord]) -> AtOnce | None:
 
 
 def _server_wakeups(facts: TrialFacts) -> float | None:
-    """How often a second the threads of the servers that execute commands began to run; None: not observed.
+    """Return how often a second the threads of the servers that execute commands began to run; None: not observed.
 
     Within slices by the kernel's count of the main thread; else by what monitors saw of all threads.
     """

@@ -218,7 +218,8 @@ def _measured(run: Run, logs: LatencyLogs, trials: Sequence[TrialRecord], kind: 
 
 
 def _slices(logs: LatencyLogs, trial: TrialRecord, kind: LatencyKind) -> _Measured:
-    """Of a trial that took turns: a unit a slice, where each has a histogram of its own, else the fewer that there are.
+    """Return the units of a trial that took turns: one for each slice where each has a histogram of its own, else the
+    fewer that there are.
 
     What ended between slices stands in a histogram over all of them: it goes to its last one.
     """
@@ -239,7 +240,8 @@ def _slices(logs: LatencyLogs, trial: TrialRecord, kind: LatencyKind) -> _Measur
 
 
 def _intervals(run: Run, logs: LatencyLogs, trial: TrialRecord, kind: LatencyKind) -> _Measured:
-    """Of a trial in one stretch: a unit an interval. Failures stand in the interval in which they were counted."""
+    """Return the units of a trial in one stretch, one for each interval. Failures stand in the interval in which they
+    were counted."""
     found = logs.by_intervals(trial.trial, kind)
     if not found:
         return _Measured("part", [], [])

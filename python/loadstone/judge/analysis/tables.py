@@ -239,7 +239,8 @@ def _reasons(trials: Sequence[TrialRecord], bound: Bound | None) -> list[Message
 
 
 def _pool_wait(trials: Sequence[TrialRecord]) -> Quantiles:
-    """Of several trials only what can be put together without a histogram: shortest, mean, longest."""
+    """Return what can be put together without a histogram of the pool waits of several trials: shortest, mean,
+    longest."""
     parts = [trial.pool_wait_ns for trial in trials]
     if len(parts) == 1:
         return parts[0]

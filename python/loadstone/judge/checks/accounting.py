@@ -102,7 +102,7 @@ def _more_calls(before: ServerCounters, after: ServerCounters, command: str) -> 
 
 
 def _differences(evidence: TrialEvidence, counted: dict[str, int]) -> Iterator[tuple[str, int]]:
-    """How far the server's count lies outside of [answered, sent]; commands without a reply may have arrived."""
+    """Yield how far the server's count lies outside of [answered, sent]; commands without a reply may have arrived."""
     commands = evidence.commands
     for name, calls in sorted(counted.items()):
         ours = commands[name]

@@ -40,7 +40,7 @@ def of_agent(name: str, reason: Message) -> Message:
 
 @check(BEGINNING)
 def beginning(evidence: TrialEvidence) -> Finding | None:
-    """Of a fleet: how far apart the agents began at most, against the shortest window that was measured.
+    """Check how far apart the agents of a fleet began at most, against the shortest window that was measured.
 
     In rounds all make load for an edge before and after each window: that far they may be apart.
     """

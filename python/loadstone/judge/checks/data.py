@@ -68,7 +68,7 @@ def _lookups(evidence: TrialEvidence) -> tuple[float, float] | None:
 
 @check(KEY_COUNT)
 def key_count(evidence: TrialEvidence) -> Finding | None:
-    """How far the number of keys that came or went lies from what the operations must have stored.
+    """Check how far the number of keys that came or went lies from what the operations must have stored.
 
     What an application stores is counted by `stored_rows`.
     """
@@ -126,7 +126,7 @@ def _grown(count: StoredFacts) -> int | None:
 
 
 def _off(count: StoredFacts) -> int:
-    """How far the growth lies outside of what the operations can have stored; negative: too few."""
+    """Return how far the growth lies outside of what the operations can have stored; negative: too few."""
     grown = _grown(count) or 0
     return min(0, grown - count.answered) + max(0, grown - count.answered - count.unknown)
 

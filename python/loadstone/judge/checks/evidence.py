@@ -125,7 +125,7 @@ class TrialEvidence:
         return [(b, a) for b, a in sides if b is not None and a is not None and b.run_id == a.run_id]
 
     def counted(self, name: str) -> float | None:
-        """How much a figure of INFO grew on the servers that got the load; None if one of them does not tell."""
+        """Return how much a figure of INFO grew on the servers that got the load; None if one of them does not tell."""
         sides = self._sides(self.targets)
         if not sides or len(sides) < len(self.targets):
             return None
@@ -162,7 +162,7 @@ class TrialEvidence:
 
     @property
     def driven_s(self) -> float:
-        """How long the load lasted, all phases."""
+        """Return how long the load lasted, all phases."""
         return max((phase.end_s for phase in self.drive.phases.values()), default=0.0)
 
 

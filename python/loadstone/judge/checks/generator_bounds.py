@@ -1,4 +1,4 @@
-"""How wrong a rate can be at most: what a generator that costs nothing would gain, and what others took.
+"""Bounds how wrong a rate can be: what a generator that costs nothing would gain, and what others took.
 
 The gain rule. U is the busy share of the fullest thing on the server's side, G the share of the time that the driver's
 thread ran or waited for a CPU. A generator that costs nothing would take away G of each cycle, and the server could
@@ -51,7 +51,7 @@ LEFT_MIN = 0.05
 OBSERVED_MIN = 0.8
 """With less of the work observed than that nothing is known of a row."""
 QUEUED = 1.0
-"""So many threads of an application that wait for its own pool on average: the pool is full."""
+"""Threads of an application that wait for its own pool on average, from which the pool is full."""
 ONE_USER = 1
 
 
@@ -66,13 +66,13 @@ class Limits:
     generator: float | None
     """G: the driver's hottest thread, of the time that others left to it."""
     gain: float | None
-    """By how much the rate would rise at most with a generator that costs nothing; None: not known."""
+    """Share by which the rate would rise at most with a generator that costs nothing; None: not known."""
     taken: float | None
-    """By how much it would rise at most had others taken nothing."""
+    """Share by which it would rise at most had others taken nothing."""
     round_trip: bool
     """One user: a round trip, and no capacity."""
     agent: str | None = None
-    """Of a fleet: whose thread that is."""
+    """For a fleet, the agent whose thread that is."""
 
 
 def limits_of(evidence: TrialEvidence) -> Limits:
@@ -119,7 +119,8 @@ def bound_over(trials: Sequence[TrialRecord]) -> Bound | None:
 
 
 def gain_over(trials: Sequence[TrialRecord]) -> float:
-    """By how much a rate over several trials would rise at most without the generator; 0 where that is not known."""
+    """Return by how much a rate over several trials would rise at most without the generator; 0 where that is not
+    known."""
     bound = bound_over(trials)
     return 0.0 if bound is None else bound.generator or 0.0
 
@@ -158,7 +159,7 @@ def _disk_share(evidence: TrialEvidence) -> float:
 
 
 def _cheaper(server: float, generator: float) -> float:
-    """How many times as much an operation costs the server as when it is saturated, at most."""
+    """Return how many times as much an operation costs the server as when it is saturated, at most."""
     idle = max(0.0, SATURATED - server)
     starved = min(1.0, max(0.0, (generator - STARVING) / (STARVED_AT - STARVING)))
     return (1 + WAKING * idle) * (1 + starved * (STARVED + idle))
@@ -203,7 +204,7 @@ def _ready(evidence: TrialEvidence, part: PartCpu) -> float | None:
 
 
 def _full_pool(part: Busy) -> float | None:
-    """How full the application's own pool is for which its threads queue; None where none do."""
+    """Return how full the application's own pool is for which its threads queue; None where none do."""
     queued = [pool for pool, waiting in part.waiting.items() if waiting >= QUEUED]
     return max((part.filled[pool] for pool in queued if pool in part.filled), default=None)
 
@@ -324,12 +325,12 @@ TAKEN_AT_RATE = "check.taken.at_rate"
 NAMED = 0.02
 """A program that took less of a CPU is not named."""
 NAMES_SHOWN = 3
-"""So many of the other programs are named, those that took most."""
+"""Number of the other programs that are named, those that took most."""
 
 
 @check(GAIN, about="rate")
 def gain(evidence: TrialEvidence) -> Finding | None:
-    """How much more the same system would do at most with a generator that costs nothing.
+    """Check how much more the same system would do at most with a generator that costs nothing.
 
     A client library that makes the load is part of what is measured, and so is any driver that is compared with another
     one: its cost is no error of the figure.
@@ -355,7 +356,7 @@ def gain(evidence: TrialEvidence) -> Finding | None:
 
 @check(TAKEN, about="rate")
 def taken(evidence: TrialEvidence) -> Finding | None:
-    """How much more the same system would do at most had neighbours and other programs taken nothing.
+    """Check how much more the same system would do at most had neighbours and other programs taken nothing.
 
     At a fixed rate that was kept it would do no more: the rate was set. What others took is in the latencies then, and
     doubts them alone.

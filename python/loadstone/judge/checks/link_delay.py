@@ -15,7 +15,7 @@ LINK_BUSY = Limit(90, inf, "%", "J: a saturated line queues requests; its own re
 
 @check(LINK_DELAY)
 def link_delay(evidence: TrialEvidence) -> Finding | None:
-    """How far what a line added to a round trip is from what was required."""
+    """Check how far what a line added to a round trip is from what was required."""
     lines = {name: link for name, link in evidence.facts.links.items() if link.requested_ns}
     if not lines:
         return None
@@ -37,7 +37,7 @@ def link_delay(evidence: TrialEvidence) -> Finding | None:
 
 @check(LINK_BUSY)
 def link_busy(evidence: TrialEvidence) -> Finding | None:
-    """How busy a line was: of the time, that for which it ran or waited for a CPU.
+    """Check how busy a line was: the share of the time for which it ran or waited for a CPU.
 
     What waits in front of one that is saturated is in its own record of how late it was, so the delay is known all the
     same. Where it is not, there is no bound: without that record, and where an application sends several requests at a
@@ -61,7 +61,7 @@ def link_busy(evidence: TrialEvidence) -> Finding | None:
 
 
 def lost_to_links(evidence: TrialEvidence) -> float:
-    """By what share the rate would rise at most had each line added no more than was required (closed model).
+    """Return by what share the rate would rise at most had each line added no more than was required (closed model).
 
     N users whose cycle of N / X would be shorter by what the lines added to it in excess.
     """
@@ -90,7 +90,7 @@ class LineUse:
     busy: float | None
     """Share of the time for which its narrow place was passed, or its thread ran or waited: whichever is more."""
     ran: float | None
-    """The same without waiting: others had that CPU."""
+    """Share without waiting: others had that CPU."""
     delay_ns: float
     """What it added to each round trip, without waiting for its narrow place."""
     trips: float
@@ -157,7 +157,7 @@ def _off_percent(link: LinkFacts) -> float | None:
 
 
 def _busy(evidence: TrialEvidence, link: LinkFacts) -> float | None:
-    """By its own record and by its CPU in the measure phase, whichever is more."""
+    """Return the busy share by its own record and by its CPU in the measure phase, whichever is more."""
     part = evidence.facts.parts.get(link.part)
     known = [link.busy_share, None if part is None else part.mean_share]
     return max((one for one in known if one is not None), default=None)

@@ -221,7 +221,8 @@ def _beyond_the_pool(evidence: TrialEvidence) -> Finding | None:
 
 
 def _beyond_limit(evidence: TrialEvidence) -> Limit:
-    """Of a pool that closes connections and opens others meanwhile, a server still counts some that were closed."""
+    """Return the limit of connections beyond the pool. If a pool closes connections and opens others meanwhile, a
+    server still counts some that were closed."""
     pool = evidence.plan.pool
     let_pass = BEYOND_THE_POOL.invalid if _is_fixed(pool) else CLOSING_SHARE * pool.connections
     return replace(BEYOND_THE_POOL, invalid=let_pass if evidence.ours else inf)
@@ -233,7 +234,7 @@ def _is_fixed(pool: Pool) -> bool:
 
 
 def _ports(evidence: TrialEvidence) -> Message | None:
-    """How many there are, and what had them; None where that is not known."""
+    """Return a message that says how many ports there are, and what had them; None where that is not known."""
     ports = evidence.facts.ports
     return None if ports is None else message("check.connections.ports", **ports.model_dump())
 

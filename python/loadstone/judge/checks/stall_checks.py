@@ -44,8 +44,8 @@ def driver_stalls(facts: TrialFacts) -> list[Stall]:
 
 
 def stopped_share(facts: TrialFacts, stalls: Sequence[Stall] | None = None) -> float:
-    """Of the measured time, that for which loadstone was stopped; waiting for a CPU, which others had, is not. With
-    `stalls` by those of one agent."""
+    """Return the share of the measured time for which loadstone was stopped; waiting for a CPU, which others had, is
+    not. With `stalls` by those of one agent."""
     lost_s = 0.0
     of_driver = driver_stalls(facts) if stalls is None else [stall for stall in stalls if stall.of == "driver"]
     for stall in of_driver:
@@ -55,14 +55,14 @@ def stopped_share(facts: TrialFacts, stalls: Sequence[Stall] | None = None) -> f
 
 
 def stalled_share(evidence: TrialEvidence) -> float:
-    """Of the measured time, that in which the server answered nothing."""
+    """Return the share of the measured time in which the server answered nothing."""
     all_of_them = server_stalls(evidence.facts, evidence.trial.response_ns.p50)
     lost_s = sum(_measured_s(evidence.facts, stall.begin_s, stall.begin_s + stall.length_s) for stall in all_of_them)
     return _of_measured(evidence.facts, lost_s)
 
 
 def _measured_s(facts: TrialFacts, begin_s: float, end_s: float) -> float:
-    """How much of the time from `begin_s` to `end_s` was measured."""
+    """Return how much of the time from `begin_s` to `end_s` was measured."""
     return sum(max(0.0, min(end_s, end) - max(begin_s, begin)) for begin, end in facts.measured_times)
 
 

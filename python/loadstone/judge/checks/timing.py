@@ -114,7 +114,7 @@ def schedule_lag(evidence: TrialEvidence) -> Finding | None:
 
 @dataclass(frozen=True)
 class _OwnTime:
-    """Of one quantile, what may be the driver's own; of an agent, if one is named."""
+    """Part of one quantile that may be the driver's own; of an agent, if one is named."""
 
     quantile: str
     figure_ns: int
@@ -127,7 +127,7 @@ class _OwnTime:
 
 
 def _own_time(response: Quantiles, least: Quantiles) -> _OwnTime | None:
-    """Of the quantile that has most; None where none is known."""
+    """Return the own time of the quantile that has most; None where none is known."""
     quantiles = [("P50", response.p50, least.p50), ("P99", response.p99, least.p99)]
     known = [_OwnTime(name, most, max(0, most - low)) for name, most, low in quantiles if most and low is not None]
     return max(known, key=lambda one: one.share, default=None)
@@ -167,7 +167,7 @@ ROUND_TRIP = Limit(
 
 @check(ROUND_TRIP, about="latency")
 def round_trip(evidence: TrialEvidence) -> Finding:
-    """How much of the P50 a server that does nothing would also have. Never held against the trial."""
+    """Check how much of the P50 a server that does nothing would also have. Never held against the trial."""
     found, p50_ns = evidence.facts.ceiling, evidence.trial.response_ns.p50
     if found is None or found.floor_p50_ns is None:
         return Unknown(message("check.round_trip.not_measured"))

@@ -1,4 +1,4 @@
-"""How full the machine was in one trial: its disk, its CPUs, and each server and subject."""
+"""Computes how full the machine was in one trial: its disk, its CPUs, and each server and subject."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Disk:
     """Time that CPUs had nothing to do but wait for it, of one CPU."""
     server: str
     wait_share: float
-    """The same of all CPUs, as vmstat's `wa` has it."""
+    """Share of the time of all CPUs that waited for the disk, as vmstat's `wa` has it."""
     fsyncs_per_s: float | None
     """None where they are not known."""
     of_thread: bool = False
@@ -99,9 +99,9 @@ class CpuUse:
     others: float
     """What processes took that are none of the condition's, on average."""
     worst_stolen: float
-    """Of the CPU from which most was stolen."""
+    """Stolen share of the CPU from which most was stolen."""
     worst_others: float
-    """Of the CPU of which other programs took most."""
+    """Share that other programs took of the CPU of which they took most."""
     observed: bool
     """Whether others were observed at all."""
 
@@ -187,12 +187,12 @@ class Busy:
 
     kind: PartKind
     share: float
-    """Of what it may have: of its main thread's core, or of all CPUs that it may use."""
+    """Busy share of what it may have: of its main thread's core, or of all CPUs that it may use."""
     cores: float
     cpus: float | None
     """How many CPUs it may use, by its limit and its place; None of a part that works in one thread."""
     disk: float = 0.0
-    """Of `share`, for how much of the time its only thread waited for the disk."""
+    """Part of `share` in which its only thread waited for the disk."""
     limit: float | None = None
     """CPUs that its limits allow; None without one in force."""
     processes: int = 1
@@ -292,7 +292,7 @@ def _busy(evidence: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | No
 
 
 def _main_thread(members: Sequence[PartCpu]) -> float | None:
-    """How busy the main threads were on average, where the parts work in theirs."""
+    """Return how busy the main threads were on average, where the parts work in theirs."""
     reported = [
         of_its_time(member.main_thread_share, member.wait_share)
         for member in members

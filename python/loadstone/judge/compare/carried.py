@@ -116,7 +116,8 @@ def _verdicts(case: GroupCase, claims: Sequence[_Claim]) -> tuple[list[Verdict],
 
 
 def _of_all(case: GroupCase, slices: SlicesInTime) -> CarryOver | None:
-    """Of all conditions, by the rates of slices and, where the driver counted those, by how they change within slices.
+    """Return the carry-over of all conditions, by the rates of slices and, where the driver counted those, by how they
+    change within slices.
 
     Both share the level, over all looks.
     """

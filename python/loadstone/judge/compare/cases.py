@@ -40,7 +40,7 @@ class GroupCase:
     budget_minutes: float | None = None
     """None: no limit."""
     carried_before: float = 0.0
-    """Of lengthened slices: ln of what may still reach into them, by what shorter ones showed."""
+    """For lengthened slices, ln of what may still reach into them, by what shorter ones showed."""
 
     @property
     def declared(self) -> Declared | None:
@@ -48,7 +48,7 @@ class GroupCase:
         return declared_as(self.experiment, self.design.name)
 
     def settings(self, pair: PairDesign) -> Settings:
-        """How the primary metric of a pair is judged."""
+        """Return the settings by which the primary metric of a pair is judged."""
         design = self.design
         trial_s, overhead_s, unit = design.trial_s, design.overhead_s, unit_of(design.rounds)
         if design.rounds is not None and unit == "round":

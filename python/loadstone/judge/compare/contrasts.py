@@ -35,7 +35,7 @@ from loadstone.judge.verdict import Verdict
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 
 _Block = Mapping[str, TrialRecord]
-"""Of one block the trial of each condition, by its identity."""
+"""Trials of one block by the identity of their condition."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _refusal(place: Sequence[int], judged: Sequence[JudgedPair]) -> tuple[int, C
 
 
 def _weights(design: Contrast, places: Sequence[Sequence[int]], judged: Sequence[JudgedPair]) -> dict[str, float]:
-    """How much the ln of each condition's figure counts: the mean over the places of the pairs' log ratios."""
+    """Return how much the ln of each condition's figure counts: the mean over the places of the pairs' log ratios."""
     weights: dict[str, float] = {}
     for place in places:
         for sign, number in zip(design.signs, place, strict=True):
@@ -126,7 +126,7 @@ def _settings(
 
 
 def _evidence(metric: str, blocks: Sequence[_Block], weights: Mapping[str, float], settings: Settings) -> Evidence:
-    """By rounds where the conditions were measured in rounds, else one figure a block."""
+    """Return the evidence by rounds where the conditions were measured in rounds, else by one figure a block."""
     if not blocks:
         return NO_BLOCKS
     sliced = all(slices_of(block[key]) for block in blocks for key in weights)

@@ -83,7 +83,7 @@ def explore(primary: str, pair: Pair, latencies: Latencies) -> Explored:
 
 
 def settings_by(metric: str, settings: Settings, margin: float | None = None) -> Settings:
-    """The same comparison, judged by another metric; with its usual margin where none is given."""
+    """Return the settings of the comparison judged by another metric; with its usual margin where none is given."""
     return replace(
         settings,
         metric=metric,
@@ -107,7 +107,7 @@ def repeated(metric: str, listed: Iterable[str], blocks: Sequence[PairBlock]) ->
 
 
 def _log_ratios(metric: str, blocks: Sequence[PairBlock]) -> list[float]:
-    """Of every block; empty for quantiles, and where a block has no figure."""
+    """Return the log ratios of every block; empty for quantiles, and where a block has no figure."""
     if not (is_rate(metric) or metric == MEAN_TIME):
         return []
     figures = [(figure(block.a, metric), figure(block.b, metric)) for block in blocks]

@@ -17,7 +17,7 @@ Span = tuple[int, int]
 HistogramReader = Callable[[str, LatencyKind], Histogram]
 """From a trial's name to all its latencies; raises DriveFailed where they are missing or damaged."""
 RoundHistogramReader = Callable[[str, LatencyKind], Mapping[Span, Histogram]]
-"""The same of a trial in rounds: by the rounds of its block that they are of."""
+"""Reader of the histograms of a trial in rounds, by the rounds of its block that they are of."""
 
 
 class Latencies:
@@ -84,5 +84,5 @@ def failed_of(trials: Sequence[TrialRecord], latencies: Sequence[Histogram], kin
 
 
 def operations_of(trial: TrialRecord, kind: LatencyKind) -> int:
-    """How many operations a quantile of the trial is over: response time counts from when they were due."""
+    """Return how many operations a quantile of the trial is over: response time counts from when they were due."""
     return trial.counts.offered if kind == "response" else trial.counts.sent

@@ -124,7 +124,8 @@ def clock(blocks: Sequence[PairBlock], typical_ns: Sequence[float], margin: floa
 
 
 def figures(without: int, blocks: int) -> CheckResult:
-    """So many of the blocks have no figure: the others may not stand for them, which would choose by the result."""
+    """Return the failed check of blocks without a figure: the others may not stand for them, which would choose by the
+    result."""
     return _impossible("figures", message("pair.figures.missing", without=without, of=blocks))
 
 

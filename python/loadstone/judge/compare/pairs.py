@@ -35,7 +35,7 @@ SPOILED_MAX = 0.20
 ONE_SIDED = 2
 """J: so many more blocks lost to failures of its own on one side are a difference between the two, not an accident."""
 NAMED_MAX = 3
-"""So many blocks that were left out are named in the warning; of more the checks are counted."""
+"""Number of blocks left out that are named in the warning; of more the checks are counted."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,8 @@ def refusal_of(trials: Sequence[TrialRecord]) -> CheckResult | None:
 
 
 def exact_failure(failed: Iterable[CheckResult]) -> CheckResult | None:
-    """Of the exact checks among these the first in the order of `EXACT`, where it failed by most; None if none is."""
+    """Return the first of the failed exact checks in the order of `EXACT`, where it failed by most; None if none
+    failed."""
     exact = [check for check in failed if check.name in EXACT]
     return max(exact, key=lambda check: (-EXACT.index(check.name), check.measured or 0.0), default=None)
 

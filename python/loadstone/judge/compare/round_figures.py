@@ -131,7 +131,8 @@ def slices_in_time(group: GroupBlocks, judged: Sequence[int], metric: str) -> Sl
 
 
 def _log_halves(turns: Sequence[Turn]) -> list[float] | None:
-    """Of correct replies, whatever decides: what reaches into a slice shows in both kinds of rate."""
+    """Return how the rate of correct replies changes within each slice, whatever decides: what reaches into a slice
+    shows in both kinds of rate."""
     halves = [turn.slice.ok_first_half for turn in turns]
     if None in halves:
         return None

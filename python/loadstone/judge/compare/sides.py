@@ -76,7 +76,7 @@ def pair_names(experiment: Experiment, comparison: str, pairs: Iterable[PairDesi
 
 
 def effect_sides(experiment: Experiment, design: Contrast) -> list[tuple[str, str]]:
-    """Of each factor of an effect what its reference and its level are called."""
+    """Return the labels of the reference level and of the tested level, for each factor of an effect."""
     return [
         (condition_label(experiment, design.references, [name]), condition_label(experiment, design.levels, [name]))
         for name in design.levels

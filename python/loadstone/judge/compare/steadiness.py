@@ -58,7 +58,7 @@ def unsteady(case: GroupCase, verdict: Verdict, weights: Mapping[str, float]) ->
 
 
 def lead_of(verdict: Verdict) -> float:
-    """How far from no difference the interval begins."""
+    """Return how far from no difference the interval begins."""
     low = -math.inf if verdict.low is None else verdict.low
     high = math.inf if verdict.high is None else verdict.high
     return max(low, -high, 0.0)

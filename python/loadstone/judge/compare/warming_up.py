@@ -17,7 +17,8 @@ INTERVALS_MIN = 6
 
 
 def rise_within(trials: Sequence[TrialRecord]) -> float | None:
-    """By which log ratio the rate rises from the first to the last third of each trial; None where it does not.
+    """Return the log ratio by which the rate rises from the first to the last third of each trial; None where it does
+    not.
 
     The lower end of the 99 % signed-rank interval over the trials must lie above zero, and the rise be a tenth at
     least.
@@ -31,7 +32,8 @@ def rise_within(trials: Sequence[TrialRecord]) -> float | None:
 
 
 def rise_over(trials: Sequence[TrialRecord]) -> float | None:
-    """By which log ratio the trials' rates rise from the first to the last one, in time; None where they do not."""
+    """Return the log ratio by which the trials' rates rise from the first to the last one, in time; None where they do
+    not."""
     in_time = sorted(trials, key=lambda trial: trial.started_unix_ns)
     rates = [trial.goodput_per_s for trial in in_time]
     if len(rates) < TRIALS_MIN or min(rates) <= 0:

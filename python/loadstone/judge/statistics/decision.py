@@ -257,7 +257,7 @@ def _hidden(evidence: Evidence, settings: Settings) -> bool:
 
 
 def _undecided(found: Verdict, evidence: Evidence, settings: Settings) -> Verdict:
-    """How much longer it would take; not decidable here if that is beyond four budgets."""
+    """Return the verdict with how much longer it would take; not decidable here if that is beyond four budgets."""
     estimate, spread = evidence.estimate, evidence.spread
     if _hidden(evidence, settings):
         return found.model_copy(update={"kind": "not_decidable", "hidden": True})

@@ -28,7 +28,7 @@ class LatencyBlocks:
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
+        """Return how many blocks there are."""
         return len(self.counts_a)
 
     def quantiles_ns(self, p: float) -> tuple[Floats, Floats]:

@@ -39,15 +39,15 @@ class Evidence:
     guard: bool
     """Whether equivalence may be claimed."""
     total_noise: float = 0.0
-    """How far off chance may put `total`: not counted over whole trials, of which each is long."""
+    """Error that chance may put into `total`: not counted over whole trials, of which each is long."""
     typical: Typical = (None, None)
     """The typical figures of A and B, in the metric's unit."""
     checks: tuple[CheckResult, ...] = ()
     """Those that the metric had to pass."""
     pairing: float | None = None
-    """Of rounds: what taking turns left of the spread, see `PairSlices.pairing`."""
+    """For rounds, what taking turns left of the spread, see `PairSlices.pairing`."""
     requests: Requests = "all"
-    """Of a quantile."""
+    """Requests that a quantile is of."""
 
     @property
     def refusal(self) -> CheckResult | None:

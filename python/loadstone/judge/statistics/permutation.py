@@ -25,7 +25,7 @@ ALL_SWAPS_BLOCKS = 12
 TOLERANCE = 5e-4
 """Precision of the interval's ends, as a log ratio; a bucket is about 1e-3 wide."""
 GRID = 16
-"""So many places are looked at before bisection."""
+"""Number of places that are looked at before bisection."""
 WIDEST = 20.0
 """A log ratio beyond which an end counts as infinite."""
 
@@ -181,6 +181,6 @@ def _range(
 
 
 def _below(counts: NDArray[np.int64]) -> Floats:
-    """How many of each block (column) lie in the first n buckets (row n)."""
+    """Return how many of each block (column) lie in the first n buckets (row n)."""
     summed = np.cumsum(counts.T, axis=0, dtype=np.float64)
     return np.vstack([np.zeros(len(counts)), summed])

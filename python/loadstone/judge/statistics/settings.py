@@ -36,7 +36,7 @@ class Settings:
     started_once: bool = False
     """Whether A and B are processes of their own that were started once, so that it is those which are compared."""
     gains: tuple[float, float] = (0.0, 0.0)
-    """By how much A and B would do more at most with a generator that costs nothing."""
+    """Shares by which A and B would do more at most with a generator that costs nothing."""
 
     cost_margin: float = COST_MARGIN
     """A smaller difference in what a request costs does not matter."""
@@ -65,7 +65,7 @@ class Settings:
         return next_look(blocks, self.pairs) if self.unit == "block" else next_round_look(blocks)
 
     def stretch(self, blocks: int) -> float:
-        """How much wider an interval is than the spread of so many blocks (or rounds) makes it."""
+        """Return how much wider an interval is than the spread of so many blocks (or rounds) makes it."""
         return 1.0 if self.unit == "block" else stretch_of(blocks)
 
     @property

@@ -16,7 +16,8 @@ POINTS_MAX = 256
 
 
 def trend(values: Floats, level: float = LEVEL) -> float | None:
-    """By how much they rise (or fall, below 0) from the first to the last one; None where that may be chance.
+    """Return by how much the values rise (or fall, below 0) from the first to the last one; None where that may be
+    chance.
 
     At least 8 values are needed for the normal approximation of the test.
     """

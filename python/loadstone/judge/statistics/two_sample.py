@@ -36,9 +36,10 @@ DRIFT_FLOOR = 0.04
 SHORTEST_S = 1.0
 """Trials are taken to be at least so far apart: shorter ones say nothing about a drift."""
 FAR_QUANTILE = 0.75
-"""Of the differences of distant trials: high enough to notice a machine with two speeds, low enough for stalls."""
+"""Quantile of the differences of distant trials: high enough to notice a machine with two speeds, low enough for
+stalls."""
 _FAR_NORMAL = math.sqrt(2) * NormalDist().inv_cdf((1 + FAR_QUANTILE) / 2)
-"""The same quantile of |x - y| for normal x and y with a standard deviation of one."""
+"""Quantile `FAR_QUANTILE` of |x - y| for normal x and y with a standard deviation of one."""
 EXACT_PRODUCT = 2500
 """Up to so many pairs of trials the rank-sum distribution is exact, beyond that normal."""
 P_SMALLEST = 1e-12

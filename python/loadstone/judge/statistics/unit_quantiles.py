@@ -39,7 +39,7 @@ MOST = 0.9
 ONE_UNIT_TIMES, ONE_UNIT_SHARE = 2.0, 0.75
 """J: one unit made a quantile that is twice as long as without it, if it holds three quarters of what lies beyond."""
 ONE_OF_MIN = 3
-"""Of two units one always holds most."""
+"""Fewest units for this question: of two units one always holds most."""
 STALL_TIMES = 5.0
 """J: replies are of a stall from so many times the quantile of a usual unit on. Without stalls hardly a unit of
 `bench/judge/replay_unit_quantiles.py` reaches it."""
@@ -50,7 +50,7 @@ STALL_OPERATIONS = 10
 RARE = 0.15
 """Stalls in more than this share of the units are the condition's own."""
 UNKNOWN_MEMORY = 6.0
-"""So few units cannot show what memory they have: their variance is taken 1 + 6 / n times. By simulation."""
+"""Correction for memory that few units cannot show: their variance is taken 1 + 6 / n times. By simulation."""
 
 CANDIDATES = 3
 """Only the units with most operations beyond a quantile can have made it."""
@@ -90,7 +90,7 @@ class Stalls(NamedTuple):
     longest_ns: float | None
     """The longest reply in these units; None where no unit held a stall."""
     held: tuple[bool, ...]
-    """Of each unit whether it held one."""
+    """For each unit, whether it held a stall."""
 
     @property
     def are_rare(self) -> bool:
@@ -125,7 +125,7 @@ class Units:
 
     @property
     def number(self) -> int:
-        """How many units there are."""
+        """Return how many units there are."""
         return len(self._totals)
 
     def settled(self, p: float) -> tuple[UnitQuantile, Stalls]:

@@ -11,7 +11,7 @@ import numpy as np
 
 BATCH = 5
 BATCHES_LEFT = 5
-"""So many batches must remain: the variance of fewer is small by chance."""
+"""Fewest batches that must remain: the variance of fewer is small by chance."""
 
 
 LATE_GAIN = 0.5
@@ -23,7 +23,7 @@ in 25, and a late step of a fifth is still found 85 times in 100 (simulated: sd 
 
 
 class Cut(NamedTuple):
-    """How many observations to leave out at the start, and whether the series settled.
+    """Number of observations to leave out at the start, and whether the series settled.
 
     `settled` is False where the cut lies in the last half: the trial was too short. A slow rise
     from first to last shows in the thirds of the series, not here.

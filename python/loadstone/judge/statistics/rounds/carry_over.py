@@ -37,8 +37,8 @@ FOLLOWERS_MIN = 5
 CLAIM_FOLLOWERS_MIN = 2
 """As many are enough to doubt a claim: if three of four slices of a condition are struck, the others stick out."""
 STRUCK_OF = 3
-"""Of so many conditions, one that leaves something behind strikes more of another one's slices than a Hodges-Lehmann
-estimate bears (29 %): 75 % of two, 44 % of three; of four 31 %, of six 19 %."""
+"""Most conditions among which one that leaves something behind strikes more of another one's slices than a
+Hodges-Lehmann estimate bears (29 %): 75 % of two, 44 % of three; of four 31 %, of six 19 %."""
 _NONE = -1
 
 Labels = NDArray[np.int8]
@@ -149,7 +149,7 @@ def _p_value(
     alpha: float,
     seed: int,
 ) -> float:
-    """Of the largest contrast, each in units of its own spread over the drawn orders."""
+    """Return the p-value of the largest contrast, each in units of its own spread over the drawn orders."""
     rng = np.random.default_rng(seed)
     count = 1 + int(actual.max())
     found = _contrasts(actual, before, scores, known)
@@ -178,7 +178,7 @@ def _share_beyond(null: Floats, found: Floats) -> float:
 
 
 def drawn_orders(slices: int, count: int, draws: int, rng: np.random.Generator) -> Labels:
-    """So many fresh orders of a block's rounds, a row each."""
+    """Return `draws` fresh orders of a block's rounds, a row each."""
     dice = rng.random((draws, slices // count, count), dtype=np.float32)
     return dice.argsort(axis=-1).astype(np.int8).reshape(draws, slices)
 

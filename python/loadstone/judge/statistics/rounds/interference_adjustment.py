@@ -28,7 +28,7 @@ SLOPE_SDS = (0.07, 0.25)
 """Standard deviations of gamma and delta before anything is known: of nine ratios of strings, hashes, JSON and updates
 beside busy loops on two CPUs, which used a third to four fifths of them, gamma was -.14 to .09."""
 FEWEST = 8
-"""Of fewer rounds no slope is fitted."""
+"""Fewest rounds for which a slope is fitted."""
 _PRIOR = np.diag(1 / np.square(SLOPE_SDS))
 _HUBER = 1.345
 _TURNS = 20
@@ -37,13 +37,13 @@ _LEAST = 1e-12
 
 
 class Without(NamedTuple):
-    """By how much (ln) each slice of A and of B was dearer than without others, and how uncertain that makes the
+    """Amount (ln) by which each slice of A and of B was dearer than without others, and how uncertain that makes the
     ratio: two parts of a standard error, in ln."""
 
     a: Floats
     b: Floats
     noise: float
-    """By the noise of the slices: equal conditions have it, too."""
+    """Error by the noise of the slices: equal conditions have it, too."""
     unknown: float
     """What slices cannot tell, by the prior: equal conditions suffer alike."""
 

@@ -23,9 +23,9 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
 
 LEFT_OUT = 0.25
-"""Of a block's slices, those with the highest quantile."""
+"""Share of a block's slices that are left out, those with the highest quantile."""
 BEYOND_MIN = 2.0
-"""So many operations are to lie beyond the quantile of what is left, or it is that of one accident."""
+"""Fewest operations that are to lie beyond the quantile of what is left, or it is that of one accident."""
 
 
 def quiet_quantile_ns(slices: Sequence[Histogram], failed: Sequence[int], quantile: float) -> float | None:
@@ -47,7 +47,7 @@ def quiet_quantile_ns(slices: Sequence[Histogram], failed: Sequence[int], quanti
 
 MEDIAN = 0.5
 GROUPS_MAX = 40
-"""Of more groups neighbours are merged: they would take longer, and say little more."""
+"""Most groups: of more neighbours are merged, since they would take longer, and say little more."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ LAGS_SHARE = 3
 """Autocorrelations are summed up to a third of the rounds: beyond, too few products are averaged."""
 LAGS_MAX = 120
 UNKNOWN_MEMORY = 30.0
-"""So few rounds cannot show what memory they have: n of them are taken for n / (1 + 30 / n).
+"""Correction for memory that few rounds cannot show: n of them are taken for n / (1 + 30 / n).
 
 Found by simulation together with the level of a look: with the recorded memory of the ratio, 5 % of the comparisons
 of two that typically are alike found a difference with this, and 9 % without it.
@@ -36,7 +36,7 @@ of two that typically are alike found a difference with this, and 9 % without it
 
 
 def stretch_of(rounds: int) -> float:
-    """How much wider the interval of so many rounds is than they show a need for."""
+    """Return how much wider the interval of so many rounds is than they show a need for."""
     return math.sqrt(1 + UNKNOWN_MEMORY / rounds)
 
 

@@ -64,7 +64,7 @@ class PairSlices:
 
     @property
     def rounds(self) -> int:
-        """How many rounds there are."""
+        """Return how many rounds there are."""
         return len(self.done_a)
 
     @property
@@ -104,7 +104,7 @@ class PairSlices:
         return float(robust_spread(some.log_ratios)) / alone if alone else None
 
     def merged(self, rounds: int) -> "PairSlices":
-        """So many neighbouring rounds as one; the last ones are left out if they do not fill one."""
+        """Merge each `rounds` neighbouring rounds into one; the last ones are left out if they do not fill one."""
         kept = self.rounds // rounds * rounds
         sums = (
             values[:kept].reshape(-1, rounds).sum(axis=1)
@@ -155,7 +155,7 @@ class ContrastSlices:
 
     @property
     def rounds(self) -> int:
-        """How many rounds there are."""
+        """Return how many rounds there are."""
         return int(self.done.shape[1])
 
     @property
@@ -191,11 +191,11 @@ class ContrastSlices:
 
     @property
     def pairing(self) -> None:
-        """Of an effect none is given: it is a sum over pairs."""
+        """Return None: an effect has no pairing, since it is a sum over pairs."""
         return None
 
     def merged(self, rounds: int) -> "ContrastSlices":
-        """So many neighbouring rounds as one; the last ones are left out if they do not fill one."""
+        """Merge each `rounds` neighbouring rounds into one; the last ones are left out if they do not fill one."""
         kept = self.rounds // rounds * rounds
         shape = (len(self.weights), -1, rounds)
         done, seconds = (values[:, :kept].reshape(shape).sum(axis=2) for values in (self.done, self.seconds))
