@@ -34,7 +34,8 @@ UNPUBLISHED = re.compile(
     r"|Could not find a version that satisfies the requirement \S+ \(from versions: (?!none)"
     r"|\bETARGET\b|: unknown revision|: reading \S+: 4(04|10) |[Mm]odule version is not available"
 )
-"""So Maven, pip, npm and go say that a version is not there; of one that cannot be reached they say something else."""
+"""Messages of Maven, pip, npm and go that say that a version is not there; of one that cannot be reached they say
+something else."""
 NOISE = re.compile(
     r"COMPILATION ERROR|Failed to execute goal|^\[ERROR\]\s*$"
     r"|\bnpm (error|ERR!) (code|errno|syscall|type)\b|^npm (error|ERR!)$"

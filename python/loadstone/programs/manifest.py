@@ -177,7 +177,7 @@ class Build(_Part):
 
 
 class Run(_Part):
-    """How one replica is started, and when it is ready."""
+    """Command that starts one replica, and the sign that it is ready."""
 
     command: Command
     folder: str | None = Field(default=None, min_length=1)
@@ -195,7 +195,7 @@ class Run(_Part):
     process serves them."""
     ready_within_s: float = Field(default=120.0, gt=0, le=LONGEST_S)
     inherits: Inherits = ()
-    """The same for the application itself."""
+    """Variables that the application itself inherits."""
 
 
 class Manifest(_Part):

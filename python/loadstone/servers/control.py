@@ -107,7 +107,7 @@ class Questions(Protocol):
         """The number that a reading command or statement answers. Raises UserError if the answer is not a number."""
 
     def keys(self) -> int | None:
-        """How many keys its database holds; None of software without keys."""
+        """Return how many keys its database holds; None of software without keys."""
 
     def snapshot(self) -> Snapshot | None:
         """Its counters; None of software without any."""
@@ -117,7 +117,7 @@ class Questions(Protocol):
 
 
 class TakesRows(Protocol):
-    """How the rows of an experiment's data go in."""
+    """Writes the rows of an experiment's data."""
 
     def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
         """What writes the rows, once other rows in their place are removed and what is made is noted.
@@ -228,17 +228,17 @@ class KeyStore(Protocol):
         """The replies to several commands that are sent all at once; the first error as ServerGone."""
 
     def evicting_policy(self) -> str:
-        """By which policy the server may throw keys away; empty where it does not."""
+        """Return the policy by which the server may throw keys away; empty where it does not."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How a server stands to the servers that have the same data."""
+    """Relation of a server to the servers that have the same data."""
 
     leads: bool
     """Whether it is a primary."""
     follows: str | None
-    """Of a copy the address (as of a `Place`) of its primary; None: none that may be connected to."""
+    """For a copy, the address (as of a `Place`) of its primary; None: none that may be connected to."""
     data_sets: tuple[str, ...]
     """The names of its data: now, and before it was promoted."""
 
@@ -255,7 +255,7 @@ class FailsOver(Protocol):
         """Where the data are copied to, of a server that the experiment calls so; None: nowhere. Raises ServerGone."""
 
     def standing(self, server: str) -> Standing:
-        """How it stands to the servers that have the same data. Raises ServerGone."""
+        """Return how it stands to the servers that have the same data. Raises ServerGone."""
 
 
 @runtime_checkable

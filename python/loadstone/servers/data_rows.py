@@ -165,7 +165,8 @@ def _hash(required: RequiredData) -> str:
 
 
 def _kept(place: Path) -> tuple[int, int] | None:
-    """How many rows are kept there, and the sum of their CRCs; None where there are none, or the file is damaged."""
+    """Return how many rows are kept there, and the sum of their CRCs; None where there are none, or the file is
+    damaged."""
     try:
         reported = read_json(place / SUM)
         return int(reported["rows"]), int(reported["crc32_sum"])

@@ -57,14 +57,14 @@ class LinkSettings(BaseModel):
     one_way: bool = False
     """Whether all of the delay is on the way to the server."""
     jitter: TimeS = 0.0
-    """By how much the delay of a round trip varies, in seconds; see `distribution`."""
+    """Amount by which the delay of a round trip varies, in seconds; see `distribution`."""
     distribution: Literal["uniform", "normal", "exponential"] = "normal"
     """uniform: up to `jitter` more or less; normal: with `jitter` as its standard deviation; exponential: later by
     `jitter` on average. Nothing arrives before what was sent before it on the same connection."""
     bandwidth: Bandwidth = None
     """On each way, for all connections together, in bits a second; None: no limit."""
     seed: int = Field(default=1, ge=0, lt=2**63)
-    """Of the jitter."""
+    """Seed of the jitter."""
 
     @model_validator(mode="before")
     @classmethod

@@ -124,7 +124,7 @@ class RoomWatch:
                 control.close()
 
     def note_refused(self, commands: int) -> None:
-        """So many commands of our own load were refused because memory was full. Not every server counts them."""
+        """Note that commands of our own load were refused because memory was full. Not every server counts them."""
         if commands > 0 and self.reason is None and self._watched:
             self._look()
             watches = [watch for _, watch in self._watched]

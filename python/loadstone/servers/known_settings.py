@@ -42,7 +42,7 @@ class KnownSettings:
     refused: frozenset[str]
     """Loadstone decides them, or they would make another kind of server."""
     refused_beginnings: tuple[str, ...] = ()
-    """Of names that are refused, whatever follows."""
+    """Beginnings of names that are refused, whatever follows."""
     prefixes: tuple[str, ...] = ()
     """What the server takes before a name; and then it takes the beginning of a name for the whole one, too."""
     names: frozenset[str] = field(init=False)

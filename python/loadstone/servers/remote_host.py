@@ -44,14 +44,14 @@ class NamedHost(Protocol):
     """A machine of the fleet."""
 
     name: str
-    """Of its member."""
+    """Name of its member."""
 
     def part(self, kind: Kind, name: str, settings: Mapping[str, Any]) -> HostedPart:
         """A part for this run, not started. `name` is its name in the experiment."""
 
 
 def no_hosts(name: str) -> NamedHost:
-    """Of a run without a fleet."""
+    """Raise UserError: without a fleet there are no other hosts."""
     raise UserError(
         "host: {name}: there is no fleet with machines of a name; add --fleet, or leave host out", name=name
     )

@@ -47,7 +47,7 @@ class DeployContext(StartContext):
 
 
 FACT_MAX = 120
-"""So many characters of each thing that a server says about itself are kept."""
+"""Number of characters that are kept of each thing that a server says about itself."""
 
 
 @dataclass(frozen=True)
@@ -137,13 +137,13 @@ class ServerSettings(BaseModel, ABC):
     modules: tuple[Module, ...] = ()
     """Modules that the experiment needs."""
     cpus: Literal["with the application", "own"] = "with the application"
-    """Of one of ours: on the CPUs of the application and the other servers, or on CPUs of its own. On two CPUs it then
-    shares that of the generator (`machine.placement.own_cpus`)."""
+    """Place of a server of ours: on the CPUs of the application and the other servers, or on CPUs of its own. On two
+    CPUs it then shares that of the generator (`machine.placement.own_cpus`)."""
     link: Link = None
     """The line between the server and what loads it, if it has one."""
     host: str = THIS_MACHINE
-    """Of one of ours: `this machine`, on loopback; `own`: a network namespace with an address of its own; or the name
-    of a monitor of the fleet (`--fleet`), on whose machine it is started."""
+    """Machine of a server of ours: `this machine`, on loopback; `own`: a network namespace with an address of its own;
+    or the name of a monitor of the fleet (`--fleet`), on whose machine it is started."""
 
     may_have_own_host: ClassVar[bool] = False
     may_be_elsewhere: ClassVar[bool] = False

@@ -13,7 +13,7 @@ AMOUNT = re.compile(r"([+-]?\d+(?:\.\d+)?)([a-z]*)")
 
 @dataclass(frozen=True)
 class Spelling:
-    """How one kind of server writes its settings."""
+    """Notation in which one kind of server writes its settings."""
 
     true: str
     false: str
@@ -49,7 +49,7 @@ def mismatched(settings: Mapping[str, object], got: Mapping[str, str], spelling:
 
 
 def differences(settings: Mapping[str, object], got: Mapping[str, str], spelling: Spelling) -> list[str]:
-    """The same for people: a line each, with what the server reports."""
+    """Return the differences for people: a line each, with what the server reports."""
     return [
         said("{name} is {reported}, not {requested} as requested", name=name, reported=reported, requested=requested)
         for name, reported, requested in _mismatched(settings, got, spelling)

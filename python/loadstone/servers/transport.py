@@ -65,7 +65,7 @@ def remark_on_exposure(context: DeployContext, name: str, endpoint: Endpoint) ->
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
-    """How a connection is encrypted and verified.
+    """Return how a connection is encrypted and verified.
 
     Raises:
         UserError: a file that `tls` names cannot be read.

@@ -85,7 +85,7 @@ def learned(password: str, label: str = HIDDEN) -> str:
 
 
 def tls_of(options: Mapping[str, str], shown: str) -> Tls:
-    """How the server's certificate is verified. Raises UserError for a `verify` that is neither yes nor no."""
+    """Return how the server's certificate is verified. Raises UserError for a `verify` that is neither yes nor no."""
     given: dict[str, Any] = {name: options[name] for name in TLS_OPTIONS if name in options}
     if "verify" in given:
         given["verify"] = truth_of("verify", given["verify"], shown)

@@ -71,7 +71,7 @@ def _files(pid: int) -> Iterator[str]:
 
 
 class Pinged(Protocol):
-    """Of a `control.Control` what is common to all software."""
+    """Implements the methods of `control.Control` that are the same for all software."""
 
     def ping(self) -> None:
         """Returns if the server answers. Raises LoadstoneError."""
@@ -122,7 +122,7 @@ class UsersServer(ABC):
             return False
 
     def _answers(self) -> bool:
-        """The same; raises LoadstoneError where it does not."""
+        """Return whether the server answers; raises LoadstoneError where it does not."""
         with self.control(PING_TIMEOUT_S) as control:
             control.ping()
         return True

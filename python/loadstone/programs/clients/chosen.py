@@ -31,7 +31,7 @@ class ChosenDriver:
     other: OtherVersion | None = None
     """Where another version of the library was asked for; it is the manifest's here, too."""
     called: str = ""
-    """How messages call it: `driver jedis:version=7.1.0`, or by the option that named it."""
+    """Name in messages: `driver jedis:version=7.1.0`, or the option that named it."""
 
     def share(self, plan: Plan) -> Plan:
         """The plan as this driver gets it: with its least warm-up, and without what it may leave out.
@@ -94,7 +94,7 @@ def chosen_driver(word: str, called: str = "") -> ChosenDriver:
 
 
 def _other_version(manifest: DriverManifest, version: str, word: str) -> OtherVersion | None:
-    """How a version of the library is built; None: it is the one that is built anyway. Raises UserError."""
+    """Return how a version of the library is built; None: it is the one that is built anyway. Raises UserError."""
     if version == manifest.version:
         return None
     if not _VERSION.fullmatch(version):

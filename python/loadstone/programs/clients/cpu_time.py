@@ -24,9 +24,9 @@ class CpuOfProgram:
     def __init__(self, guard_pid: int | None) -> None:
         self._roots = set() if guard_pid is None else {guard_pid}
         self._spent_ns: dict[int, int] = {}
-        """Of those that were there when it was last looked for them."""
+        """CPU time of those that were there when it was last looked for them."""
         self._ended_ns = 0
-        """Of those that were gone by then. Their ids may be others' since."""
+        """CPU time of those that were gone by then. Their ids may be others' since."""
         self._looked_s = float("-inf")
         self._times_ns: list[int] = []
         self._cpu_ns: list[int] = []

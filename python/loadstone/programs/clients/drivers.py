@@ -30,9 +30,9 @@ class Drivers:
     """What makes the load of each trial."""
 
     native: Driver
-    """Of this machine; it also stores data and warms up, where a fleet drives."""
+    """Driver of this machine; it also stores data and warms up, where a fleet drives."""
     elsewhere: Driver | None = None
-    """What drives in its place, on other machines."""
+    """What drives in its place."""
     programs: Mapping[str, ClientDriver] = field(default_factory=dict)
     pids: set[int] = field(default_factory=set)
     """The guards of the programs that run now: what they started makes the load."""
@@ -42,7 +42,7 @@ class Drivers:
         return self.elsewhere or self.native if word == NATIVE else self.programs[word].driver
 
     def of_this_machine(self, word: str) -> Driver:
-        """The same where one machine is meant: a crash, after which every acknowledged write is looked up."""
+        """Return the driver where one machine is meant: a crash, after which every acknowledged write is looked up."""
         return self.native if word == NATIVE else self.programs[word].driver
 
     def share(self, word: str, plan: Plan) -> Plan:

@@ -23,7 +23,7 @@ WRITE_S = 10.0
 EXIT_S = 5.0
 """How long a program that closed its output may take to end; a busy machine needs more than a second for it."""
 DYING = re.compile(r"(panic|fatal error|FATAL ERROR|runtime: goroutine stack exceeds|Exception in thread)\b")
-"""So begins what Go, Node and Java write before the stacks of all their threads."""
+"""Beginning of what Go, Node and Java write before the stacks of all their threads."""
 
 
 class Guards(Protocol):
@@ -140,7 +140,7 @@ def _process(
 
 
 def _end_of(process: GuardedProcess) -> str:
-    """How a program ended, and the last line of its log; it gets a moment to end by itself."""
+    """Return how a program ended, and the last line of its log; it gets a moment to end by itself."""
     deadline_s = time.monotonic() + EXIT_S
     while process.alive() and time.monotonic() < deadline_s:
         time.sleep(0.01)

@@ -66,7 +66,7 @@ class _Part(BaseModel):
 
 
 class RunProgram(_Part):
-    """How the program is started."""
+    """Command that starts the program, and its environment."""
 
     command: Annotated[str, Field(min_length=1), AfterValidator(_known_places)]
     environment: dict[VariableName, str] = Field(default_factory=dict)
@@ -115,7 +115,7 @@ class DriverManifest(_Part):
     title: str = Field(min_length=1, max_length=80)
     library: str = Field(min_length=1, max_length=80)
     version: Annotated[str, BeforeValidator(_quoted), Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]*$", max_length=40)]
-    """Of the library, as its lock file pins it."""
+    """Version of the library, as its lock file pins it."""
     requires: dict[Program, OldestVersion] = Field(default_factory=dict)
     """Programs that building and running it take, each with the oldest version that will do."""
     build: DriverBuild | None = None

@@ -63,12 +63,12 @@ class Ready(_Received):
     type: Literal["ready"]
     library: Annotated[Name, Field(min_length=1)]
     version: Annotated[Name, Field(min_length=1)]
-    """Of the library, as the program that runs has it."""
+    """Version of the library, as the program that runs has it."""
     runtime: Name = ""
 
 
 class ProgramEvents(Events):
-    """The same, within bounds: what a program leaves out did not happen."""
+    """Events within bounds: what a program leaves out did not happen."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -81,7 +81,7 @@ class ProgramEvents(Events):
 
 
 class ProgramCounts(ProgramEvents, Counts):
-    """The same, within bounds."""
+    """Counts within bounds."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -170,7 +170,7 @@ class RecordMessage(_Received):
     operations: dict[OperationName, ProgramOperationRecord]
     total: ProgramCounts
     commands: dict[CommandName, ProgramCommand] = Field(max_length=COMMANDS_MAX)
-    """By their names in capitals, read-backs included."""
+    """Commands by their names in capitals, read-backs included."""
     connections: ProgramConnections
     pool_wait_histogram: Histogram | None
     """None where the library does not report how long an operation waits for its connection."""

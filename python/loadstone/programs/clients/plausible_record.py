@@ -16,9 +16,9 @@ SHORT = 0.98
 LATE_S = 0.1
 """And so much more: a program that gets its CPU late notes the begin late, and its rate is of that time."""
 ARRIVALS_OFF = 0.01
-"""So large a share of the arrivals of an open model may be missing, or too many."""
+"""Share of the arrivals of an open model that may be missing, or too many."""
 POISSON_OFF = 6
-"""So many standard deviations of their number may Poisson arrivals lie off."""
+"""Number of standard deviations that Poisson arrivals may lie off."""
 CLOCKS_OFF_S = 2.0
 """A program's clock may differ by so much from loadstone's, of one machine."""
 
@@ -122,14 +122,14 @@ class Pace:
 
 
 def _patience_s(share: Plan) -> float:
-    """How long no operation may end in a load that ends by itself: as long as a user may think, and more."""
+    """Return how long no operation may end in a load that ends by itself: as long as a user may think, and more."""
     think_s = share.model.think_time_ms / 1e3 if isinstance(share.model, Closed) else 0.0
     timeouts_s = (share.timeouts.connect_ms + share.timeouts.request_ms) / 1e3
     return QUIET_S + share.phases.ramp_up_s + timeouts_s + THINKS_MORE * think_s
 
 
 def planned_operations(share: Plan) -> int | None:
-    """How many operations a plan fixes; None where time does."""
+    """Return how many operations a plan fixes; None where time does."""
     planned: int | None = None
     if isinstance(share.model, Closed):
         planned = share.model.operations

@@ -26,11 +26,11 @@ class Program(Protocol):
 
     @property
     def pid(self) -> int | None:
-        """Of its first process; None once that ended."""
+        """Return the process id of its first process; None once that ended."""
 
     @property
     def guard_pid(self) -> int | None:
-        """Of the process that guards it, below which all that it starts is; None if nothing does."""
+        """Return the id of the process that guards it, below which all that it starts is; None if nothing does."""
 
     def write(self, line: bytes) -> None:
         """Send a line. Raises OSError if it no longer reads, or does not for some seconds."""

@@ -36,7 +36,7 @@ LATE_S = 10.0
 MEMORY_SHARE = 0.5
 """A program may take such a share of the machine's memory: a server that sends without end would fill all of it."""
 INTERVALS_MORE = 100
-"""So many intervals more than there was time for are none of a plan."""
+"""Number of intervals beyond what there was time for, from which they are none of a plan."""
 
 
 class ProgramDriver:

@@ -31,7 +31,7 @@ from loadstone.safety.bounds.replies import shortened
 
 
 class Translation:
-    """Of one drive. `ahead_ns`: what is to be added to the program's times of day."""
+    """Translates the messages of one drive. `ahead_ns`: what is to be added to the program's times of day."""
 
     def __init__(self, name: str, share: Plan, options: Mapping[str, str], cpu: CpuOfProgram, ahead_ns: int) -> None:
         self._name = name
@@ -45,7 +45,7 @@ class Translation:
 
     @property
     def cpus(self) -> int:
-        """How many CPUs the program has."""
+        """Return how many CPUs the program has."""
         return max(1, len(self._share.cpus), 0 if self._share.cpus else self._share.threads)
 
     def interval(self, message: IntervalMessage) -> Interval:
@@ -139,7 +139,8 @@ class Translation:
         return [ThreadRecord(cpu=cpu, cpu_s=spent_s / len(cpus), wall_s=wall_s) for cpu in cpus]
 
     def _of_interval(self, name: str, operation: ProgramIntervalOperation) -> Latency:
-        """Of the correct replies of an interval. Raises DriverBroken: it has more times than there were."""
+        """Return the latency of the correct replies of an interval. Raises DriverBroken: it has more times than there
+        were."""
         histograms = (operation.response_histogram, operation.service_histogram)
         latencies = [self._summary(histogram) for histogram in histograms]
         if most := max((latency.count for latency in latencies if latency.count > operation.ok), default=0):
@@ -148,7 +149,7 @@ class Translation:
         return latencies[0]
 
     def _most(self, what: str, histogram: str, most: int) -> Latency:
-        """Of a histogram of the record that has at most so many times. Raises DriverBroken."""
+        """Return the latency of a histogram of the record that has at most so many times. Raises DriverBroken."""
         latency = self._summary(histogram)
         if latency.count > most:
             wrong = f"{what} has {latency.count} times, and there were {most} operations"
@@ -156,7 +157,8 @@ class Translation:
         return latency
 
     def _whole(self, operation: str, ok: int, histogram: str, overflowed: int) -> Latency:
-        """Of a histogram that has a time for each correct reply, but for those that none can hold."""
+        """Return the latency of a histogram that has a time for each correct reply, but for those that none can
+        hold."""
         latency = self._summary(histogram)
         if not ok - overflowed <= latency.count <= ok:
             what = f"operation {operation}: a histogram has {latency.count} times, and {ok} replies were correct"

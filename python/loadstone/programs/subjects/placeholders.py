@@ -26,7 +26,7 @@ class Address:
     encryption: Tls | None = None
     """What `tls`, `ca_file` and `jdbc_options` are made of."""
     software: str = ""
-    """By its name in `experiment.software.SOFTWARE`; empty: not known."""
+    """Name in `servers.registry.SOFTWARE`; empty: not known."""
     behind_line: bool = False
     """Whether host and port are those of the line to it."""
 
@@ -53,7 +53,8 @@ class Address:
 
     @property
     def jdbc_options(self) -> str:
-        """How the server's JDBC driver is to connect: verified as loadstone does it, and without files for the server.
+        """Return how the server's JDBC driver is to connect: verified as loadstone does it, and without files for the
+        server.
 
         Raises:
             UserError: its software has none, or its URL has options that the driver cannot be given.

@@ -43,7 +43,7 @@ class _Key:
     name: str
     required: str
     addresses: tuple[tuple[str, Address], ...]
-    """Of the servers that it refers to."""
+    """Addresses of the servers that it refers to."""
 
 
 class SubjectPool:

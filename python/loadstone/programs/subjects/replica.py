@@ -48,7 +48,7 @@ class Worker:
 
 
 def worker_count(run: Run, environment: Mapping[str, str], subject: str) -> int:
-    """How many workers a replica has, 0 where its manifest says nothing of any.
+    """Return how many workers a replica has, 0 where its manifest says nothing of any.
 
     Raises:
         UserError: the environment has no such variable, or no such number.
@@ -76,7 +76,7 @@ def worker_count(run: Run, environment: Mapping[str, str], subject: str) -> int:
 
 
 def worker_ports(count: int, taken: int, host: str = LOOPBACK) -> tuple[int, ...]:
-    """So many free ports of an address, without `taken`."""
+    """Return `count` free ports of an address, without `taken`."""
     ports: dict[int, None] = {}
     while len(ports) < count:
         if (port := free_port(host)) != taken:

@@ -87,13 +87,13 @@ class Subject(Protocol):
 
 @dataclass(frozen=True)
 class SubjectSettings:
-    """How a condition wants its subject."""
+    """Settings of a subject in a condition."""
 
     name: str | None = None
     """Its name in the experiment; None: the manifest's."""
     replicas: int = 1
     limits: Limits = field(default_factory=Limits)
-    """Of each replica, as of a pod."""
+    """Limits of each replica, as of a pod."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the condition varies; goes before the manifest's."""
     servers: Mapping[str, Address] = field(default_factory=dict)

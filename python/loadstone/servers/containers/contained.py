@@ -51,7 +51,7 @@ class Contained(Protocol):
 
 @dataclass(frozen=True)
 class InContainer:
-    """How kind `container` runs it."""
+    """Way in which kind `container` runs it."""
 
     check: Callable[[Settings, Sequence[Module]], object]
     """Raises ValueError where a container of ours cannot be given these settings or modules."""

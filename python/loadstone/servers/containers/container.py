@@ -34,7 +34,7 @@ FIRST_START_S = 5 * READY_S
 """How long a server may take to serve for the first time: an image may make its system tables then."""
 POLL_S = 0.05
 Name = Annotated[str, GetPydanticSchema(lambda _, __: core_schema.literal_schema(list(in_containers())))]
-"""Of software that runs in containers."""
+"""Name of software that runs in containers."""
 
 
 class ContainerSettings(ServerSettings):

@@ -37,11 +37,12 @@ from loadstone.text.language import _, said
 ANSWER_S = 120.0
 """How long the engine may take to answer, to the last byte; making a container is slow on a busy disk."""
 PULL_S = 3600.0
-"""The same of an image that it pulls."""
+"""Longest time of an image that it pulls."""
 ANSWER_MAX_BYTES = 64 * 1024 * 1024
 SAID_MAX = 400
 OUTPUT_BYTES_MAX = 16 * 1024 * 1024
-"""So much of what a container prints is kept by the engine, on its disk: an image that floods it would fill that."""
+"""Bytes of what a container prints that are kept by the engine, on its disk: an image that floods it would fill
+that."""
 REMOVE_S = 180.0
 PULL_TELL_S = 2.0
 """How often a pull's progress is reported."""
@@ -49,7 +50,7 @@ STOP_S = 10
 """How long a server may take to end by itself before it is started again."""
 LABEL = "loadstone"
 OLDEST_API = "1.24"
-"""Of Docker's API, until the engine has told which it speaks."""
+"""Version of Docker's API, until the engine has told which it speaks."""
 ENGINE_VARIABLES = ("DOCKER_HOST", "CONTAINER_HOST")
 PODMAN_GIVES_FILES = 1_048_576
 """Open files that Podman allows a container unless another number is requested."""

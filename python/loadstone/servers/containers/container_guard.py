@@ -34,7 +34,7 @@ LIMITS = (60.0, 30.0, 1024 * 1024)
 """How many seconds the container engine may take to answer, to the last byte; the same of a container's output; and how
 many bytes an answer has."""
 SAID_BYTES = 400
-"""So much of what it says is passed on."""
+"""Bytes of what it says that are passed on."""
 ENGINE_FAILS = (OSError, http.client.HTTPException, ValueError)
 """What an engine that is gone, too slow, or no engine raises."""
 LATE_S = 2.0

@@ -107,7 +107,7 @@ class ContainerRun:
         return None if killed is None else int(bool(killed))
 
     def exit_status(self) -> int | None:
-        """How it ended (negative: by this signal); None while it runs, or where the engine does not say."""
+        """Return how it ended (negative: by this signal); None while it runs, or where the engine does not say."""
         state = self._state()
         status = state.get("ExitCode")
         if state.get("Status") != "exited" or not isinstance(status, int):

@@ -166,7 +166,8 @@ class MemcachedControl(MemcachedSession):
         return ConfinedMeta()
 
     def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
-        """By the names that must be tried to remove its keys again, by its memory, and by that of its machine."""
+        """Return what is short, by the names that must be tried to remove its keys again, by its memory, and by that of
+        its machine."""
         keys = max((trial.plan.keys.count for trial in trials if trial.target in (None, server)), default=0)
         if keys > NUMBERED_MAX:
             return said("the run may store {keys:,} keys there, and {why}", keys=keys, why=_TOO_MANY)

@@ -21,13 +21,13 @@ class Option:
     form: re.Pattern[str]
     """What its value may be, as it is written on the command line."""
     what: str
-    """The same for people."""
+    """Allowed values in words for people."""
     reported: str
     """Its name in `stats settings`."""
     letter: str = ""
     """As people know it."""
     divisor: int = 1
-    """By which the reported value is divided."""
+    """Divisor of the reported value."""
     inverse: bool = False
     """Whether the server reports what the option turns off."""
 
@@ -44,7 +44,7 @@ OPTIONS: Mapping[str, Option] = {
     "slab-growth-factor": Option(_FACTOR, said("a number as 1.25"), "growth_factor", "-f"),
     "slab-min-size": Option(_WHOLE, said("a whole number of bytes"), "chunk_size", "-n"),
 }
-"""By the long names of memcached's command line: what is not here is refused."""
+"""Options by the long names of memcached's command line: what is not here is refused."""
 KNOWN = KnownSettings(
     software="memcached",
     made_from=("1.6.",),

@@ -18,7 +18,7 @@ LESS = said("store less (workload.keys.count, workload.documents.payload_bytes)"
 ITEM_BYTES = 64
 """Header, flags and CAS of an item at most, beside its key and its data with their line end: 48 to 60 measured."""
 PAGE_BYTES = 1024 * 1024
-"""By which it takes memory for items of a size; once all is taken, a new item evicts one of about its size."""
+"""Unit by which it takes memory for items of a size; once all is taken, a new item evicts one of about its size."""
 WHOLE_MAX = 2**63 - 1
 DIGITS_MAX = 24
 
@@ -38,7 +38,8 @@ class MemoryUse:
 
     @classmethod
     def of(cls, stats: Mapping[str, str]) -> "MemoryUse":
-        """By what it reports; what it does not report is 0. Raises ValueError: it is not a whole number."""
+        """Return the use by what it reports; what it does not report is 0. Raises ValueError: it is not a whole
+        number."""
         return cls(
             limit_bytes=whole(stats, "limit_maxbytes"),
             used_bytes=whole(stats, "bytes"),
@@ -148,7 +149,7 @@ class EvictionWatch:
     session: MemcachedSession
     first: MemoryUse
     others: dict[str, MemoryUse] = field(default_factory=dict)
-    """By its start: the first answers of other starts of it."""
+    """First answers of other starts of it, by their start."""
 
     @classmethod
     def begin(cls, name: str, session: MemcachedSession) -> "EvictionWatch":

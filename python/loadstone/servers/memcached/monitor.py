@@ -70,7 +70,7 @@ class MemcachedMonitor:
 
 @dataclass(frozen=True)
 class MetaCalls:
-    """How often one meta command was called; one that was refused is not counted."""
+    """Counts of the calls of one meta command; one that was refused is not counted."""
 
     calls: int
     rejected_calls: int = 0

@@ -28,11 +28,11 @@ from loadstone.text.problem import Problem
 BATCH = 1000
 LINE_MAX_BYTES = 8192
 VALUE_MAX_BYTES = 1024 * 1024
-"""Of a value that loadstone itself reads: it counts."""
+"""Limit of a value that loadstone itself reads: it counts."""
 PARTING = re.compile(rb"[\x00-\x20\x7f]")
 """What ends a word or a line."""
 LINES_MAX = 10_000
-"""Of one reply to `stats`."""
+"""Limit of one reply to `stats`."""
 ANSWER_TIMES = 12.0
 """All that answers one request may take so many times as long as one step of it."""
 ANSWER_MAX_BYTES = 16 * 1024 * 1024
@@ -123,7 +123,7 @@ class MemcachedSession:
         return reported(self.stats("settings"), names)
 
     def keys(self) -> int:
-        """How many items the server holds."""
+        """Return how many items the server holds."""
         with read_as(self.endpoint.label, "stats", said("the number of items")):
             return self._whole("curr_items")
 

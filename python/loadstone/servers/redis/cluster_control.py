@@ -21,7 +21,7 @@ Key = str | bytes | int
 KEYLESS = frozenset({"CLIENT", "CLUSTER", "CONFIG", "INFO", "LATENCY", "MEMORY", "SLOWLOG"})
 """Commands whose arguments are no keys. Of these, and of commands without arguments, every node is queried."""
 SEARCHES_IN_VAIN = 3
-"""Of all nodes for keys of ours, in a row, while slots move."""
+"""Searches of all nodes for keys of ours, in a row, while slots move."""
 REDIRECTIONS_MAX = 5
 """How often a command is sent on."""
 OVER_NODES = {metric.name: metric.over_nodes for metric in METRICS}
@@ -166,7 +166,7 @@ class ClusterControl(RedisControl):
         return removed
 
     def _slots(self) -> list[tuple[str, ...]]:
-        """Of each node, as it describes them now."""
+        """Return the slots of each node, as it describes them now."""
         return [node.own_slots() for node in self.nodes]
 
 

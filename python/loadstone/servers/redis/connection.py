@@ -22,7 +22,7 @@ REPLY_MAX_BYTES = 80 * 1024 * 1024
 REPLY_MAX_VALUES = 1_000_000
 """Each takes 16 times as much memory as on its way, and more."""
 QUESTION_MAX_BYTES = dict.fromkeys(("INFO", "CLUSTER", "SENTINEL"), 4 * 1024 * 1024)
-"""Of replies that are taken apart line by line, which takes a multiple of their size."""
+"""Limits of replies that are taken apart line by line, which takes a multiple of their size."""
 
 
 def name_of(*words: Any) -> str:

@@ -37,12 +37,12 @@ class RedisControl(RedisSession):
     removable: ClassVar[tuple[Kind, ...]] = KEYS
 
     reads: ReplicaReads | None = None
-    """Of the replicas that the load reads from."""
+    """Reads of the replicas that the load reads from."""
     allowed: Allowed = ANYWHERE
     """The hosts that it may announce."""
 
     def reading_from(self, endpoints: Sequence[Endpoint]) -> Self:
-        """The same control, which counts what these replicas are read, too."""
+        """Return this control, which counts what these replicas are read, too."""
         self.reads = ReplicaReads(endpoints, self._timeout_s) if endpoints else None
         return self
 
@@ -146,7 +146,7 @@ class RedisControl(RedisSession):
         return ConfinedCommands(ServerCommands(self))
 
     def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
-        """By its memory, and by that of its machine."""
+        """Return what is short, by its memory, and by that of its machine."""
         return memory.shortage(self, memory_of(trials, server), here=pid is not None)
 
     def loss_watch(self, server: str) -> memory.MemoryWatch:

@@ -71,7 +71,7 @@ class LocalRedis(OwnServer):
         self._in_cluster = False
 
     def in_cluster(self) -> Self:
-        """The same as a node of a cluster that is still to be formed: what it can do is queried later."""
+        """Return this server as a node of a cluster that is still to be formed: what it can do is queried later."""
         self._in_cluster = True
         return self
 
@@ -121,7 +121,7 @@ class LocalRedis(OwnServer):
         config.write_text(config_text(self._settings, ours, self._parts.modules))
 
     def _read_back(self) -> None:
-        """Of a node of a cluster that is still to be formed, its settings only."""
+        """Read back the server's facts; for a node of a cluster that is still to be formed, its settings only."""
         facts = self.facts if self._in_cluster else inspect_server(self._endpoint, self._modules)
         limits = limits_in_force(self._limits, self.limited)
         self.facts = dataclasses.replace(facts, limits=limits, details={**facts.details, **self._host_details()})

@@ -1,4 +1,5 @@
-"""How much memory a Redis has: whether what a run stores fits beside keys of others, and what is lost at its limit."""
+"""Determines how much memory a Redis has: whether what a run stores fits beside keys of others, and what is lost at its
+limit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,8 +17,8 @@ LESS = said("store less (workload.keys.count, workload.documents.payload_bytes, 
 SCAN_FIRST = 10
 SCAN_ROUNDS = 20
 SCAN_COUNT = 1000
-"""So many keys, and so many times, are looked at to find one that is not ours. First only a few: of a full server each
-answer takes room, for which it may evict keys."""
+"""Number of keys, and of times, that are looked at to find one that is not ours. First only a few: of a full server
+each answer takes room, for which it may evict keys."""
 WHOLE_MAX = 2**63 - 1
 RESERVE_SHARE, RESERVE_LEAST_BYTES, RESERVE_MOST_BYTES = 0.01, 256 * 1024, 64 * 1024**2
 """What must stay free of a limit, for what others write meanwhile."""
@@ -38,14 +39,14 @@ class MemoryUse:
     keys: int
     expiring_keys: int
     machine_bytes: int | None = None
-    """Of its machine, all of it."""
+    """Memory of its machine, all of it."""
     resident_bytes: int = 0
     run_id: str = ""
-    """Of which start, and of which of several servers behind one address."""
+    """Identifies the start, and the server of several behind one address."""
 
     @classmethod
     def of(cls, info: Mapping[str, Any]) -> "MemoryUse":
-        """By what a server reports; what it does not report, or not as a number, is 0."""
+        """Return the use by what a server reports; what it does not report, or not as a number, is 0."""
         spaces = [value for name, value in info.items() if name.startswith("db") and isinstance(value, Mapping)]
         oom = info.get("errorstat_OOM")
         return cls(
@@ -87,7 +88,8 @@ def memory_use(control: RedisSession) -> MemoryUse:
 
 
 def limits_reported(control: RedisSession, use: MemoryUse) -> MemoryUse:
-    """The same with limit and policy out of CONFIG, for a server whose INFO does not have them. Raises ServerGone."""
+    """Return the use with limit and policy out of CONFIG, for a server whose INFO does not have them. Raises
+    ServerGone."""
     info = control.info("memory")
     if "maxmemory" in info and "maxmemory_policy" in info:
         return use
@@ -97,7 +99,7 @@ def limits_reported(control: RedisSession, use: MemoryUse) -> MemoryUse:
 
 
 def foreign_keys(control: RedisSession, use: MemoryUse) -> int:
-    """How many keys are not ours at most: all, but for those of a database that holds keys of ours alone.
+    """Return how many keys are not ours at most: all, but for those of a database that holds keys of ours alone.
 
     Raises:
         ServerGone: the server does not answer.
@@ -183,7 +185,7 @@ class MemoryWatch:
     first: MemoryUse
     foreign: int
     others: dict[str, MemoryUse] = field(default_factory=dict)
-    """By run id: the first answers of other starts of it, or of other servers behind its address."""
+    """First answers of other starts of it, or of other servers behind its address, by run id."""
 
     @classmethod
     def begin(cls, name: str, control: RedisSession) -> "MemoryWatch":

@@ -79,7 +79,7 @@ class RedisSnapshot:
     figures: Mapping[str, float]
     """As `METRICS` has them."""
     commands: Mapping[str, CommandStat]
-    """By the name that the server uses: `get`, `json.set`, `config|get`."""
+    """Commands by the name that the server uses: `get`, `json.set`, `config|get`."""
     errors: Mapping[str, int]
     """Error replies by their first word: `ERR`, `WRONGTYPE`."""
     settings: Mapping[str, str] = field(default_factory=dict)

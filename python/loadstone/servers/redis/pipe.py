@@ -36,7 +36,7 @@ class Replies:
         self._rest = b""
 
     def take(self, received: bytes) -> int:
-        """How many more replies are whole.
+        """Return how many more replies are whole.
 
         Raises:
             redis.InvalidResponse: it is no reply, or none to a command that writes.

@@ -97,7 +97,7 @@ def deciding(key: bytes) -> bytes:
 
 
 class _Transaction:
-    """Of one client, from its MULTI to its end."""
+    """State of one client's transaction, from its MULTI to its end."""
 
     def __init__(self, name: bytes) -> None:
         self.name: bytes | None = name
@@ -122,7 +122,7 @@ class Transactions:
 
     @property
     def nothing_in_them(self) -> int:
-        """So many MULTIs are not sent: nothing came after them."""
+        """Return the number of MULTIs that are not sent: nothing came after them."""
         return self._nothing_in_them + sum(transaction.name is not None for transaction in self._open.values())
 
     def open(self, client: bytes, arguments: Sequence[bytes]) -> None:

@@ -33,9 +33,9 @@ _COMMAND, _SIZE = struct.Struct("<QIIII"), struct.Struct("<I")
 _NOT_SENT = 2
 """What an argument is, in the lowest bits of its length: 1 is a key, 0 any other text that is sent."""
 _NOT_IN_A_CLUSTER = 1 << 31
-"""Of the number of arguments: no node of a cluster takes the command."""
+"""Flag in the number of arguments: no node of a cluster takes the command."""
 LINE_MAX_BYTES = 64 << 20
-"""Of a line: a value of 16 MB may stand there with four letters for each byte."""
+"""Limit of a line: a value of 16 MB may stand there with four letters for each byte."""
 COMMANDS_MAX = 100_000_000
 CLIENTS_MAX = 1_000_000
 NAMES_MAX = 500
@@ -49,7 +49,8 @@ KEYS_FOLLOWED = 200_000
 PER_KEY_BYTES, GROWTH = 224, 1.25
 """What a server takes for a key, or an element, beside its text."""
 EXAMPLES, EXAMPLE_ARGUMENTS, EXAMPLE_LETTERS = 4, 100, 64
-"""Of each command, with different numbers of arguments; the most arguments of one, and the letters that are kept."""
+"""Most examples of each command, with different numbers of arguments; the most arguments of one, and the most letters
+that are kept."""
 _REPLACES = frozenset({"SET", "SETEX", "PSETEX", "SETNX", "GETSET", "INCR", "DECR", "INCRBY", "DECRBY", "MSET"})
 TOO_MANY_NAMES = "(others)"
 

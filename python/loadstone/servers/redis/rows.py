@@ -44,7 +44,7 @@ class Word:
     format: bytes
     """The text, with `%b` for each value."""
     values: tuple[str, ...]
-    """Of which columns, or `JSON`."""
+    """Names of columns, or `JSON`."""
 
     @property
     def text_bytes(self) -> int:
@@ -75,7 +75,7 @@ class Batch:
         return b"".join(self._filled(form, arguments))
 
     def keyed(self, commands: Sequence[Command]) -> Iterator[tuple[bytes, bytes]]:
-        """The same commands one by one, each with its key before it."""
+        """Yield the commands one by one, each with its key before it."""
         each = []
         for command in commands:
             key = command[1]

@@ -32,7 +32,7 @@ FOR_NOW = frozenset({"BUSY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}
 """Codes of errors that pass by themselves: a script runs, data is loaded, a failover or a reshard goes on."""
 NUMBERED_MAX = 100_000_000
 GONE = said("; it no longer answers; its own log may give the reason")
-"""Of a server that answered before."""
+"""Text about a server that answered before."""
 
 
 class LoginRefused(ServerGone):
@@ -48,7 +48,7 @@ class Redirected(ServerRefused):
     """What it has for good; None: it has this key alone."""
 
     def to(self, node: tuple[str, int], slot: int | None) -> Self:
-        """The same error, with where the key is."""
+        """Return this error, with where the key is."""
         self.node = node
         self.slot = slot
         return self
@@ -97,7 +97,7 @@ class RedisSession:
             self.client.connection_pool.disconnect()
 
     def each_node(self) -> "Sequence[RedisSession]":
-        """Of a cluster a connection to each node; of a single server this one."""
+        """Return a connection to each node of a cluster; of a single server this one."""
         return (self,)
 
     def node_of(self, key: str | bytes | int) -> "RedisSession":  # noqa: ARG002 (one node has every key)
@@ -232,7 +232,7 @@ class RedisSession:
             return following, list(keys)
 
     def keys(self) -> int:
-        """How many keys the database holds."""
+        """Return how many keys the database holds."""
         return self.number("DBSIZE")
 
     def count(self, text: str) -> int:

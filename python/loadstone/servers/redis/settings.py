@@ -53,7 +53,7 @@ def check_known(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue
 Settings = Annotated[dict[str, ConfigValue], AfterValidator(check_settings)]
 """Those of an experiment, for a server of ours whose version is not known before it runs."""
 EmbeddedServerSettings = Annotated[dict[str, ConfigValue], AfterValidator(check_known)]
-"""The same for a server out of a package, whose settings are known."""
+"""Settings of a server out of a package, whose settings are known."""
 
 
 def config_text(

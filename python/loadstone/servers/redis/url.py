@@ -102,7 +102,7 @@ class Watched:
     sentinels: tuple[Endpoint, ...]
     """With a login of their own."""
     login: Endpoint
-    """Of the primary and its replicas: everything but their address."""
+    """Login of the primary and its replicas: everything but their address."""
     allowed: Allowed = ANYWHERE
     """The hosts that these may be at."""
 

@@ -49,7 +49,7 @@ class ClusterNode:
     is_primary: bool
     slots: tuple[tuple[int, int], ...] = ()
     primary_id: str = ""
-    """Of a replica, of the node that it follows."""
+    """For a replica, the id of the node that it follows."""
 
     def __post_init__(self) -> None:
         """Raises ValueError if it is no address that can be connected to and printed."""

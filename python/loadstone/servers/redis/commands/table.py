@@ -13,7 +13,7 @@ from loadstone.text.language import said
 from loadstone.text.problem import SaidError
 
 Arguments = Sequence[Argument]
-"""Of a command, without its name."""
+"""Arguments of a command, without its name."""
 Keys = Callable[[Arguments], list[Argument]]
 """Where a command has its keys. Raises `Unclear`."""
 
