@@ -24,7 +24,7 @@ def unix_ns() -> int:
 
 
 def unix_s() -> float:
-    """The same in seconds."""
+    """Return the time in seconds."""
     return unix_ns() / 1e9
 
 
@@ -34,6 +34,7 @@ def ahead_of_wall_ns() -> int:
 
 
 def set_ahead_of_wall_ns() -> int:
-    """The same, and exactly 0 where it is noise: for the times of a program that reads the wall clock once."""
+    """Return the difference, or exactly 0 where it is noise: for the times of a program that reads the wall clock
+    once."""
     ahead_ns = ahead_of_wall_ns()
     return ahead_ns if abs(ahead_ns) > NOISE_NS else 0

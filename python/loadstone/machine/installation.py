@@ -36,7 +36,7 @@ def engine_line() -> str:
 
 
 def engine_back_end() -> str | None:
-    """How the engine waits where nothing else is requested; None if it cannot be loaded."""
+    """Return how the engine waits where nothing else is requested; None if it cannot be loaded."""
     try:
         from loadstone import _engine
     except ImportError:

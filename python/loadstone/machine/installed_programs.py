@@ -19,7 +19,7 @@ OS_RELEASE = Path("/etc/os-release")
 APT, DNF, BREW = "apt-get install", "dnf install", "brew install"
 _DEBIAN, _FEDORA = {"debian", "ubuntu"}, {"fedora", "rhel", "centos", "suse"}
 _JDK = ("default-jdk-headless", "java-21-openjdk-devel", "openjdk")
-"""Of Fedora and RHEL `devel`: what they call headless runs programs and compiles none."""
+"""Packages with a compiler; for Fedora and RHEL `devel`: what they call headless runs programs and compiles none."""
 _PACKAGES: dict[str, tuple[str, str, str]] = {
     "go": ("", "", "go"),
     "java": _JDK,
@@ -116,7 +116,7 @@ class Fact:
 
     @property
     def spoken(self) -> "Fact":
-        """The same in the language of who reads now."""
+        """Return the fact in the language of who reads now."""
         return Fact(translated(self.name), in_language(self.value), self.verdict, in_language(self.remedy))
 
     @property

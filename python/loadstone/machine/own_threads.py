@@ -53,11 +53,11 @@ class ServerCpuTime:
         self._began_ns = 0
         self._counted_ns = 0
         self.ns = 0
-        """So far."""
+        """Nanoseconds so far."""
 
     @property
     def share(self) -> float | None:
-        """Of the time that was counted; None where none was, or where no server's CPU is known."""
+        """Return the share of the time that was counted; None where none was, or where no server's CPU is known."""
         return self.ns / self._counted_ns if self._counted_ns and self._cpus else None
 
     def begin(self) -> None:
@@ -91,7 +91,7 @@ def _ran_ns(counts: Callable[[int, str, int], bool] | None = None) -> dict[int, 
 
 
 _WORKER = "(engine-"
-"""So the engine's threads that make load are called."""
+"""Beginning of the names of the engine's threads that make load."""
 
 
 def _threads() -> list[int]:

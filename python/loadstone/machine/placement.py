@@ -28,8 +28,8 @@ class Placement:
     beside: bool = False
     """Whether under some condition a server has the generator's CPU, for want of another."""
     lab_cpus: tuple[int, ...] = ()
-    """Of loadstone's threads that make no load: monitors, display, records. One of their own where there are four CPUs
-    or more, else the generator's; a server's only where there is one CPU in all."""
+    """CPUs of loadstone's threads that make no load: monitors, display, records. One of their own where there are four
+    CPUs or more, else the generator's; a server's only where there is one CPU in all."""
 
 
 def place(generator_threads: int = 1, cpus: Collection[int] = ()) -> Placement:
@@ -82,7 +82,7 @@ def with_own_cpus(placement: Placement, servers: Iterable[str]) -> Placement:
 
 
 def usable_cpus() -> int:
-    """How many CPUs this process may use."""
+    """Return how many CPUs this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -37,11 +37,11 @@ class Process(NamedTuple):
     children_ns: int
     """CPU time of its children that ended, and of theirs, in whole ticks."""
     system_ns: int = 0
-    """Of its own CPU time that in the kernel, in whole ticks."""
+    """Kernel part of the process's own CPU time, in nanoseconds; it grows in whole clock ticks."""
     children_system_ns: int = 0
-    """The same of `children_ns`."""
+    """Kernel part of `children_ns`, in nanoseconds."""
     name: str = UNNAMED
-    """Of its program, at most 15 letters: without its arguments, which may hold secrets, and its user."""
+    """Name of its program, at most 15 letters: without its arguments, which may hold secrets, and its user."""
 
 
 def pids() -> list[int]:

@@ -77,7 +77,8 @@ class CeilingGauge:
 
 
 def _busy_users(plan: Plan, body_bytes: int) -> int:
-    """How many users keep the driver busy: fewer where `REPLIES_MAX_BYTES` would be exceeded, but one a thread."""
+    """Return how many users keep the driver busy: fewer where `REPLIES_MAX_BYTES` would be exceeded, but one a
+    thread."""
     reply_bytes = max(1, body_bytes or plan.documents.payload_bytes) * plan.pipeline_depth
     return max(plan.threads, min(BUSY_USERS * plan.threads, REPLIES_MAX_BYTES // reply_bytes))
 

@@ -40,7 +40,7 @@ BATCH_BYTES = 8 * 1024 * 1024
 QUIET_S = 2.0
 """A look-up that takes longer reports how far it is, about once a second."""
 NAMED = 5
-"""So many lost keys are named."""
+"""Number of lost keys that are named."""
 
 
 class Killer:
@@ -96,7 +96,7 @@ class Kept:
     """What a server still holds after its restart of what the drive wrote."""
 
     found: int | None
-    """By its count; None: nothing says how to count, or the keys are looked up."""
+    """Number by its count; None: nothing says how to count, or the keys are looked up."""
     looked_up: LookedUp | None
 
 
@@ -209,7 +209,7 @@ def _contradiction(plan: Plan, looked_up: LookedUp | None, drive: DriveRecord) -
 
 
 def _evicts(victim: Deployed) -> str:
-    """By which policy the server may throw away what it acknowledged; empty where it does not."""
+    """Return the policy by which the server may throw away what it acknowledged; empty where it does not."""
     return victim.control.evicting_policy() if isinstance(victim.control, KeyStore) else ""
 
 

@@ -34,7 +34,7 @@ def begin_links(ready: Ready) -> dict[str, LinkFacts]:
 
 
 def link_facts(ready: Ready, before: Mapping[str, LinkFacts]) -> dict[str, LinkFacts]:
-    """The same, with what each line did since."""
+    """Return the facts of the links, with what each line did since."""
     links = {}
     for name, link in before.items():
         line = ready.servers[name].line

@@ -1,4 +1,4 @@
-"""How fast each CPU is now: a fixed piece of work, timed on it.
+"""Measures how fast each CPU is now: a fixed piece of work, timed on it.
 
 The clock is the thread's own: what other programs take of the CPU does not count, that is observed apart
 (`monitors/host/others.py`). What remains is the CPU's clock, its shared caches and the other thread of its core.

@@ -25,7 +25,7 @@ from loadstone.servers.free_space import RoomWatch
 
 Read = TypeVar("Read")
 REST_S = 1.0
-"""So often there is a rest in rounds, in which Python runs: monitors, display, records. It takes some 10 ms."""
+"""Interval of the rests in rounds, in which Python runs: monitors, display, records. It takes some 10 ms."""
 
 
 @contextmanager

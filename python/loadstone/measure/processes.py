@@ -130,7 +130,8 @@ def read_by_driver(ready: Ready) -> dict[str, tuple[int, ...]]:
 
 
 def paused_of(every: Sequence[Ready]) -> tuple[tuple[ProcessOfDrive, ...], ...]:
-    """By condition: the processes of its applications that loadstone started; none where all have the same ones."""
+    """Return, for each condition, the processes of the applications that loadstone started for it. Empty if all
+    conditions share them, because then none has to be paused."""
     needed = [
         tuple(process for part in ready.subjects.values() if part.subject.ours for process in _started_by(part))
         for ready in every

@@ -21,9 +21,9 @@ from loadstone.safety.errors import DriveFailed
 from loadstone.text.language import _
 
 FEW_USERS = 2
-"""So many for each process leave its compiler a third of one CPU. Measured on a JVM with one CPU, which other programs
-used, too (2026-11-23): .2 cores for the compiler against .03 with 60 users, and after 40 s 1,368 requests a second
-against 181."""
+"""Users for each process that leave its compiler a third of one CPU. Measured on a JVM with one CPU, which other
+programs used, too (2026-11-23): .2 cores for the compiler against .03 with 60 users, and after 40 s 1,368 requests a
+second against 181."""
 GENTLY = 0.75
 """The share of a stretch that is theirs."""
 LONGEST = 3
@@ -169,7 +169,7 @@ def _is_full_speed(plan: Plan) -> bool:
 
 
 def _gently(plan: Plan) -> Plan:
-    """The same operations by a few users."""
+    """Return the plan with its operations made by a few users."""
     threads = min(plan.threads, FEW_USERS)
     few = {"model": Closed(users=_few(plan)), "pool": Pool(connections=_few(plan))}
     return plan.model_copy(update={**few, "threads": threads, "cpus": plan.cpus[-threads:]})
@@ -180,7 +180,7 @@ def _few(plan: Plan) -> int:
 
 
 def _for(plan: Plan, length_s: float) -> Plan:
-    """The same load for so long, whatever number of operations the trial has."""
+    """Return the plan with its load for `length_s` seconds, whatever number of operations the trial has."""
     no_end = {"measure_operations": None, "measure_max_s": None}
     phases = plan.phases.model_copy(update={"ramp_up_s": 0.0, "warm_up_s": 0.0, "measure_s": length_s, **no_end})
     changed: dict[str, object] = {"phases": phases}

@@ -11,8 +11,8 @@ from typing import Literal
 MetricKind = Literal["gauge", "rate", "counter"]
 """gauge: as it is at the moment of the sample; rate: over the time since the sample before; counter: only grows."""
 Format = Literal["plain", "rate", "count", "percent", "hit_rate", "size", "mebibytes", "seconds"]
-"""How the report writes a figure. percent: of a share; hit_rate: of per cent, two decimals; size: of bytes; mebibytes:
-of KiB."""
+"""Form in which the report writes a figure. percent: of a share; hit_rate: of per cent, two decimals; size: of bytes;
+mebibytes: of KiB."""
 OverNodes = Literal["sum", "highest", "first"]
 """What the figures of several nodes of one server are as one: `highest` of what says something of the one node that
 has most of it, as a main thread, which does not run faster because there are others; `first` where all are the same."""
@@ -20,7 +20,7 @@ Aggregate = Literal["average", "average_and_maximum", "maximum", "mean"]
 """Over time; of several parts added up, but for `mean`, which is for shares: that over the parts."""
 
 PROGRAM = "program: "
-"""How the names of single programs begin, of which each had its part of what all other programs took."""
+"""Beginning of the names of single programs, of which each had its part of what all other programs took."""
 STORES = "stores"
 """Stands for every kind of store in `Table.kinds`."""
 KIB = 1024.0
@@ -36,7 +36,7 @@ class Series:
     help: str
     labels: tuple[tuple[str, str], ...] = ()
     scale: float = 1.0
-    """By how much the value is multiplied: Prometheus's users expect base units."""
+    """Factor by which the value is multiplied: Prometheus's users expect base units."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ class Metric:
     kept: bool = True
     """Whether a trial's line has its average and maximum; of a counter it never has."""
     csv_unit: str = ""
-    """How its name goes on in `host.csv`."""
+    """End of its name in `host.csv`."""
     over_nodes: OverNodes | None = None
-    """Of a server that may be a cluster: how its nodes' figures become the server's."""
+    """For a server that may be a cluster, how its nodes' figures become the server's."""
 
 
 @dataclass(frozen=True)
@@ -95,22 +95,22 @@ class StudyColumn:
     title: str
     help: str
     kind: str
-    """Of the parts."""
+    """Kind of the parts."""
     metric: str
     aggregate: Aggregate
     format: Format
     drop: int
     """The higher, the earlier it is left out where the page is narrow."""
     own: int = 0
-    """So much of the maximum of each part is loadstone's own: it is taken off, and where the servers are not ours
-    the column is empty."""
+    """Part of the maximum of each part that is loadstone's own: it is taken off, and where the servers are not ours the
+    column is empty."""
 
 
 ANSWERS = Metric(
     "answers", "server", "gauge", "1 or 0", "1 while the server answers its monitor",
     Series("server_up", "1 while the server answers"), kept=False,
 )  # fmt: skip
-"""Of every server."""
+"""Metric of every server."""
 
 
 def label(name: str, value: str) -> tuple[tuple[str, str], ...]:

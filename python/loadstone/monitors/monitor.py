@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from loadstone.monitors.metric import Metric
 
 OTHER_MACHINE = ".host"
-"""How the part of another machine ends, which a monitor of a fleet observes: after its name."""
+"""End of the name of the part of another machine, which a monitor of a fleet observes."""
 
 
 class Sample(NamedTuple):

@@ -29,11 +29,11 @@ class PartKind:
     cpu_counters: tuple[str, ...] = ()
     """Counters of its CPU time in seconds, for a process that cannot be observed."""
     system_counters: tuple[str, ...] = ()
-    """Of them those of its time in the kernel."""
+    """Counters of its time in the kernel, among them."""
     children_counters: tuple[str, ...] = ()
     """The CPU time of its children, which are in `cpu_counters` not."""
     main_thread_counters: tuple[str, ...] = ()
-    """The same of its main thread."""
+    """Counters of its main thread."""
     disk_rates: tuple[str, ...] = ()
     """Rates of its work on the disk: reads, writes and fsyncs."""
     fsyncs: str | None = None
@@ -54,7 +54,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Lock:
-    """How it is known of a process that its threads wait for a lock, by metrics."""
+    """Metrics that show that a process's threads wait for a lock."""
 
     waiters: str
     """Threads that wait."""
@@ -74,4 +74,4 @@ class Observed:
 
 
 UNKNOWN = PartKind("unknown")
-"""Of a part whose kind is not known."""
+"""Kind of a part whose kind is not known."""

@@ -1,4 +1,4 @@
-"""How a part of ours ended: by itself, by a signal, or by the kernel's OOM killer (out of memory)."""
+"""Determines how a part of ours ended: by itself, by a signal, or by the kernel's OOM killer (out of memory)."""
 
 import contextlib
 import signal
@@ -16,7 +16,7 @@ class Examinable(Protocol):
     """What a server or subject offers beside, if it can be found out why it ended."""
 
     def oom_kills(self) -> int | None:
-        """How many of its processes the OOM killer ended since its start; None where no one counts them."""
+        """Return how many of its processes the OOM killer ended since its start; None where no one counts them."""
 
     def how_it_ended(self) -> str:
         """As `it was killed by signal 9 (SIGKILL)`; empty while it runs, and where no one knows."""
@@ -36,7 +36,7 @@ def oom_kills_of_machine() -> int | None:
 
 
 def oom_kills_of(parts: Iterable[Examinable]) -> int | None:
-    """Of all these together; None if none is counted."""
+    """Return the OOM kills of all these parts together; None if none is counted."""
     counts = [count for part in parts if (count := part.oom_kills()) is not None]
     return sum(counts) if counts else None
 

@@ -162,7 +162,7 @@ class Guard:
             self.tell_end(self.child)
 
     def tell_end(self, child: subprocess.Popen[bytes]) -> None:
-        """Of a server whose group was killed: from here on its process id may be another's."""
+        """Report the end of a server whose group was killed: from here on its process id may be another's."""
         child.wait()
         end_orphans()
         if self.pump is not None:

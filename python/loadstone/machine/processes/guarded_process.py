@@ -46,7 +46,7 @@ class Surroundings:
     standard_input: int | None = None
     """An open file of ours that it reads as its input; None: it has none. One that has it is started once."""
     standard_output: int | None = None
-    """The same that it writes its output to; None: its log."""
+    """File descriptor that it writes its output to; None: its log."""
 
 
 class GuardedProcess:

@@ -87,7 +87,7 @@ class Quiet:
     """CPU that may be taken, all processes together."""
     window_s: float
     windows: int
-    """So many windows in a row must be quiet: a compiler pauses, too."""
+    """Number of windows in a row that must be quiet: a compiler pauses, too."""
     longest_s: float
 
 

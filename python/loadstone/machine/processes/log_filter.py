@@ -16,7 +16,7 @@ CHUNK = 65_536
 LOG_BYTES_MAX = 64 * 1024 * 1024
 """A log that has so much gets no more: a program that floods it would fill the disk."""
 START_BYTES = 64 * 1024
-"""So much is written of each start all the same."""
+"""Bytes that are written of each start all the same."""
 LEFT_OUT = b"\n[loadstone: the rest of this output is left out]\n"
 END_S = 2.0
 """How long the output of a process that ended may take to come in."""
@@ -70,7 +70,7 @@ class LogFilter:
 
 
 def _begun(data: bytes, form: bytes) -> int:
-    """How many bytes at the end of `data` are the beginning of `form`, and not the whole of it."""
+    """Return how many bytes at the end of `data` are the beginning of `form`, and not the whole of it."""
     tail = data[-(len(form) - 1) :] if len(form) > 1 else b""
     while tail and not form.startswith(tail):
         place = tail.find(form[:1], 1)

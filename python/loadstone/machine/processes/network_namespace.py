@@ -23,7 +23,7 @@ HOLDER = ("sh", "-c", "echo; exec cat")
 KINDS = frozenset(
     {"local", "broadcast", "unicast", "multicast", "anycast", "blackhole", "unreachable", "prohibit", "throw", "nat"}
 )
-"""Of routes, as `ip` prints them before where they lead; a plain one has none."""
+"""Kinds of routes, as `ip` prints them before where they lead; a plain one has none."""
 STEP_S = 10.0
 """How long a step of making it may take."""
 PLACES = "/usr/sbin:/usr/bin:/sbin:/bin"

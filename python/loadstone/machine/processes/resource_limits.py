@@ -52,7 +52,7 @@ class LimitUnavailable(SaidError):
 
 @dataclass(frozen=True)
 class Throttling:
-    """How often the CPU limit throttled the group, since it was made."""
+    """Counts of how often the CPU limit throttled the group, since it was made."""
 
     periods: int
     """Periods of 100 ms in which something of the group was ready to run."""
@@ -213,7 +213,7 @@ def _read_back(limits: Limits, groups: Sequence[Path]) -> dict[LimitName, LimitI
 
 
 def _quota_us(group: Path) -> float:
-    """Of a period of `PERIOD_US`; infinite where there is no limit."""
+    """Return the CPU time, in microseconds, in a period of `PERIOD_US`; infinite where there is no limit."""
     if (group / "cpu.max").exists():
         quota, period = (group / "cpu.max").read_text().split()
     else:

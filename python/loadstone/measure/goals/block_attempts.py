@@ -118,7 +118,7 @@ class Passes:
         return rounds.seconds(max(1, min(measured, rounds.of(block))), len(trials))
 
     def _measured_s(self, block: int) -> float | None:
-        """How long a whole block took; None of one that is not whole, or of a single trial."""
+        """Return how long a whole block took; None of one that is not whole, or of a single trial."""
         trials = self._last(block)
         if len(trials) < 2 or self.pending(block):
             return None

@@ -35,13 +35,13 @@ from loadstone.run_folder.look import Look, Reason, carried_on
 from loadstone.text.language import _
 
 _FEWEST_ROUNDS, _FEWEST_MORE_ROUNDS = 2, 8
-"""Of a comparison's first block, where the budget has room for no more; and of a later one that the budget cuts short:
-fewer would tell nothing new."""
+"""Fewest rounds of a comparison's first block, where the budget has room for no more; and of a later one that the
+budget cuts short: fewer would tell nothing new."""
 _GLANCE_BLOCKS = 5
-"""Of a gate's P99, before rate and CPU have all the time: a loss of many times shows in so few, and no other is worth
-that time."""
+"""Blocks of a gate's P99 before rate and CPU have all the time: a loss of many times shows in so few, and no other is
+worth that time."""
 _LEAST_SHARE = 0.05
-"""Of the budget: with less left a comparison is not begun."""
+"""Share of the budget: with less left a comparison is not begun."""
 
 
 class Comparison(Goal):
@@ -66,9 +66,9 @@ class Comparison(Goal):
         self._in_time = True
         """Whether the budget goes as far as its next look."""
         self._over = False
-        """Of a gate: whether it is red or invalid, so that nothing more is to be known."""
+        """For a gate, whether it is red or invalid, so that nothing more is to be known."""
         self._losing: set[str] = set()
-        """Of a gate: the groups whose newest look makes it likely that more blocks would show a loss."""
+        """Groups of a gate whose newest look makes it likely that more blocks would show a loss."""
         self._glances = False
         """Whether this round is a glance at a few blocks of a group."""
 
@@ -108,8 +108,9 @@ class Comparison(Goal):
         return deque([chosen]), [passes for passes in self._running if passes is not chosen]
 
     def _of_gate(self, history: History) -> Passes:
-        """Of a gate first the comparison that decides, up to its first look; then a glance at each other one, and more
-        of it where that shows a loss; then the first until it is known or can be known no better; then the others."""
+        """Return the comparison of a gate that is measured next: first the one that decides, up to its first look; then
+        a glance at each other one, and more of it where that shows a loss; then the first until it is known or can be
+        known no better; then the others."""
         names = [group.name for group in self._asked.run_plan.groups]
         first, *others = sorted(self._running, key=lambda passes: names.index(passes.group.name))
         if _look(first.group, history) is None:
@@ -121,7 +122,7 @@ class Comparison(Goal):
         return next((passes for passes in others if passes.group.name in self._losing), first)
 
     def first_s(self, history: History) -> Sequence[float]:
-        """Of each comparison that had no look yet what its first one takes."""
+        """Return the seconds that the first look takes, for each comparison that had none yet."""
         groups = self._follow(history)
         return [passes.seconds_to(passes.group.looks[0]) for passes in groups if _look(passes.group, history) is None]
 
@@ -302,7 +303,7 @@ class Comparison(Goal):
 
     @staticmethod
     def _not_needed(groups: Sequence[Passes], history: History, time: TimeLeft) -> Step:
-        """Of a gate that has its answer: the end of a comparison that is still open."""
+        """Return the step that ends a comparison that is still open, in a gate that has its answer."""
         for passes in groups:
             look = _look(passes.group, history)
             if look is None or not look.stop:

@@ -15,7 +15,7 @@ from loadstone.text.language import _, marked, translated
 
 PLACE = marked("at a fixed rate")
 WHOLE_S, WARM_UP_S = 2.0, 0.5
-"""Of a row that is measured in one stretch, at least; its warm-up is that of its own load, but no longer than this."""
+"""Least time of a row that is measured in one stretch; its warm-up is that of its own load, but no longer than this."""
 FIRST_OPENING_S = 0.2
 """What storing a row's data and opening its connections is taken to cost as long as none was measured."""
 Row = tuple[PlannedTrial, float]

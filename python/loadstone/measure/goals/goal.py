@@ -52,7 +52,7 @@ class Budget:
         self._earlier_s = lasted_s(earlier)
 
     def keep(self, ending_s: float) -> None:
-        """So many seconds are kept from now on for what comes after the trials."""
+        """Keep `ending_s` seconds from now on for what comes after the trials."""
         self._ending_s = ending_s
 
     def elapsed_s(self) -> float:
@@ -64,7 +64,7 @@ class Budget:
         return max(0.0, self.budget_s - self._ending_s - self.elapsed_s()) if self.budget_s > 0 else math.inf
 
     def share_left(self) -> float:
-        """The same as a share of the whole budget; 1 without one."""
+        """Return the time left as a share of the whole budget; 1 without one."""
         return self.left_s() / self.budget_s if self.budget_s > 0 else 1.0
 
 
@@ -106,7 +106,7 @@ class Shown:
     name: str = ""
     """Empty: that of its trial."""
     labels: tuple[str, ...] = ()
-    """Of each trial, where several take turns and are shown apart."""
+    """Labels of each trial, where several take turns and are shown apart."""
     in_round: Callable[[int, int], str] | None = None
     """The place in a round, which counts from 1, with so many users; None: it stays the same."""
 
@@ -239,11 +239,12 @@ class LookOutcome(Protocol):
 
     @property
     def verdicts(self) -> Sequence[Verdict]:
-        """Of each of the group's pairs."""
+        """Return the verdict of each of the group's pairs."""
 
     @property
     def costs(self) -> Sequence[Verdict | None]:
-        """Of each pair the verdict by what a request costs, where that alone answers its question; else None."""
+        """Return, for each pair, the verdict by what a request costs, where that alone answers its question; else
+        None."""
 
     @property
     def decided(self) -> bool:
@@ -255,8 +256,8 @@ class LookOutcome(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Of decided pairs: whether what a request costs is known as exactly as the experiment asks for; of a gate,
-        whether rate and CPU are both known."""
+        """Return, for decided pairs, whether what a request costs is known as exactly as the experiment asks for; for a
+        gate, whether rate and CPU are both known."""
 
     @property
     def forecast(self) -> Message | None:
@@ -268,11 +269,11 @@ class LookOutcome(Protocol):
 
     @property
     def over(self) -> bool:
-        """Of a gate: whether it is red or invalid, whatever else there is to measure."""
+        """Return True if the outcome is final: no further block can change it."""
 
     @property
     def losing(self) -> bool:
-        """Of a gate: whether more blocks would probably show a loss."""
+        """Return True if the blocks so far make it likely that more blocks would show a loss."""
 
 
 class LookAt(Protocol):
@@ -313,5 +314,5 @@ class Goal(Protocol):
         return ()
 
     def expected(self, history: History, time: TimeLeft) -> Expected:  # noqa: ARG002
-        """How long it still takes."""
+        """Return how long it still takes."""
         return Expected()

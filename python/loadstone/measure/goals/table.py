@@ -55,7 +55,7 @@ class TableTrials:
 
     @property
     def planned(self) -> int:
-        """How many trials there are, repeats not counted."""
+        """Return how many trials there are, repeats not counted."""
         return len(self._planned)
 
     @property

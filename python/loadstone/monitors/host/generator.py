@@ -54,7 +54,7 @@ class GeneratorMonitor:
         return counters
 
     def _throttled_s(self) -> float | None:
-        """Of the cgroup and those above it; None where there are none."""
+        """Return the throttled time of the cgroup and those above it; None where there are none."""
         throttled_s = [seconds for path in self._throttle_files if (seconds := _throttled(path)) is not None]
         return sum(throttled_s) if throttled_s else None
 

@@ -27,7 +27,7 @@ _OWN = ""
 NAMED_CORES = 0.02
 """A program that takes less of a CPU between two samples is not named."""
 NAMES_MAX = 12
-"""So many programs have a name of their own in a trial, so that no stranger can fill the record with names."""
+"""Number of programs that have a name of their own in a trial, so that nobody can fill the record with names."""
 
 
 @dataclass
@@ -168,7 +168,7 @@ class _Taken:
         self._pinned: defaultdict[int, Counter[str]] = defaultdict(Counter)
         """CPU -> owner -> nanoseconds of processes that may run nowhere else."""
         self._moving: defaultdict[int, Counter[str]] = defaultdict(Counter)
-        """The same of those that may: they ran there last."""
+        """Processes that may have run there: they ran there last."""
 
     def add(self, owner: str, pid: int, by_cpu_ns: Mapping[int, int], anywhere_ns: int) -> None:
         """What a process took, and what others below it took that are gone."""
@@ -209,7 +209,7 @@ class _Ended:
         self._known_ns: Counter[int] = Counter()
         """Parent -> what its ended children are known to have taken before."""
         self._orphans_ns = 0
-        """The same of those whose parents ended, too: they count with whoever took them over."""
+        """Time of those whose parents ended, too: they count with whoever took them over."""
         for process in ended:
             spent_ns = process.cpu_ns + process.children_ns
             if process.parent in living:
@@ -218,7 +218,8 @@ class _Ended:
                 self._orphans_ns += spent_ns
 
     def unknown_ns(self, parent: int, grown_ns: int) -> int:
-        """Of the growth of a parent's time of ended children, what they took after they were looked at last."""
+        """Return the part of the growth of a parent's time of ended children that they took after they were looked at
+        last."""
         left_ns = max(0, grown_ns - self._known_ns[parent])
         orphans_ns = min(left_ns, self._orphans_ns)
         self._orphans_ns -= orphans_ns

@@ -115,8 +115,9 @@ OF_OTHERS = (
         "host_one_cpu_others_ratio has it for each CPU", kept=False,
     ),
 )  # fmt: skip
-"""Of part `others` there is one more for each part of other conditions that is up, by its name, and one for each of the
-other programs that took most (`monitors.metric.PROGRAM` and its name). `run_folder.part_figures` keeps all of them."""
+"""Metrics of the part `others`, which is there once more for each part of other conditions that is up, by its name, and
+for each of the other programs that took most (`monitors.metric.PROGRAM` and its name). `run_folder.part_figures` keeps
+all of them."""
 _KERNEL = (
     Metric(
         "huge_pages_always", KERNEL, "gauge", "1 or 0", "1 if every process is given huge pages without a request",
@@ -240,7 +241,7 @@ OF_ELSEWHERE = (
         Series("process_machine_number", "The other machine that the process runs on"),
     ),
 )  # fmt: skip
-"""Of processes on other machines, in addition to what every process has."""
+"""Metrics of processes on other machines, in addition to what every process has."""
 
 
 def _of_generator(name: str, kind: MetricKind, unit: str, text: str, series: Series) -> Metric:
