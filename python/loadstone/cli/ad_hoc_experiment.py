@@ -1,4 +1,4 @@
-"""How an ad-hoc load is made and measured: the parts of an experiment that both commands have in common."""
+"""Makes and measures an ad-hoc load: the parts of an experiment that both commands have in common."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ LONGEST_S = 3600.0
 """A trial that ends with its requests ends after this at the latest."""
 LEAST_S = 0.05
 BRIEFEST_S = 0.001
-"""Of what ends with its requests."""
+"""Shortest length of what ends with its requests."""
 P99_OPERATIONS = 10_400
 """A P99 needs 10,000; Poisson arrivals vary by some hundreds."""
 P99_LONGEST_S = 25.0
@@ -29,7 +29,7 @@ P99_LONGEST_S = 25.0
 BUDGET, COMPARED_BUDGET = "1 h", "55 s"
 """A table ends when it is measured; a comparison when it is decided, and at the latest then."""
 CAPACITY_REPEATS, CAPACITY_S = 2, 0.5
-"""How often and how long full speed is measured of which rates are shares."""
+"""Number and length of the measurements of full speed, of which rates are shares."""
 Capacities = Mapping[tuple[str, str], float]
 """Row and target -> requests a second at full speed; without `--against` the target is empty."""
 
@@ -217,7 +217,8 @@ def _phases(load: Load, *, capacity: bool) -> Fields:
 
 
 def _usual_s(load: Load) -> float:
-    """How long a row is measured where no one says it: at a rate until its P99 has enough operations, within reason."""
+    """Return how long a row is measured where no one says it: at a rate until its P99 has enough operations, within
+    reason."""
     if load.rate_per_s is None:
         return load.usual_s
     return max(load.usual_s, min(P99_LONGEST_S, P99_OPERATIONS / load.rate_per_s))

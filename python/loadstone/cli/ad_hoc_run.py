@@ -67,7 +67,7 @@ class _Shown:
 
     output: Output
     verbose: bool = False
-    """Whether all of the report is printed, whatever the output prints in its place."""
+    """For a gate, whether all of the report is printed."""
 
     def show(self, analysis: "Analysis", report: Path | None, folder: Path, results: "Console") -> None:  # noqa: ARG002
         from loadstone.cli import result_lines

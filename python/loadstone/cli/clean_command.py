@@ -150,7 +150,8 @@ class _CleanPlace:
         return self.ledger.left().get(self.place, [])
 
     def _url(self, given: Sequence[Given]) -> str:
-        """How the server is reached: by the URL that the user gives, or by its address. Raises UserError if neither."""
+        """Return how the server is reached: by the URL that the user gives, or by its address. Raises UserError if
+        neither."""
         same_name = [server for server in given if server.place.server == self.place.server]
         known = next((server for server in same_name if server.place.is_at(self.place)), None)
         if known is not None:
@@ -271,7 +272,7 @@ def _is_beside(place: Place, home: Place) -> bool:
 
 
 def _standing(place: Place, url: str) -> Standing | None:
-    """How a server stands to its copies; None of software that has none. Raises LoadstoneError."""
+    """Return how a server stands to its copies; None for software that has none. Raises LoadstoneError."""
     with conversation(LOOK), _control(place, url) as control:
         return control.standing(place.server) if isinstance(control, FailsOver) else None
 

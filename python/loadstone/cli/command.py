@@ -47,7 +47,7 @@ class Peers:
 
 
 class Takes:
-    """Of a dataclass's options a command takes these alone: `run: Annotated[RunRequest, Takes("quick", "seed")]`."""
+    """Names the options of a dataclass that a command takes: `run: Annotated[RunOptions, Takes("quick", "seed")]`."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -65,7 +65,7 @@ def command(app: typer.Typer, name: str, peers: Peers = Peers()) -> Callable[[Fu
 
 
 def _flat(function: Function, peers: Peers) -> Function:
-    """The same function with a parameter for each option."""
+    """Return the function with a parameter for each option."""
     parameters: list[inspect.Parameter] = []
     groups: dict[str, tuple[type, list[str]]] = {}
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
@@ -239,7 +239,7 @@ def _typed(words: Sequence[str], options: Iterable[Sequence[str]]) -> dict[str, 
 
 
 EXAMPLES = {"URL": said("for example http://127.0.0.1:8080/"), "RUN": said("`latest` is the newest")}
-"""Of arguments that a newcomer leaves out."""
+"""Examples of arguments that a newcomer leaves out."""
 _PARSER_SAYS = tuple(
     (re.compile(pattern, re.DOTALL), template)
     for pattern, template in (

@@ -21,7 +21,7 @@ _COLUMN_MAX = 30
 
 
 def _width(text: str) -> int:
-    """Of a text in columns; English ones, and what is not spoken to anyone, load nothing for it."""
+    """Return the width of a text in columns; English ones, and what is not spoken to anyone, load nothing for it."""
     from rich.cells import cell_len
 
     return cell_len(text)

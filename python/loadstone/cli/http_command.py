@@ -54,7 +54,8 @@ HTTP_PEERS = Peers(
 )
 USUAL_S = 5.0
 COMPARED_SLICE = "400 ms"
-"""Of a comparison of services: an answer within a minute. What reaches into the other's slices makes them longer."""
+"""Slice of a comparison of services: an answer within a minute. What reaches into the other's slices makes them
+longer."""
 
 
 def http_command(

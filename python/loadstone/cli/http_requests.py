@@ -35,7 +35,7 @@ class HttpRequests:
         return target.base, _row([{**operation, "requests": [{**request, "path": target.path}]}])
 
     def of_each(self, urls: Mapping[str, str]) -> list[tuple[str, LoadRow]]:
-        """The same of several URLs, by their options. The rows are called alike, for they are compared."""
+        """Return the rows of several URLs, by their options. The rows are called alike, for they are compared."""
         services = [self.of(url, option) for option, url in urls.items()]
         name = _row([operation for _, row in services for operation in row.operations]).name
         return [(base, replace(row, name=name)) for base, row in services]

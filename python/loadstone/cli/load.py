@@ -28,7 +28,7 @@ STEPS = 9
 """Levels of a range, both ends included."""
 LEVELS_MAX = 50
 SHARE_MAX = 1.5
-"""Of the capacity: beyond it queues grow without end, which one level shows as well as many."""
+"""Largest share of the capacity: beyond it queues grow without end, which one level shows as well as many."""
 _RATE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kKM]?)\s*(/s)?", re.ASCII)
 _SHARE = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*%", re.ASCII)
 _TIMES = {"": 1, "k": 1_000, "K": 1_000, "M": 1_000_000}
@@ -258,7 +258,7 @@ class Load:
 
     @property
     def rate_per_s(self) -> float | None:
-        """Of all connections together; None: full speed."""
+        """Return the rate of all connections together; None: full speed."""
         if self.connection_rate_per_s is not None:
             return self.connection_rate_per_s * self.users
         return self.total_rate_per_s
@@ -300,7 +300,7 @@ class Load:
 
     @property
     def blocks(self) -> int:
-        """How often each row is measured."""
+        """Return how often each row is measured."""
         return self.repeat or (1 if self.requests is not None else REPEATS)
 
     def check(self) -> None:

@@ -112,7 +112,7 @@ CHOOSES = (
     ),
     *("blocks", "at_rate", "twin", "allow_any_command"),
 )
-"""Of the options of a run: what is measured, and how long."""
+"""Options of a run that choose what is measured, and how long."""
 
 
 def _experiments(incomplete: str) -> list[str]:

@@ -123,7 +123,7 @@ def one_of(words: Sequence[str]) -> Read:
 
 
 def milliseconds(option: str, text: str) -> float:
-    """The same in milliseconds, for times that are often short."""
+    """Return a time in milliseconds, for times that are often short."""
     return 1000 * seconds(option, text)
 
 
@@ -369,7 +369,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Output(Results):
-    """The same of `redis` and `http`, and whether the run is kept. An add-on may print and write more."""
+    """Options of the results of `redis` and `http`, and whether the run is kept."""
 
     quiet: Annotated[
         bool, Option("--quiet", help="A line a row, as redis-benchmark -q; no progress.", panel=RESULTS)

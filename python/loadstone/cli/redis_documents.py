@@ -143,7 +143,7 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def with_documents(rows: Sequence[LoadRow], documents: OwnDocuments, *, verify: bool) -> tuple[LoadRow, ...]:
-    """The same rows with these values; with `verify` each reply that returns one is held to it. Raises UserError."""
+    """Return the rows with these values; with `verify` each reply that returns one is held to it. Raises UserError."""
     return tuple(_with_documents(row, documents, verify=verify) for row in rows)
 
 

@@ -87,7 +87,7 @@ class Receiving:
         return {"receivers": receivers, "documents": {"payload_bytes": self.message_bytes}}
 
     def question(self, what: str) -> str:
-        """Of a server, as it is called."""
+        """Return the question that is asked of a server, as it is called."""
         figures = {"what": what, "connections": self.connections, "channels": self.channels}
         if self.kind == "subscribe":
             return authored(

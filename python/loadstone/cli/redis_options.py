@@ -49,7 +49,7 @@ Pipeline = Annotated[
 
 @dataclass(frozen=True)
 class Login:
-    """How to log in to a server, and its TLS. All of it can stand in the URL instead."""
+    """Options of the login to a server, and its TLS. All of it can stand in the URL instead."""
 
     password: Annotated[
         str | None,

@@ -61,7 +61,7 @@ class Replay:
 
     @property
     def length_s(self) -> float:
-        """How long it takes where the server keeps up; 0 where that depends on the server alone."""
+        """Return how long it takes where the server keeps up; 0 where that depends on the server alone."""
         return 0.0 if self.speed is None else self.recorded.length_s / self.speed
 
     @property
@@ -82,7 +82,7 @@ class Replay:
 
     @property
     def _number(self) -> int:
-        """Of the commands that are sent."""
+        """Return the number of commands that are sent."""
         return self.recorded.number_in_a_cluster if self.of_a_cluster else self.recorded.number
 
     def workload(self, warm_up_s: float) -> Fields:
@@ -210,7 +210,7 @@ def _speed(text: str | None) -> float | None:
 
 
 def with_replay(load: Load, replay: Replay) -> Load:
-    """How it is measured: once, if nothing else is said, and with the time that it takes."""
+    """Return the load as it is measured: once, if nothing else is said, and with the time that it takes."""
     blocks = load.repeat or 1
     whole_s = blocks * (replay.length_s + PATIENCE_S)
     budget = f"{SLOWER * whole_s:.0f} s" if load.budget is None and whole_s > BUDGET_S else load.budget

@@ -82,7 +82,7 @@ def redis_rows(work: RedisWork, documents: OwnDocuments | None, key_count: int) 
 
 
 def payload_bytes(work: RedisWork, documents: OwnDocuments | None) -> int:
-    """Of `{value}`; of a value that is verified, what is left for its payload. Raises UserError."""
+    """Return the bytes of `{value}`; if the value is verified, what is left for its payload. Raises UserError."""
     sizes = value_sizes(work)
     if sizes:
         total = sum(weight for _, weight in sizes)
@@ -242,7 +242,7 @@ def _ours(text: str, keys: int) -> str:
 
 
 def _verified(row: LoadRow) -> LoadRow:
-    """The same with values that name their key and version, so that each reply is held to what was written."""
+    """Return the row with values that name their key and version, so that each reply is held to what was written."""
     names = {fields["name"] for fields in row.operations}
     if not names <= set(_VERIFIED):
         wrong = next(fields["name"] for fields in row.operations if fields["name"] not in _VERIFIED)
@@ -266,7 +266,7 @@ _VERIFIED: dict[str, Fields] = {
 
 
 def _sized(row: LoadRow, sizes: Sequence[tuple[int, int]], work: RedisWork) -> LoadRow:
-    """The same with SETs of several sizes. Raises UserError."""
+    """Return the row with SETs of several sizes. Raises UserError."""
     option = "--data-size-range" if work.size_range is not None else "--data-size-list"
     names = [fields["name"] for fields in row.operations]
     if "set" not in names or not set(names) <= {"set", "get"}:

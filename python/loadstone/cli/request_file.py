@@ -109,7 +109,7 @@ class _Reader:
         self._address = ""
         """That of the requests until now; the command's takes its place."""
         self._left = LARGEST_BYTES
-        """So many more characters variables and files may add to the requests."""
+        """Characters that variables and files may still add to the requests."""
 
     def requests(self, text: str) -> Iterator[FileRequest]:
         title, lines = "", []
@@ -274,7 +274,8 @@ class _Reader:
         return filled
 
     def _counted(self, text: str, number: int) -> str:
-        """The same, which comes from elsewhere than this line. Raises UserError where all of that is too much."""
+        """Return the text, which comes from elsewhere than this line, after counting it. Raises UserError where all of
+        that is too much."""
         self._left -= len(text)
         if self._left < 0:
             raise self._wrong(number, said("variables and files make the requests longer than 1 MB; use smaller ones"))

@@ -266,7 +266,8 @@ def _cells_at_rate(at_rate: AtRate | None) -> list[str]:
 
 
 def _bounded(analysis: Analysis, row: Row) -> list[str]:
-    """How much higher the rate could be at most in per cent (`inf`: no limit is known), and why; empty: not known."""
+    """Return how much higher the rate could be at most in per cent (`inf`: no limit is known), and why; empty: not
+    known."""
     if row.bound is None or row.goodput_per_s is None:
         return ["", ""]
     share = row.bound.printed

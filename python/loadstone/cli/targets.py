@@ -59,7 +59,7 @@ class _Url:
         return f"{self.scheme}://{self.rest}" if self.scheme else self.rest
 
     def adding(self, options: str) -> "_Url":
-        """The same with further options behind its `?`."""
+        """Return the URL with further options behind its `?`."""
         return replace(self, rest=f"{self.rest}{'&' if '?' in self.rest else '?'}{options}")
 
 

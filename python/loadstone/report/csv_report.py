@@ -176,7 +176,8 @@ _NO_ROW = Row(
 
 
 def _interval_cells(found: AtRate | Row | None, prefix: str = "") -> dict[str, Cell]:
-    """Of quantiles at a fixed rate: both ends of their 95 % intervals, stalls, and what speaks against a figure."""
+    """Return the cells of quantiles at a fixed rate: both ends of their 95 % intervals, stalls, and what speaks against
+    a figure."""
     ends = found.response_interval_ns if found else {}
     return {
         **{

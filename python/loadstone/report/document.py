@@ -40,9 +40,9 @@ class Line:
 
     label: str
     cells: tuple[Cell, ...]
-    """Of each column but the first, which has the label."""
+    """Cells of each column but the first, which has the label."""
     short: Message
-    """The same in one line, where there is no room for a table."""
+    """Text in one line, where there is no room for a table."""
     problems: tuple[Message, ...] = ()
     """What could not be measured, and why."""
 

@@ -60,7 +60,7 @@ def _refused(check: CheckResult) -> str:
 
 
 def basis(answer: EffectsAnswer) -> str:
-    """How to read the figures of the combinations."""
+    """Return how to read the figures of the combinations."""
     return _(
         "Typical {metric_text}; in brackets the 95 % interval beside the mean of all "
         "combinations, which were measured in the same rounds or blocks. Main effects are "

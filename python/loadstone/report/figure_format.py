@@ -92,7 +92,7 @@ def _three_digits(value: float, decimals: int) -> str:
 
 
 def without_formula(text: str) -> str:
-    """The same text, which no spreadsheet takes for a formula."""
+    """Return the text in a form that no spreadsheet takes for a formula."""
     return text if not text or text[0].isalnum() or text[0] in _PLAIN_SIGNS else f"'{text}"
 
 
@@ -166,14 +166,16 @@ def ratio(
 
 
 def bound(found: Bound | None) -> str:
-    """How much more a condition would do at most, for a cell: `+4 %`, `no upper bound`; empty where it is small."""
+    """Return how much more a condition would do at most, for a cell: `+4 %`, `no upper bound`; empty where it is
+    small."""
     if found is None:
         return ""
     return translated(NO_BOUND) if found.printed >= UNBOUNDED else up_to(found.printed)
 
 
 def bound_phrase(found: Bound | None) -> str:
-    """The same within a sentence: `up to +4 %`, `no upper bound`; empty where it is small."""
+    """Return how much more a condition would do at most, within a sentence: `up to +4 %`, `no upper bound`; empty where
+    it is small."""
     said = bound(found)
     return _("up to {said}", said=said) if said and said != translated(NO_BOUND) else said
 

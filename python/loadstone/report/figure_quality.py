@@ -1,4 +1,4 @@
-"""How far the figures of a run can be trusted: how many are good within 10 %, and why the others are not."""
+"""Determines how far the figures of a run can be trusted: how many are good within 10 %, and why the others are not."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,11 +31,12 @@ _BOUNDS_SHOWN_MAX = 4
 
 @dataclass(frozen=True)
 class Trust:
-    """How many of the run's figures are good, and what keeps the others from it."""
+    """Number of the run's figures that are good, and what keeps the others from it."""
 
     good: int
     once: int
-    """Of these, by their bounds alone: too few trials for an interval, and another trial may differ by more."""
+    """Number of these that are good by their bounds alone: too few trials for an interval, and another trial may differ
+    by more."""
     of: int
     others: tuple[tuple[str, int], ...]
     """Why the others are not good, and how many; the commonest reason first."""

@@ -27,7 +27,7 @@ def json_text(model: BaseModel) -> str:
 
 
 def with_texts(model: BaseModel) -> Any:
-    """The same as data."""
+    """Return a model as data, with its texts."""
     return _with_texts(model.model_dump(mode="json"))
 
 

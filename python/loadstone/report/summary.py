@@ -73,7 +73,7 @@ def time_used(analysis: Analysis) -> str:
 
 
 def scaled(analysis: Analysis) -> str:
-    """By how much the run was made smaller than the experiment; empty where it was not."""
+    """Return by how much the run was made smaller than the experiment; empty where it was not."""
     if analysis.scale == 1:
         return ""
     share = fmt.percent(analysis.scale)
@@ -81,7 +81,7 @@ def scaled(analysis: Analysis) -> str:
 
 
 _TITLES = {"hit_rate": marked("reads that missed"), "key_count": marked("keys too many or too few")}
-"""Of checks whose figure is not what their name says."""
+"""Titles of checks whose figure is not what their name says."""
 
 
 def check_title(name: str) -> str:

@@ -206,7 +206,7 @@ def pairing_text(verdict: Verdict) -> str:
 
 
 def level_text(comparison: Comparison) -> str:
-    """How sure the interval is, and why so sure."""
+    """Return how sure the interval is, and why so sure."""
     level = comparison.primary.level
     assert level is not None
     share = f"{100 * level:.4g} %"

@@ -67,7 +67,7 @@ KINDS = {
     "starts its own": marked("parts of loadstone's own"),
     "configures": marked("other settings of servers"),
 }
-"""Of acts, and what they are to people; the most dangerous first."""
+"""Kinds of acts, and what they are to people; the most dangerous first."""
 _SPOKEN = {
     "starts": marked("starts {what}"),
     "builds": marked("builds {what}"),
@@ -89,7 +89,7 @@ _FIELDS = frozenset(
         *("cpus", "link", "host", "of", "nodes", "replicas", "read_from"),
     }
 )
-"""Of servers' settings, those that are looked at by themselves or name no file: every other one may name a program."""
+"""Servers' settings that are looked at by themselves or name no file: every other one may name a program."""
 _READING = ("GET", "HEAD")
 _PLAIN_HEADERS = frozenset(
     {
@@ -110,7 +110,7 @@ class Act:
     """One thing that a run does to this machine or to others."""
 
     kind: str
-    """Of `KINDS`."""
+    """Kind of the act, of `KINDS`."""
     what: str
     """On one line, without control characters; variables by their names."""
     asks: bool = False
@@ -125,12 +125,12 @@ class Act:
 
     @property
     def told(self) -> Said:
-        """The same as data that can be said in another language."""
+        """Return the act as a text that can be said in another language."""
         return said(_SPOKEN[self.kind], what=self.what)
 
     @property
     def spoken(self) -> str:
-        """The same in the language of who reads now."""
+        """Return the act in the language of who reads now."""
         return str(in_language(self.told))
 
 
@@ -484,7 +484,7 @@ class _Acts:
 
 
 def _manifest_acts(who: str, manifest: Manifest, folder: Path, environment: Mapping[str, str]) -> Iterator[Act]:
-    """Of an application's manifest: its build, its command, and the variables that it is given."""
+    """Yield the acts of an application's manifest: its build, its command, and the variables that it is given."""
     yield from _build_acts(who, manifest.build, folder)
     command = shlex.join(shlex.split(manifest.run.command))
     flags = f", with jvm_flags {shlex.join(manifest.jvm_flags)}" if manifest.jvm_flags else ""
@@ -614,7 +614,7 @@ def _shown(text: str) -> str:
 
 
 def _filled_in(text: str) -> str:
-    """The same of a text in which references were filled in: each variable's value gives way to its name again."""
+    """Return a text in which references were filled in, with each variable's value replaced by its name again."""
     values = {os.environ.get(name, ""): name for name in variables()}
     for value in sorted(filter(None, values), key=len, reverse=True):
         text = text.replace(value, f"${{env:{values[value]}}}")

@@ -37,7 +37,7 @@ class _OfFolder:
 
 
 _OF_FOLDER: list[_OfFolder] = []
-"""Of the run's folder that is resumed; empty: the user typed the command line."""
+"""Options of the run's folder that is resumed; empty: the user typed the command line."""
 
 
 def words_are_of_folder(*, trusted: bool, files_sent: Sequence[str] = ()) -> None:

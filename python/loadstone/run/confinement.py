@@ -27,9 +27,9 @@ from loadstone.servers.server import Server
 from loadstone.text.language import said
 
 SHOWN = 60
-"""So many characters of a command or statement stand in a message."""
+"""Number of characters of a command or statement that stand in a message."""
 REMARKS = 10
-"""So many commands that were let pass are named."""
+"""Number of commands that were let pass that are named."""
 OPTION = "--allow-any-command"
 Check = Callable[[], None]
 """Raises Refusal, or ServerGone where the server is consulted."""
@@ -137,7 +137,7 @@ def refused_by_rules(run_plan: RunPlan) -> list[Refused]:
 
 
 def refused_by_servers(run_plan: RunPlan) -> list[Refused]:
-    """The same, and the servers are consulted about their commands.
+    """Return the refused commands, after the servers are consulted about their commands.
 
     Raises:
         UserError: a server does not answer, or a manifest's statements cannot be read.
@@ -151,7 +151,7 @@ def refused_by_servers(run_plan: RunPlan) -> list[Refused]:
 
 
 def _where(address: str) -> str:
-    """Of a place's address what people call the server: its host and port, or the path of its socket."""
+    """Return what people call the server of a place's address: its host and port, or the path of its socket."""
     parts = urlsplit(address)
     return parts.netloc or parts.path.rpartition("/")[0]
 
@@ -280,7 +280,7 @@ def _look(trial: PlannedTrial) -> Look | None:
 
 
 def _doubted(plan: Plan, look: Look | None) -> Iterator[tuple[str, str, Doubt]]:
-    """Of a recording only the names of its commands are in the plan."""
+    """Yield the doubtful commands of a plan; of a recording only the names of its commands are in the plan."""
     if look is None or plan.recording is not None:
         return
     for operation in plan.operations:

@@ -33,9 +33,9 @@ from loadstone.text.language import ENGLISH, _, language, said, translated
 
 OPTION = "--trust"
 FOLDER = "trusted"
-"""Of the cache folder."""
+"""Name of the folder within the cache folder."""
 SHOWN_LINES, SHOWN_CHARACTERS = 12, 400
-"""So many acts of a kind are asked about by name, and so many characters of each; `show` prints all."""
+"""Number of acts of a kind that are asked about by name, and of characters of each; `show` prints all."""
 LARGEST_BYTES = 10_000_000
 
 
@@ -99,7 +99,7 @@ def remember_answer(digest: str, acts: Sequence[Act]) -> None:
 
 
 def require_trust_in_driver(path: Path, *, trust: bool) -> None:
-    """The same of a client library's program by itself. Raises UserError."""
+    """Require that a client library's program by itself is trusted. Raises UserError."""
     digest = digest_of_driver(path)
     _require(str(path), digest, acts_of_driver(path), said("its manifest"), trust=trust, of_folder=False)
 
@@ -173,7 +173,7 @@ def _ask(label: str, acts: Sequence[Act], look: str) -> None:
 
 
 def summary(acts: Sequence[Act]) -> str:
-    """How many there are of each kind: `programs: 2, addresses: 1`."""
+    """Return how many there are of each kind: `programs: 2, addresses: 1`."""
     numbers = Counter(act.kind for act in acts)
     return ", ".join(f"{translated(named)}: {numbers[kind]}" for kind, named in KINDS.items() if numbers[kind])
 
@@ -249,7 +249,7 @@ def digest_of(experiment: Experiment, run_plan: RunPlan) -> str:
 
 
 def digest_of_driver(path: Path) -> str:
-    """The same of a client library's program by itself. Raises UserError."""
+    """Return the digest of a client library's program by itself. Raises UserError."""
     pinned_files.forget()
     return hashlib.sha256("\n".join(_of_driver(path)).encode()).hexdigest()
 

@@ -30,7 +30,7 @@ def describe_experiment(options: RunRequest) -> tuple[str, list[str]]:
 
 
 def describe(experiment: Experiment, run_plan: RunPlan, options: RunRequest) -> tuple[str, list[str]]:
-    """The same of an experiment that is planned already. Raises UserError."""
+    """Describe an experiment that is planned already. Raises UserError."""
     from loadstone.run.confinement import (
         confined,  # only now: it takes time to load
         doubts,

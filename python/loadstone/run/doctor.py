@@ -76,7 +76,8 @@ def _container() -> Fact | None:
 
 
 def _waits_by() -> Fact | None:
-    """How the generator waits for replies, and what forbids io_uring, as the default seccomp profile of containers."""
+    """Return how the generator waits for replies, and what forbids io_uring, as the default seccomp profile of
+    containers."""
     back_end = engine_back_end()
     if back_end == "io_uring" or platform.system() != "Linux":
         return None if back_end is None else Fact(marked("generator waits by"), back_end, "ok")

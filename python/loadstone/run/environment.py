@@ -71,7 +71,7 @@ def _server(server: Server, endpoint: Endpoint | None) -> dict[str, Any]:
 
 
 def _network(endpoint: Endpoint | None) -> str:
-    """How the load reaches the server, without its address."""
+    """Return how the load reaches the server, without its address."""
     if endpoint is None:
         return "unknown"
     if endpoint.unix_path is not None:

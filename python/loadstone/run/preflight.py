@@ -186,7 +186,7 @@ def connections_to_one(trial: PlannedTrial) -> int:
 
 
 def _opened(plan: Plan) -> int:
-    """How many connections are open at once at most: users of a pool that grows by need take one each."""
+    """Return how many connections are open at once at most: users of a pool that grows by need take one each."""
     pool = plan.pool
     if pool.min_idle is None or not isinstance(plan.model, Closed):
         return pool.connections + plan.receiving

@@ -52,11 +52,12 @@ class FreezingServer:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Of the engine's null server."""
+        """Return the options of the engine's null server."""
         return {"delay_us": self.delay_s * 1e6, "freeze_every_s": self.every_s, "freeze_s": self.freeze_s}
 
     def response_times_s(self, rate_per_s: float, seconds: float, connections: int) -> list[float]:
-        """Of all requests of an open load at constant intervals, sorted, by simulation; whole periods from 0.
+        """Return the response times of all requests of an open load at constant intervals, sorted, by simulation; whole
+        periods from 0.
 
         A request that is intended at t waits for a free connection, and is answered after the delay, or after the
         delay from the end of the freeze that it fell into.
@@ -75,7 +76,7 @@ class FreezingServer:
 
 
 def quantile(values: list[float], share: float) -> float:
-    """Of sorted values."""
+    """Return the value at `share` of a list that is sorted in ascending order."""
     return values[min(len(values) - 1, int(share * len(values)))]
 
 
@@ -90,7 +91,7 @@ FREEZING = FreezingServer(delay_s=0.001, every_s=1.0, freeze_s=0.2)
 DELAY_ERROR_MAX_NS = 250_000
 """J: more than that above a known delay of 1 ms is no small part of what a Redis takes."""
 FREEZE_ERROR_MAX = 0.05
-"""Of P90 and P99 against the truth. It took 2 % at most on the machines of `bench/engine/stalls.py`."""
+"""Greatest error of P90 and P99 against the truth. It took 2 % at most on the machines of `bench/stalls.py`."""
 STEADY_SPREAD = 0.1
 WATCHED_S, WATCHED_SLICE_S, WATCHED_RATE_PER_S = 0.5, 0.05, 20_000
 WATCHING_SHARE_MAX = 0.002

@@ -40,7 +40,7 @@ class Chart:
     title: str
     """What it shows, table included, for a file that stands alone."""
     heading: str
-    """The same where the table's title stands above already."""
+    """Heading where the table's title stands above already."""
     caption: str
     """How to read it, and what is not in it."""
     alt_text: str
@@ -55,7 +55,7 @@ class Chart:
     condition: str | None = None
     """Label of the one condition that it shows; None for other pictures."""
     narrow: dict[str, Any] | None = None
-    """The same for a narrow screen, where there is such a picture; it has no file."""
+    """Specification for a narrow screen, where there is such a picture; it has no file."""
 
     def begin(self) -> None:
         """Have it drawn while other things are written; it may be left out."""

@@ -20,10 +20,10 @@ from loadstone.text.language import _, several
 
 _ROWS_MAX = 24
 _REACH = 1.25
-"""So many times the dearest request an interval is drawn up to."""
+"""Multiple of the dearest request that an interval is drawn up to."""
 _OUTSIZE, _USUAL, _FEW = 2.5, 0.75, 5
-"""So many times the request that so large a share of them does not exceed: a dearer bar is cut, and the others keep
-their size. Fewer bars than `_FEW` are drawn as they are."""
+"""Multiple of the request that `_USUAL` of them do not exceed: a dearer bar is cut, and the others keep their size.
+Fewer bars than `_FEW` are drawn as they are."""
 _FIGURE_PX, _LETTER_PX = 40, 6.3
 """Room after the longest bar: at least, and for each letter of the longest figure."""
 _NAMES_NARROW = 34

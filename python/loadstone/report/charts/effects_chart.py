@@ -15,7 +15,8 @@ _WIDTH, _HEIGHT = 520, 260
 _LOG_FROM = 3.0
 """Figures that are so many times apart stand on a logarithmic scale."""
 _APART = 0.08
-"""Of a level's width: so far apart stand the marks of neighbouring lines, so that intervals do not hide each other."""
+"""Distance between the marks of neighbouring lines, as a share of a level's width, so that intervals do not hide each
+other."""
 
 
 def effects_chart(answer: EffectsAnswer, family: Family) -> Chart | None:

@@ -19,21 +19,21 @@ from loadstone.text.english.figures import metric_text
 from loadstone.text.language import _
 
 _WIDTH = 430
-"""Of the axis; labels stand to its left, verdicts to its right."""
+"""Width of the axis; labels stand to its left, verdicts to its right."""
 _TEXT_WIDTH = 430
 _ROOM = 80
 """To the right of the verdicts, for a reader whose font is wider."""
 _ROW = 28
 _TICKS = 7
 _NARROW = 306
-"""Of the axis on a narrow screen, where a pair stands above its line and the verdict below it."""
+"""Width of the axis on a narrow screen, where a pair stands above its line and the verdict below it."""
 _NARROW_TICKS = 5
 _NARROW_ROW, _LINE = 38, 14
-"""Of a row there, without its verdict; a line of the verdict."""
+"""Height of a row there, without its verdict, and of a line of the verdict."""
 _NARROW_LETTERS = 50
 """In a line of the verdict."""
 _NAMES_MAX = 3
-"""So many names of one side stand above the axis."""
+"""Number of names of one side that stand above the axis."""
 
 COLOURS: dict[VerdictKind, str] = {
     "faster": theme.SERIES[0],
@@ -92,7 +92,7 @@ def _verdicts(comparison: Comparison) -> Iterator[tuple[Verdict, Verdict]]:
 
 
 def _turned(cost: Verdict) -> Verdict:
-    """How many times the requests that B does with the CPU time of one of A's: the more, the better."""
+    """Return how many times the requests that B does with the CPU time of one of A's: the more, the better."""
     ends = {"estimate": cost.estimate, "low": cost.high, "high": cost.low}
     return cost.model_copy(update={name: None if value is None else -value for name, value in ends.items()})
 

@@ -15,7 +15,7 @@ from loadstone.report.tables.columns import TPS, Rate, rate_of
 from loadstone.text.language import _, translated
 
 _REACH = 1.25
-"""So many times the highest rate an interval is drawn up to."""
+"""Multiple of the highest rate that an interval is drawn up to."""
 _LOG_FROM = 100.0
 """Rates that differ by so much are drawn on a log scale; all others start at 0."""
 

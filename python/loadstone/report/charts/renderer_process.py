@@ -73,7 +73,7 @@ class _Pen:
         return self._process
 
     def _read(self, process: subprocess.Popen[bytes], size: int) -> bytes:
-        """So many bytes of its answer. Raises NotDrawn if it ends, or takes too long."""
+        """Read `size` bytes of its answer. Raises NotDrawn if it ends, or takes too long."""
         assert process.stdout is not None
         data, deadline_s = bytearray(), time.monotonic() + LONGEST_S
         while len(data) < size:

@@ -43,7 +43,7 @@ WIDTH = 980
 """Pixels from the left to the right end of an axis: a picture then fits a page 1,280 pixels wide."""
 FONT = "Inter, 'Segoe UI', 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
 KOREAN_FONTS = "'Apple SD Gothic Neo', 'Malgun Gothic', 'Noto Sans KR', 'Noto Sans CJK KR', NanumGothic"
-"""Of macOS, Windows and Linux."""
+"""Korean fonts of macOS, Windows and Linux."""
 MARGINS = {"left": 28, "right": 14, "top": 10, "bottom": 10}
 """Room for the reader's own font, which may be wider than the one the drawing was measured with."""
 MARGINS_NARROW = {"left": 4, "right": 10, "top": 4, "bottom": 4}
@@ -100,7 +100,7 @@ def config() -> dict[str, Any]:
 
 
 def config_narrow() -> dict[str, Any]:
-    """The same for a narrow screen: legends below each other, with their titles above them."""
+    """Return the settings for a narrow screen: legends below each other, with their titles above them."""
     wide = config()
     legend = {**wide["legend"], "titleOrient": "top", "titlePadding": 4, "columns": 3, "labelLimit": 130, "offset": 8}
     legend["layout"] = {"top": {"anchor": "start", "direction": "vertical", "margin": 8}}
@@ -108,7 +108,7 @@ def config_narrow() -> dict[str, Any]:
 
 
 def reach(lengths: Iterable[float], least: float) -> float:
-    """How far an axis must go to show all `lengths` (log ratios) but the outsize ones; `least` at least."""
+    """Return how far an axis must go to show all `lengths` (log ratios) but the outsize ones; `least` at least."""
     finite = sorted(length for length in lengths if isfinite(length))
     if not finite:
         return least
@@ -133,7 +133,7 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def _roundness(tick: float) -> int:
-    """How gladly a reader meets a number: hundreds before fifties before tens."""
+    """Return how gladly a reader meets a number: hundreds before fifties before tens."""
     value = round(abs(log_percent(tick)))
     return sum(value % step == 0 for step in (10, 50, 100, 1000))
 

@@ -68,7 +68,7 @@ _OPENED_MAX = 6
 _TRIALS_WITH_ALL_MAX = 100
 """With more trials than this the checks that one passed are counted only: `trials.jsonl` has them."""
 PARAGRAPH_MAX = 4
-"""So many sentences are read as one paragraph."""
+"""Number of sentences that are read as one paragraph."""
 _LISTS = {"sentences": "parts", "effects_answer": "terms", "saturations": "answers"}
 """Messages that hold others, and the figure that has those."""
 
@@ -88,13 +88,13 @@ class Hosted:
     bar: Markup
     """Above the report."""
     style: str
-    """Of the bar."""
+    """Style of the bar."""
     trials: str
     """The address below which each trial has a page of its own, `.../trials/`."""
 
 
 def render_hosted(analysis: Analysis, hosted: Hosted) -> tuple[bytes, str]:
-    """The same page within a server's, and its policy, under which nothing of it may be styled but by its own sheet.
+    """Return the page within a server's, and its policy, under which nothing of it may be styled but by its own sheet.
 
     So what the file says in attributes of style stands in the sheet.
     """

@@ -11,11 +11,11 @@ from loadstone.report import figure_format as fmt
 from loadstone.text.language import _, in_language
 
 EACH_MAX = 4
-"""So many agents have a line each; of more, those that differ most are named in one line."""
+"""Number of agents up to which each has a line; of more, those that differ most are named in one line."""
 TROUBLED_MAX = 3
-"""So many lines are for agents that are lost or silent."""
+"""Number of lines for agents that are lost or silent."""
 TOLD_MAX = 64
-"""So many stand in a line of events."""
+"""Number of agents that stand in a line of events."""
 LATE_S = 0.5
 """What comes so much later than it ended is worth a word: its link, or its machine, is behind."""
 _NAME_MAX = 20
@@ -26,7 +26,7 @@ class AgentsNow:
     """The newest interval of each agent of a condition, and how each agent is."""
 
     _intervals: dict[str, Sequence[AgentInterval]] = field(default_factory=dict)
-    """By condition."""
+    """Intervals by condition."""
     _states: dict[str, AgentState] = field(default_factory=dict)
 
     def add(self, label: str, agents: Sequence[AgentInterval]) -> None:
@@ -35,7 +35,7 @@ class AgentsNow:
             self._intervals[label] = agents
 
     def states(self, states: Sequence[AgentState]) -> None:
-        """How all of them are. Where one is lost, its trial is over: what the others did in it is not now."""
+        """Take the states of all agents. Where one is lost, its trial is over: what the others did in it is not now."""
         lost = {one.name for one in states if one.state == "lost"}
         if lost - {name for name, one in self._states.items() if one.state == "lost"}:
             self._intervals.clear()
@@ -62,7 +62,7 @@ class AgentsNow:
         return lines
 
     def told(self, label: str) -> dict[str, Mapping[str, Any]]:
-        """The same as data; of many those in trouble first."""
+        """Return the agents as data; of many those in trouble first."""
         there = self._there(label)
         whole = sum(one.ok for one in there.values())
         names = sorted(self._states, key=lambda name: not self._trouble(name))[:TOLD_MAX]

@@ -38,7 +38,7 @@ TEXT_MAX = 2000
 EARLY_MAX = 200
 """Events of before the folder is there that are kept for it."""
 CONDITIONS_MAX, KINDS_MAX = 64, 16
-"""So many conditions and kinds of errors stand in a line."""
+"""Number of conditions and kinds of errors that stand in a line."""
 
 _PLACE = re.compile(r"[\s-]*b?\d[\d-]*$")
 """What follows the group in a trial's name: `storage b01`, `b01-007`, `saturation-001`."""
@@ -326,5 +326,5 @@ def _clipped(text: str) -> str:
 
 
 def _short(value: float | None, digits: int = 2) -> Any:
-    """So many digits behind the point; None of what is no number: JSON has no infinity."""
+    """Return the value with `digits` digits behind the point; None for what is no number: JSON has no infinity."""
     return None if value is None or value != value or abs(value) == float("inf") else round(value, digits)

@@ -48,9 +48,9 @@ class Known:
 
     place: str = ""
     label: str = ""
-    """Of the trial."""
+    """Label of the trial."""
     decided: tuple[int, int] = (0, 0)
-    """So many of all comparisons."""
+    """Number of comparisons that are decided, and of all."""
     invalid: int = 0
     at_most: bool = False
     """Whether it may well end before what is left."""
@@ -59,7 +59,7 @@ class Known:
     """Seconds that were left, and when that was said."""
 
     def leave(self, seconds: float, at_most: bool, now_s: float) -> None:
-        """So much is left from now on."""
+        """Set that `seconds` are left from now on."""
         self._left, self.at_most = (seconds, now_s), at_most
 
     @property

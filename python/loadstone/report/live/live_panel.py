@@ -37,9 +37,9 @@ class LiveFigures:
     tps: float
     """Correct replies a second."""
     p50_ns: int | None = None
-    """Of response time, of the operation whose P50 is the largest; None without a reply."""
+    """P50 of the response time of the operation whose P50 is the largest; None without a reply."""
     p99_ns: int | None = None
-    """The same."""
+    """P99 of the response time of the operation whose P99 is the largest; None without a reply."""
     errors: int = 0
     """Operations that failed, timeouts too."""
     generator_cpu: float = 0.0
@@ -51,7 +51,7 @@ class LiveFigures:
     """Mean response time of correct replies; None without one."""
     errors_by_kind: Mapping[str, int] = field(default_factory=dict)
     agents: tuple[AgentInterval, ...] = ()
-    """Of a fleet."""
+    """Intervals of a fleet's agents."""
 
     @classmethod
     def of(cls, interval: Interval) -> "LiveFigures | None":
@@ -137,7 +137,8 @@ class LivePanel:
         return [*lines, *agents]
 
     def _line(self, label: str, width: int) -> Text:
-        """How the rate of a condition went, with its range; its name and newest figures where several take turns."""
+        """Return a line that says how the rate of a condition went, with its range; its name and newest figures where
+        several take turns."""
         row = self._rows[label]
         text = Text()
         if len(self._in_turn) > 1 and row.last is not None:

@@ -38,11 +38,11 @@ _ENDS: dict[Reason, str] = {
 }
 _ENDED = marked("ended")
 _TROUBLE_MAX = 5
-"""So many different reasons of invalid trials are worth a line; the report has all."""
+"""Number of different reasons of invalid trials that are worth a line; the report has all."""
 _PAUSE_S, _LONG_PAUSE_S = 15.0, 60.0
 _STEPS_SHOWN = 7
 _OFTEN = 10
-"""So many lines come after short pauses where there is no terminal, then fewer: a long run needs no long log."""
+"""Number of lines that come after short pauses where there is no terminal, then fewer: a long run needs no long log."""
 
 
 class RunProgress:
@@ -80,7 +80,7 @@ class RunProgress:
         """Verdicts that were printed, of each pair of a group, without their figures."""
         self._lines, self._line_s = 0, -2 * _LONG_PAUSE_S
         self._steps: list[Message] = []
-        """Of the search for a saturation point."""
+        """Steps of the search for a saturation point."""
 
     def __enter__(self) -> "RunProgress":
         return self
@@ -96,11 +96,11 @@ class RunProgress:
         self._open()
 
     def left(self, seconds: float, at_most: bool) -> None:
-        """How long the run still takes from now on; `at_most`: it may well end before."""
+        """Show how long the run still takes from now on; `at_most`: it may well end before."""
         self._known.leave(seconds, at_most, self._clock())
 
     def decided(self, decided: int, of: int) -> None:
-        """So many of all comparisons are decided."""
+        """Show that `decided` of all `of` comparisons are decided."""
         self._known.decided = (decided, of)
 
     def trial(self, name: str, label: str, place: str) -> None:
@@ -139,7 +139,7 @@ class RunProgress:
             self._beat(f"{self._whose()}{phase_text(figures.phase)}", patience=2)
 
     def agents(self, states: Sequence[AgentState]) -> None:
-        """How the agents of a fleet are, which just changed."""
+        """Show the states of a fleet's agents, which just changed."""
         self._view.panel.agents.states(states)
         self._tell_agents()
         self._refresh()

@@ -44,7 +44,7 @@ from loadstone.text.message import Message, message
 LINES_MAX = 25
 ROWS_MAX = 12
 VERDICT_LINES_MIN = 7
-"""So many lines the verdicts may have where there is little room; rows of the table give way first."""
+"""Number of lines that the verdicts may have where there is little room; rows of the table give way first."""
 _SECTION_LINES_MIN = 6
 FAILURES_MAX = 3
 """Lines of errors by kind, and of examples of replies."""
@@ -150,7 +150,8 @@ def _fitting(parts: list[RenderableType], console: Console, lines_max: int) -> l
 
 
 def _height(console: Console, part: RenderableType) -> int:
-    """How many lines it takes on this console; a line that is not broken as many as the terminal breaks it into."""
+    """Return how many lines a part takes on this console; a line that is not broken takes as many as the terminal
+    breaks it into."""
     if isinstance(part, _Whole):
         return max(1, -(-cell_len(part.plain) // console.width))
     return len(console.render_lines(part, console.options, pad=False))

@@ -40,7 +40,7 @@ _STYLES: dict[PointKind, str] = {
     "none": "yellow",
 }
 _WITH_LIMIT_MAX = 3
-"""Of more conditions than that each has one line."""
+"""Most conditions that have a line with the limit; of more each has one line."""
 
 
 def sections(found: Sequence[Section], width: int, *, short: bool = False) -> Iterator[RenderableType]:
