@@ -45,7 +45,7 @@ def _console(output: terminal.Output, *, quiet: bool = False) -> Console:
 
 
 def _shown(text: Text) -> Text:
-    """The same text, or a copy of one style where something had to be replaced."""
+    """Return the text, or a copy of one style where something had to be replaced."""
     shown = terminal.shown(text.plain)
     if shown == text.plain:
         return text

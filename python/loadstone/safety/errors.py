@@ -58,7 +58,7 @@ class ServerGone(LoadstoneError):
     """The reason alone, as the server or the system has it; empty: the message is all there is."""
 
     def because(self, reason: str) -> Self:
-        """The same error, with the reason alone, as the server or the system has it."""
+        """Return this error, with the reason alone, as the server or the system has it."""
         self.said = reason
         return self
 
@@ -72,7 +72,7 @@ class ServerRefused(ServerGone):
     """Whether it will do it soon, as it says."""
 
     def answered(self, code: str, reason: str, *, for_now: bool = False) -> Self:
-        """The same error, with what the server calls it, and its reason alone."""
+        """Return this error, with what the server calls it, and its reason alone."""
         self.code = code
         self.for_now = for_now
         return self.because(reason)

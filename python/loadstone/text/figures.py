@@ -66,7 +66,7 @@ def decimals_of(values: Sequence[float]) -> int:
 
 
 def decimals_of_one(value: float) -> int:
-    """Of a single figure such as a margin: none from 10 on and for whole numbers, else one."""
+    """Return the decimals of a single figure such as a margin: none from 10 on and for whole numbers, else one."""
     return 0 if abs(value) >= 10 or math.isclose(value, round(value), abs_tol=0.005) else 1
 
 
@@ -110,7 +110,7 @@ def times_text(
 
 
 def factor_text(log_ratio: float) -> str:
-    """How many times, without the word: `14.7`."""
+    """Return how many times, without the word: `14.7`."""
     value = _factor(log_ratio)
     return decimal(value, 0 if value >= 100 else 1)
 

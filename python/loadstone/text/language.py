@@ -117,7 +117,7 @@ def several(n: int, one: str, many: str, /, **figures: Any) -> str:
 
 
 def marked(template: str) -> str:
-    """The same text: marks one that is kept in English and translated where it is shown."""
+    """Return the text unchanged, and mark it as one that is kept in English and translated where it is shown."""
     return template
 
 
@@ -171,7 +171,7 @@ class Said(str):
         return self
 
     def changed(self, change: Any) -> "Said":
-        """The same sentence with `change` (hiding secrets) done to its text and to all figures."""
+        """Return the sentence with `change` (hiding secrets) done to its text and to all figures."""
         fields = {
             name: text.changed(change) if isinstance(text, Said) else change(text) for name, text in self.fields.items()
         }
@@ -269,7 +269,7 @@ class _Catalogue(gettext.NullTranslations):
         return [(_pattern(key), text) for key, text in sorted(known, key=lambda one: -len(one[0])) if "{" in key]
 
     def pgettext(self, context: str, message: str) -> str:
-        """The same in a context."""
+        """Return the translation of a message in a context."""
         return self._texts.get(f"{context}{_CONTEXT}{message}") or self.gettext(message)
 
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:

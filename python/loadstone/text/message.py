@@ -20,7 +20,7 @@ AS_WRITTEN = "as_written"
 PLACES = {"trial", "trials", "block", "blocks", "neighbour"}
 """Figures that say where something happened or what it is compared with, not what."""
 DEPTH_MAX = 20
-"""Of figures within figures: a message holds a few others, and those at most some more."""
+"""Depth of figures within figures: a message holds a few others, and those at most some more."""
 
 
 class Message(BaseModel):

@@ -169,5 +169,5 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "latency": latency,
     "word": translated,
 }
-"""By the name behind the colon. `share`: 0.05 is 5 %. `duration`: of nanoseconds. `clause`: without its full stop.
-`word`: of the catalogue (a translation may say so where the English has the word itself)."""
+"""Formats by the name behind the colon. `share`: 0.05 is 5 %. `duration`: of nanoseconds. `clause`: without its full
+stop. `word`: of the catalogue (a translation may say so where the English has the word itself)."""

@@ -37,7 +37,7 @@ class BoundedSocket:
         self._largest_bytes = self._left_bytes = largest_bytes
 
     def settimeout(self, step_s: float | None) -> None:
-        """How long each step may take, within the exchange's own time."""
+        """Set how long each step may take, within the exchange's own time."""
         self._step_s = step_s
         self._connection.settimeout(step_s)
 
@@ -56,7 +56,7 @@ class BoundedSocket:
         return data
 
     def recv_into(self, buffer: Any, size: int = 0) -> int:
-        """The same, into a buffer; how many bytes."""
+        """Receive into a buffer, and return how many bytes came."""
         self._allow()
         with said_in_time():
             count = self._connection.recv_into(buffer, size)

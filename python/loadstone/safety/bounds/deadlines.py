@@ -92,7 +92,7 @@ def conversation(purpose: Purpose, things: int = 0) -> Iterator[None]:
 
 
 def within(purpose: Purpose) -> Callable[[Method], Method]:
-    """Of a method: all that it says is one conversation."""
+    """Decorate a method so that all exchanges it makes share one deadline."""
 
     def wrapped(method: Method) -> Method:
         @functools.wraps(method)
@@ -114,7 +114,7 @@ def earn(things: int) -> None:
 
 
 def step_s(most_s: float) -> float:
-    """How long the next step may take, in seconds: `most_s`, or what is left of the conversation.
+    """Return how long the next step may take, in seconds: `most_s`, or what is left of the conversation.
 
     Raises:
         TooSlow: nothing is left.
@@ -145,7 +145,7 @@ def said_in_time() -> Iterator[None]:
 
 
 def received(count: int) -> None:
-    """So many bytes came. Raises TooMuch."""
+    """Count bytes that came. Raises TooMuch."""
     for each in _open():
         each.received_bytes += count
         if each.received_bytes > each.purpose.largest_bytes:

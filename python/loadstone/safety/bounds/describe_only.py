@@ -13,7 +13,7 @@ from loadstone.text.language import said
 _FAMILIES = ("socket.", "ftplib.", "http.", "imaplib.", "nntplib.", "poplib.", "smtplib.", "telnetlib.", "urllib.")
 """Audit events of Python's (PEP 578) for all that may leave this machine, raised before anything is sent."""
 _ALLOWED = frozenset({"socket.__new__", "socket.bind", "socket.gethostname", "socket.listen"})
-"""Of these, what asks and tells nobody anything."""
+"""Events among these that ask and tell nobody anything."""
 
 
 class Connected(Exception):

@@ -14,14 +14,14 @@ from loadstone.text.language import Said, said
 from loadstone.text.problem import Problem
 
 LARGEST_BYTES = 512 * 1024 * 1024
-"""Of a file in a run's folder."""
+"""Limit of a file in a run's folder."""
 VALUES_MAX = 5_000_000
-"""Of a JSON text: an empty list takes 2 bytes in a file, and 60 in memory."""
+"""Limit of a JSON text: an empty list takes 2 bytes in a file, and 60 in memory."""
 CHUNK_BYTES = 1 << 20
 FIGURE_MAX = 1e150
-"""Of a number with a fraction or an exponent: its square is one, too."""
+"""Limit of a number with a fraction or an exponent: its square is one, too."""
 DIGITS_MAX = 20
-"""Of a whole number in a JSON text: as many as 64 bits have. Of hundreds of digits a float cannot be made."""
+"""Limit of a whole number in a JSON text: as many as 64 bits have. Of hundreds of digits a float cannot be made."""
 _LONG = re.compile(rb"\d{%d}" % (DIGITS_MAX + 1))
 _HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 
@@ -47,7 +47,7 @@ def read_bytes(path: Path, largest_bytes: int = LARGEST_BYTES) -> bytes:
 
 
 def read_own_bytes(path: Path, largest_bytes: int = LARGEST_BYTES) -> bytes:
-    """The same of a file that stands in a run's folder, and is no link. Raises as `read_bytes`."""
+    """Return the content of a file that stands in a run's folder, and is no link. Raises as `read_bytes`."""
     return _content(path, open_file(path), largest_bytes)
 
 
@@ -125,7 +125,7 @@ def require_few_values(text: bytes) -> None:
 
 
 def whole(value: Any) -> Any:
-    """The same with a mark in the place of half a character (`\\ud800`), which no file and no terminal takes."""
+    """Return the value with a mark in the place of half a character (`\ud800`), which no file and no terminal takes."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):

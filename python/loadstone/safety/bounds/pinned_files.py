@@ -75,7 +75,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _digest(path: Path) -> str:
-    """Of a file's content. Never waits, as for `/proc/kmsg`. Raises OSError."""
+    """Return the digest of a file's content. Never waits, as for `/proc/kmsg`. Raises OSError."""
     digest = hashlib.sha256()
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:
         while piece := file.read(CHUNK_BYTES):

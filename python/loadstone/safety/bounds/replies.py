@@ -74,7 +74,8 @@ def read_as(server: str, command: str, expected: str) -> Iterator[None]:
 
 
 def typed(expected: str) -> Callable[[Method], Method]:
-    """Of a method that sends a command to `self.endpoint`: what goes wrong with reading its reply is a `BadReply`."""
+    """Decorate a method that sends a command to `self.endpoint`: what goes wrong with reading its reply is a
+    `BadReply`."""
 
     def wrapped(method: Method) -> Method:
         @functools.wraps(method)
@@ -148,7 +149,7 @@ def came(error: BaseException) -> str:
 
 
 DIGITS_MAX = 19
-"""Of a 64-bit number: what has more fits neither a plan, nor a record, nor a server."""
+"""Limit of a 64-bit number: what has more digits fits neither a plan, nor a record, nor a server."""
 
 
 def whole_number(text: str) -> int | None:

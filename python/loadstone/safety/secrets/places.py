@@ -19,7 +19,7 @@ from loadstone.safety.secrets.in_texts import (
 Path = tuple[str | int, ...]
 ENVIRONMENT, HEADERS, URLS = "environment", ("headers", "secret_headers"), ("url", "urls")
 _COMMANDS = ("command", "commands", "version_commands")
-"""Of manifests: what is started, and what builds."""
+"""Keys of manifests: what is started, and what builds."""
 _PASSWORD_SETTINGS = ("requirepass", "masterauth", "tls-key-file-pass")
 
 

@@ -1,4 +1,4 @@
-"""How a secret is given: `${env:NAME}`, a variable, and `${secret:NAME}`, a file named by `--secret-file NAME=PATH`.
+"""Resolves secrets: `${env:NAME}`, a variable, and `${secret:NAME}`, a file named by `--secret-file NAME=PATH`.
 
 What is given so is secret by definition, wherever it stands. The reference stays in the experiment as it was resolved
 and recorded; its value is put in only where a plan is made of it.
@@ -19,7 +19,7 @@ from loadstone.text.language import said
 LARGEST_BYTES = 65_536
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FOLDERS = ("PWD", "OLDPWD")
-"""Of shells: folders, although they are called as passwords are."""
+"""Variables of shells: folders, although they are called as passwords are."""
 _FILES: dict[str, str] = {}
 _VARIABLES: set[str] = set()
 

@@ -189,7 +189,7 @@ def metric_text(metric: str, *, short: bool = False) -> str:
 
 
 def metric_short(metric: str) -> str:
-    """The same of a latency where there is little room: `P99`, `P99 of the service time`."""
+    """Return the name of a latency where there is little room: `P99`, `P99 of the service time`."""
     return metric_text(metric, short=True)
 
 

@@ -48,8 +48,8 @@ def _equivalent(margin: float, negligible: bool, ratio: str | None) -> str:
 
 
 def _lead(lead: float | None, low: float | None, high: float | None) -> tuple[bool, str]:
-    """How far the faster one leads, the larger over the smaller figure: `12 % [9, 15]`, `14.7 times as fast`; whether
-    it is said as a factor.
+    """Return how far the faster one leads, the larger over the smaller figure: `12 % [9, 15]`, `14.7 times as fast`;
+    whether it is said as a factor.
 
     That it leads is decided: an end that is cut at no difference is beside it.
     """
