@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 QUIET_S = 60.0
-"""So long nothing may come, beside what the plan lets a drive wait."""
+"""Time for which nothing may come, beside what the plan lets a drive wait."""
 THINKS_MORE = 20
 """A user thinks so many times as long as on average, at most (exponential think times)."""
 

@@ -53,15 +53,15 @@ class RoundsOptions(BaseModel):
     orders: tuple[tuple[int, ...], ...]
     """A round each: the number of every drive once, in the order of their slices."""
     parts: tuple[dict[str, tuple[int, ...]], ...] = ()
-    """By drive: the process ids of each part whose CPU time is read at both ends of its windows; or none at all."""
+    """Process ids of each part whose CPU time is read at both ends of its windows, for each drive; or none at all."""
     paused: tuple[tuple[ProcessOfDrive, ...], ...] = ()
-    """By drive: the processes that it needs. One that not every drive needs stands still (SIGSTOP) in the slices of
-    those that do not, and runs again at the end, however that comes; or none at all."""
+    """Processes that each drive needs. One that not every drive needs stands still (SIGSTOP) in the slices of those
+    that do not, and runs again at the end, however that comes; or none at all."""
     timetable: Timetable | None = None
     """None: each slice begins when the one before it is drained."""
     rest_every_s: float | None = Field(default=None, gt=0)
-    """So long after the last rest there is another one, between two slices. Intervals are passed on in rests alone.
-    None: there are none; a timetable has none."""
+    """Time after a rest until there is another one, between two slices. Intervals are passed on in rests alone. None:
+    there are none; a timetable has none."""
 
 
 OnInterval = Callable[[int, Interval], None]

@@ -28,7 +28,7 @@ Phase = Literal["ramp_up", "warm_up", "measure", "drain"]
 
 
 _STRICT = ConfigDict(extra="forbid")
-"""Of the dataclasses, too: what a record has dozens of takes a tenth of the memory as one with slots."""
+"""Configuration of the dataclasses, too: what a record has dozens of takes a tenth of the memory as one with slots."""
 
 
 class Part(BaseModel):
@@ -127,7 +127,7 @@ class AgentInterval:
     errors: int
     """Timeouts, too."""
     p99_ns: int
-    """Of response time, of the operation whose P99 is the largest; 0 without a correct reply."""
+    """P99 of the response time of the operation whose P99 is the largest; 0 without a correct reply."""
     cpu_s: float
     """CPU time of its threads."""
     late_s: float | None = None
@@ -135,7 +135,7 @@ class AgentInterval:
 
     @classmethod
     def of(cls, name: str, interval: "Interval", late_s: float | None) -> "AgentInterval":
-        """Of an interval as the agent delivered it."""
+        """Return the summary of an interval as the agent delivered it."""
         operations = interval.operations.values()
         return cls(
             name=name,
@@ -151,13 +151,13 @@ class AgentInterval:
 
 @dataclass(config=_STRICT, frozen=True, slots=True, kw_only=True)
 class AgentState:
-    """How an agent of a fleet is."""
+    """State of an agent of a fleet."""
 
     name: str
     state: Literal["ready", "silent", "lost"]
     """silent: a heartbeat of it is missing."""
     why: str = ""
-    """Of one that was lost."""
+    """Reason of the loss, for an agent that was lost."""
 
 
 OnStates = Callable[[Sequence[AgentState]], None]
@@ -176,9 +176,9 @@ class Interval(Part):
     start_s: float
     duration_s: float
     joined: int = Field(default=0, exclude=True)
-    """So many intervals before it are in it, too: see `DriveRecord.joined_intervals`."""
+    """Number of intervals before it that are in it, too: see `DriveRecord.joined_intervals`."""
     first_round: int | None = None
-    """Of a drive in slices: the first and the last round of which it holds any. All drives that take turns end their
+    """For a drive in slices, the first and the last round of which it holds any. All drives that take turns end their
     intervals at the same rounds."""
     last_round: int | None = None
     start_unix_ns: int
@@ -190,7 +190,7 @@ class Interval(Part):
     backlog: int
     cpu_s: list[float]
     agents: tuple[AgentInterval, ...] = Field(default=(), exclude=True)
-    """Of a fleet, for whoever looks on: kept in no file of intervals."""
+    """Intervals of a fleet's agents, for whoever looks on: kept in no file of intervals."""
 
 
 @dataclass(config=_STRICT, frozen=True, slots=True, kw_only=True)
@@ -219,15 +219,15 @@ class OperationRecord(Part):
     response_histogram: str
     service_histogram: str
     least_ns: Latency | None = None
-    """Of the native engine's open model: each response time without all that the engine itself may have added to it.
-    The true one lies between the two."""
+    """Response times of the native engine's open model without all that the engine itself may have added to them. The
+    true one lies between the two."""
     least_histogram: str | None = None
 
 
 class ThreadCalls(Part):
-    """How much a thread did at once: how often it woke up, received and sent, for how many replies and requests.
+    """Counts of what a thread did at once: how often it woke up, received and sent, for how many replies and requests.
 
-    Of a drive in slices: within their windows.
+    For a drive in slices: within their windows.
     """
 
     wakeups: int
@@ -320,7 +320,7 @@ class Stall(Part):
     waiting: int
     """Requests in flight, at most."""
     no_cpu_s: float = 0.0
-    """Of the driver's: how long its thread was ready to run and had no CPU; 0: it was stopped."""
+    """For the driver's stalls, how long its thread was ready to run and had no CPU; 0: it was stopped."""
 
     @property
     def length_s(self) -> float:
@@ -333,8 +333,8 @@ class EndpointRecord(Part):
     sent: int
     ok: int
     stale: int = 0
-    """Of a replica: those without a key, or with an older version, than what was acknowledged when they were begun. No
-    errors."""
+    """For a replica, replies without a key, or with an older version, than what was acknowledged when they were begun.
+    No errors."""
 
 
 class ReceiversRecord(Part):
@@ -349,7 +349,7 @@ class ReceiversRecord(Part):
     disconnected: int
     """Connections that ended before the drive did."""
     why_disconnected: str | None
-    """Of the first of them."""
+    """Reason of the first disconnection."""
     published: int
     expected: int
     delivered: int
@@ -365,7 +365,7 @@ class ReceiversRecord(Part):
     delivery_histogram: str
     overflowed: int
     bytes_sent: int
-    """Of all their connections, over the whole drive; the drive's own sums hold them, too."""
+    """Bytes of all their connections, over the whole drive; the drive's own sums hold them, too."""
     bytes_received: int
 
 
@@ -399,7 +399,8 @@ class CommandRecord:
     sent: int
     replied: int
     missed: int = 0
-    """Of those answered: there was no such key, or no such part of it (nil). An error or not, as the plan has it."""
+    """Answered commands for which there was no such key, or no such part of it (nil). An error or not, as the plan has
+    it."""
 
     def __add__(self, other: "CommandRecord") -> "CommandRecord":
         return CommandRecord(
@@ -430,7 +431,7 @@ WhyNot = Literal[
 
 
 class BackEndRecord(Part):
-    """By which interface of the system the engine's threads sent, received and waited."""
+    """Interface of the system by which the engine's threads sent, received and waited."""
 
     name: Literal["epoll", "kqueue", "io_uring"]
     why_not_io_uring: WhyNot | None
@@ -445,7 +446,7 @@ class ProgramRecord(Part):
     """The client library's program that drove, where it was one."""
 
     name: str
-    """Of the driver."""
+    """Name of the driver."""
     library: str
     version: str
     runtime: str
@@ -483,7 +484,7 @@ class AgentRecord(Part):
     skew_ns: int | None = None
     """How much later it began than was set for all; less than 0: earlier. None: not known."""
     skew_bound_ns: int | None = None
-    """By so much at most `skew_ns` is wrong: half of the round trip by which the clocks were compared."""
+    """Greatest error of `skew_ns`: half of the round trip by which the clocks were compared."""
     edge_ns: int | None = None
     """In rounds: for so long its load goes on before and after each window, in which a skew does no harm."""
     start_lag_ns: int | None = None
@@ -491,7 +492,7 @@ class AgentRecord(Part):
     counts: Counts
     measure_s: float
     threads: int
-    """So many of the record's threads are its own; those of all agents stand there in the same order."""
+    """Number of the record's threads that are its own; those of all agents stand there in the same order."""
     response_ns: Latency
     least_ns: Latency | None = None
     schedule_lag_ns: Latency
@@ -508,7 +509,7 @@ class DriveRecord(Part):
     engine: str
     started_unix_ns: int
     started_monotonic_ns: int | None = None
-    """The same on CLOCK_MONOTONIC of the driver's machine; None of a client library's program."""
+    """Time of the start on CLOCK_MONOTONIC of the driver's machine; None for a client library's program."""
     start_lag_ns: int | None = None
     """How much later the last of the driver's threads began."""
     phases: dict[Phase, PhaseTimes]
@@ -522,20 +523,21 @@ class DriveRecord(Part):
     notice_lag_ns: Latency | None = None
     """How long replies lay before the driver noticed them, at most; where it is measured, as `least_ns` is."""
     pool_wait_histogram: str | None = Field(default=None, exclude_if=_is_left_out)
-    """Of what the summaries above are made; None of a client library's program, and in a run's folder."""
+    """Histogram that the summaries above are made of; None for a client library's program, and in a run's folder."""
     schedule_lag_histogram: str | None = Field(default=None, exclude_if=_is_left_out)
     notice_lag_histogram: str | None = Field(default=None, exclude_if=_is_left_out)
     commands: dict[str, CommandRecord]
-    """By the command's name; of HTTP by method and path as the plan has them, e.g. `GET /post/{number}`."""
+    """Records by the command's name; for HTTP by method and path as the plan has them, e.g. `GET /post/{number}`."""
     bytes_sent: int
     bytes_received: int
     threads: list[ThreadRecord]
     back_end: BackEndRecord | None = None
     """None of a client library's program, and as written before it was recorded."""
     slices: tuple[Slice, ...] = ()
-    """Of a drive in slices; `measure_s` is the sum of their windows, the phase `measure` is the time of all of them."""
+    """Slices of a drive in slices; `measure_s` is the sum of their windows, the phase `measure` is the time of all of
+    them."""
     cpus: dict[str, CpuTimes] = {}
-    """Of a drive in slices: what each CPU of this machine did within its windows, by the CPU's number."""
+    """For a drive in slices, what each CPU of this machine did within its windows, by the CPU's number."""
     connections: Connections
     redirections: Redirections | None = None
     """None where keys do not decide on the endpoint, and of drivers that do not count them."""
@@ -546,14 +548,15 @@ class DriveRecord(Part):
     """In the order of the plan's endpoints."""
     read_back: ReadBack
     examples: tuple[ErrorExample, ...] = ()
-    """By operation and kind; none of a client library's program."""
+    """Examples by operation and kind; none for a client library's program."""
     receivers: ReceiversRecord | None = None
     """None if the plan has none."""
     acknowledged: Acknowledged | None = None
     """None if the plan does not require it."""
     overflowed: int
     joined_intervals: int = Field(default=0, exclude_if=_is_left_out)
-    """So many times a thread of the driver went on with an interval, because the ones before had not been collected."""
+    """Number of times that a thread of the driver went on with an interval, because the ones before had not been
+    collected."""
     clock_quantum_ns: int
     clock_set_s: float = 0.0
     """How far the wall clock was set forward meanwhile; less than 0: back. No figure rests on that clock."""
@@ -562,7 +565,7 @@ class DriveRecord(Part):
     program: ProgramRecord | None = None
     """None of the native engine."""
     agents: tuple[AgentRecord, ...] = Field(default=(), exclude_if=_is_left_out)
-    """Of a fleet, in the order of their shares."""
+    """Records of a fleet's agents, in the order of their shares."""
 
 
 def read_interval(text: str) -> Interval:

@@ -14,9 +14,9 @@ class PartSlice:
 
     cpu_s: float | None
     system_s: float | None = None
-    """Of it that in the kernel, in whole ticks of 10 ms: a figure for many slices together."""
+    """Kernel part of it, in whole ticks of 10 ms: a figure for many slices together."""
     main_s: float | None = None
-    """Of a part that is one process: of its main thread."""
+    """For a part that is one process, the CPU time of its main thread."""
     main_wait_s: float | None = None
     """For which that thread was ready to run and had no CPU."""
     main_runs: int | None = None
@@ -53,10 +53,10 @@ class Slice:
     completed: int
     ok: int
     ok_first_half: int | None = None
-    """Of `ok`, those that came in the first half of the window; None as written before that was counted."""
+    """Replies of `ok` that came in the first half of the window; None as written before that was counted."""
     failed: int
     ended: int | None = None
-    """Of those intended in the window all that ended, and their response times together; None as above."""
+    """Number of those intended in the window that ended, and their response times together; None as above."""
     response_sum_ns: int | None = None
     cpu_s: float
     """CPU time of the driver's threads in the window."""

@@ -19,7 +19,7 @@ class Software:
     """One kind of server software."""
 
     name: str
-    """Of its room in `servers/`, and as records have it: `redis`."""
+    """Name of its room in `servers/`, and as records have it: `redis`."""
     title: str
     """For people: `Redis`."""
     kinds: tuple[str, ...]

@@ -15,11 +15,11 @@ class LookedUp(Line):
     keys: int
     """With an acknowledged write."""
     present: int
-    """Of these, those that hold their highest acknowledged version, or a later one."""
+    """Number of these that hold their highest acknowledged version, or a later one."""
     lost: int
-    """Of these, those that are gone, or hold a version that an acknowledged one had replaced for certain."""
+    """Number of these that are gone, or hold a version that an acknowledged one had replaced for certain."""
     unordered: int = 0
-    """Of these, those that hold an earlier version than the highest acknowledged one, while both were in flight at
+    """Number of these that hold an earlier version than the highest acknowledged one, while both were in flight at
     once: the server may have stored them in either order."""
     unacknowledged_present: int
     """Keys that hold a write that was sent and never acknowledged."""
@@ -32,7 +32,7 @@ class CrashRecord(Line):
 
     format: Literal[1] = 1
     name: str
-    """Of the crash in the experiment."""
+    """Name of the crash in the experiment."""
     trial: str
     condition: Condition
     number: int

@@ -94,9 +94,9 @@ class Digests:
         self.documents: dict[str, set[str]] = {}
         """Each content that a document was given."""
         self.lines: dict[str, dict[int, str]] = {}
-        """Of a file of lines, by the number of a line, from 1."""
+        """Digests of a file of lines, by the number of a line, from 1."""
         self.attempts: dict[str, dict[Attempt, set[str]]] = {}
-        """Of a file, or for latency logs a folder, what an attempt at a trial wrote there."""
+        """Digests of what an attempt at a trial wrote to a file, or for latency logs to a folder."""
         self.notes: list[str] = []
 
     @classmethod

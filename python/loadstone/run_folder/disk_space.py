@@ -40,7 +40,7 @@ def _trial_bytes(plan: Plan) -> float:
 
 
 def _longest_s(phases: Phases) -> float:
-    """How long the load may last, without the drain."""
+    """Return how long the load may last, without the drain."""
     return phases.ramp_up_s + phases.warm_up_s + max(phases.measure_s, phases.measure_max_s or 0.0)
 
 

@@ -66,7 +66,7 @@ TAKEN_SWITCHES = frozenset(
         *("--resp3", "--tls", "--twin", "--verify", "-3"),
     }
 )
-"""The same without a value."""
+"""Options that are taken, without a value."""
 FLEET = ("--fleet", "--lost-agent")
 """Nor does it say to which machines is logged in, and that they are sent passwords."""
 _LEFT_OUT = frozenset({*WRITES, *FLEET, "--prometheus", "--resume"})
@@ -98,7 +98,8 @@ def _require_no_slip(path: Path) -> None:
 
 
 def folder_to_resume(word: str | Path, root: Path = RUNS, option: str = "--resume") -> Path:
-    """The same of a run to go on with. Its folder says which commands are run, so only this user may have written it.
+    """Return the folder of a run to go on with. Its folder says which commands are run, so only this user may have
+    written it.
 
     `option`: what an error begins with.
 

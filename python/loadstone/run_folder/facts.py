@@ -156,7 +156,7 @@ class HostFacts(Facts):
 
 
 def cpus_in_force(limits: Mapping[LimitName, LimitInForce]) -> float | None:
-    """How many CPUs' worth of time the limits allow; None where no CPU limit is in force."""
+    """Return how many CPUs' worth of time the limits allow; None where no CPU limit is in force."""
     limit = limits.get("cpu")
     return None if limit is None else limit.value
 
@@ -170,8 +170,7 @@ class PartCpu(Facts):
     main_thread_share: float | None = None
     """The thread that executes the commands, where there is one and it can be observed."""
     system_share: float | None = None
-    """Of `mean_share` what it did in the kernel; the rest is user time. None where conditions took turns on a server
-    elsewhere."""
+    """Kernel part of `mean_share`; the rest is user time. None where conditions took turns on a server elsewhere."""
     children_s: float | None = None
     """CPU seconds of processes that it started, such as a Redis's that writes a snapshot: beside `mean_share`. Where
     several conditions took turns nobody knows whose they are, and each has a part by its time."""
@@ -180,7 +179,7 @@ class PartCpu(Facts):
     disk_share: float | None = None
     """How long the main thread waited for the disk, as a share of the time."""
     cpu_limit: float | None = None
-    """Of a server: how many CPUs' worth of time it was held to; None without a limit that was in force."""
+    """For a server, how many CPUs' worth of time it was held to; None without a limit that was in force."""
 
 
 @dataclass(config=ConfigDict(extra="ignore"), frozen=True, slots=True, kw_only=True)
@@ -219,8 +218,8 @@ class SubjectFacts(Facts):
     restless_cores: float | None = None
     """What it still took without load after its warm-up, after the longest wait; None: it became idle."""
     addresses: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
-    """Of a user's one: the address and port of each of its URLs, as the system resolved them. Left out of others, and
-    where a name could not be resolved."""
+    """For a user's application, the address and port of each of its URLs, as the system resolved them. Left out of
+    others, and where a name could not be resolved."""
 
 
 class PartStart(Facts):
@@ -286,7 +285,7 @@ class LinkFacts(Facts):
     pings: int = 0
     """Right before the drive, each once through the line and once beside it; 0: they were not answered."""
     through_ns: tuple[float, float, float] | None = None
-    """Of their round trips: P10, P50, P90."""
+    """P10, P50 and P90 of their round trips."""
     beside_ns: tuple[float, float, float] | None = None
     added_ns: tuple[float, float, float] | None = None
     """What a round trip through the line took more: the median, and its interval (95 %)."""
@@ -294,12 +293,12 @@ class LinkFacts(Facts):
     """What of `added_ns` is neither the delay nor what the line recorded as its own lateness, with the same interval:
     what its two connections cost more than one. None: the line did not say."""
     late_ns: tuple[float, float] | None = None
-    """By how much pieces came later than they were to, during the drive, on both ways together: mean, and P99 of the
+    """Time by which pieces came later than they were to, during the drive, on both ways together: mean, and P99 of the
     worse one; less than 0: earlier. None: the line did not say."""
     pieces: int = 0
     """That it carried during the drive."""
     busy_share: float | None = None
-    """Of the drive's time, that for which the line's thread ran or waited for a CPU; None: the line did not say."""
+    """Share of the drive's time for which the line's thread ran or waited for a CPU; None: the line did not say."""
     dropped: int = 0
     """Connections that were lost on command since the line began."""
     bits_per_s: float | None = None
@@ -321,8 +320,8 @@ class LinkFacts(Facts):
 
     @property
     def excess_ns(self) -> tuple[float, float, float] | None:
-        """By how much that was more than required. A line without a delay adds what passing on takes: there it is
-        what the drive's round trips took more than the pings before it."""
+        """Return by how much that was more than required. A line without a delay adds what passing on takes: there it
+        is what the drive's round trips took more than the pings before it."""
         added = self.added_in_drive_ns
         if added is None:
             return None
@@ -380,9 +379,9 @@ class TrialFacts(Facts):
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: no one placed them."""
     stalls: tuple[StallFacts, ...] = ()
-    """Of servers; `drive` has the driver's own, too."""
+    """Stalls of servers; `drive` has the driver's own, too."""
     replica_of: tuple[int | None, ...] = ()
-    """Of each of `drive.endpoints` the number of its primary; None: it is one."""
+    """Number of the primary of each of `drive.endpoints`; None: it is one."""
     company: CompanyFacts | None = None
     """What other drives did on the same servers in the block; None: there were none."""
     links: dict[str, LinkFacts] = {}

@@ -16,7 +16,7 @@ RUN = re.compile(r"(?P<time>\d{8}T\d{6}Z)-.+?(?:-(?P<number>\d{1,9}))?")
 """A folder as it was made, and not renamed: `20261121T230227Z-documents`; of several in one second with a number."""
 
 _YEARS = range(1970, 9999)
-"""Of folders that a run made; a local time cannot be told for every other year."""
+"""Years of folders that a run made; a local time cannot be told for every other year."""
 LAST_UNIX_S = datetime(_YEARS.stop, 1, 1, tzinfo=UTC).timestamp()
 """The end of these years."""
 
@@ -40,7 +40,7 @@ GATE = "gate.json"
 LOGS = "logs"
 """A folder of what servers and subjects of ours wrote, `<name>.log`."""
 KEPT = "kept.json"
-"""Of an ad hoc run of which the newest alone are kept, see `newest_runs`."""
+"""Mark of an ad hoc run of which the newest alone are kept, see `newest_runs`."""
 LEDGER = "ledger.jsonl"
 """What was made on servers that are not loadstone's own."""
 TAGS = "tags.json"

@@ -278,7 +278,7 @@ def _taken(directory: int) -> bool:
 
 
 def _attempts(*paths: Path) -> dict[str, int]:
-    """How often each trial was begun, by what these files hold."""
+    """Return how often each trial was begun, by what these files hold."""
     begun: dict[str, int] = {}
     for path in paths:
         for _, record in LineReader(path):

@@ -116,7 +116,7 @@ def measured(path: Path, kind: str) -> Histogram:
 
 
 def measured_by_rounds(path: Path, kind: str) -> dict[RoundSpan, Histogram]:
-    """The same of a drive that took turns, by the rounds that each histogram is of, in their order.
+    """Return the histograms of a drive that took turns, by the rounds that each histogram is of, in their order.
 
     Raises:
         OSError: there is no such file.

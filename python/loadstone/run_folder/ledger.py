@@ -25,7 +25,7 @@ class Made:
     `table_made`: a table that was not there; `table_filled`: one of the user's that was empty."""
     name: str
     count: int = 0
-    """Of `numbered_keys` only."""
+    """Number of keys, for `numbered_keys` only."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def describe_place(place: Place) -> str:
 
 
 def _address(address: str) -> str:
-    """The same for all names of this machine's loopback."""
+    """Return one address for all names of this machine's loopback."""
     scheme, separator, rest = address.partition("://")
     if not separator:
         return address

@@ -30,7 +30,7 @@ _KINDS: tuple[Kind, ...] = get_args(Kind)
 LARGEST_BYTES = 64 * 1024 * 1024
 """A longer one is not read: a trial adds two lines of some 200 bytes."""
 COPIES_MAX = 16
-"""So many copies of a server are noted, and looked at by `clean`: each may take the time of a connection."""
+"""Number of copies of a server that are noted, and looked at by `clean`: each may take the time of a connection."""
 DATA_SET = re.compile(r"[0-9a-zA-Z]{8,80}")
 COUNT_MAX = 10**18
 """More keys than any run has; a larger number would fill the terminal with digits."""
@@ -98,7 +98,7 @@ def read_ledger(folder: Path) -> Entries | None:
 
 
 def open_locked(folder: Path) -> Locked | None:
-    """The same, and no other process has it until it is closed, or this process ends.
+    """Open the ledger so that no other process has it until it is closed, or this process ends.
 
     Raises:
         UserError: as `read_ledger`, or another process has it: its run goes on, or is being cleaned up.

@@ -28,14 +28,14 @@ class Look(Line):
     format: Literal[1] = 1
     group: str
     stage: int = 0
-    """Of the group: how often its slices had been made longer."""
+    """How many times the slices of this group had been lengthened before this look."""
     blocks: int
     """Complete blocks so far, the warm one not counted."""
     unix_s: float
     elapsed_s: float
     """Seconds since the run began, those of earlier sessions of a resumed run included."""
     verdicts: list[LookVerdict]
-    """Of each pair on the primary metric, in the order of the group's pairs."""
+    """Verdicts of each pair on the primary metric, in the order of the group's pairs."""
     stop: bool
     """Whether the group ends here."""
     reason: Reason
@@ -45,7 +45,7 @@ class Look(Line):
     answered: bool = False
     """Whether each pair has a verdict, by its metric or by what a request costs, or can have none."""
     carried: Message | None = None
-    """Of `carry-over`: what reached from one slice into the next, and by how much."""
+    """For `carry-over`, what reached from one slice into the next, and by how much."""
 
 
 def carried_on(before: Look | None) -> float:

@@ -83,7 +83,7 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
 
 
 def _units(plan: Plan, drive: DriveRecord) -> Units:
-    """By the correct replies; by the plan's weights where there are none."""
+    """Return the units by the correct replies; by the plan's weights where there are none."""
     planned = of_plan(plan)
     each = dict(planned.each)
     correct = {name: operation.window_ok for name, operation in drive.operations.items() if name in each}

@@ -23,7 +23,7 @@ from loadstone.run_folder.lines import FORMAT
 from loadstone.safety.bounds.folder_files import open_file
 
 NEWEST = 20
-"""So many are kept."""
+"""Number of runs that are kept."""
 _MARK_BYTES_MAX = 4096
 _ORDER_END = 2**53
 _Place = tuple[int, str, int, str]

@@ -91,7 +91,7 @@ def _system_share(window: Window, part: str, kind: PartKind) -> float | None:
 
 
 def _grown(window: Window, part: str, metric: str, counters: Sequence[str]) -> float | None:
-    """How much a counter of the process grew; where it cannot be observed, those that its server reports."""
+    """Return how much a counter of the process grew; where it cannot be observed, those that its server reports."""
     seconds = window.increase(part, metric)
     return _sum_of(window, part, counters) if seconds is None and counters else seconds
 
@@ -132,7 +132,7 @@ def _main_thread(window: Window, part: str, kind: PartKind) -> float | None:
 
 
 def _wait_share(window: Window, drive: DriveRecord, part: str) -> float | None:
-    """How long the part's decisive thread was ready to run and had no CPU, as a share of the time."""
+    """Return how long the part's decisive thread was ready to run and had no CPU, as a share of the time."""
     if part == DRIVER:
         reported = [t.waited_s / t.wall_s for t in drive.threads if t.waited_s is not None and t.wall_s > 0]
         return max(reported, default=None)

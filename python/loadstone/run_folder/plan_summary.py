@@ -40,7 +40,7 @@ class CrashLine(Line):
     """One planned crash (`experiment.plan.run_plan.CrashTrial`)."""
 
     name: str
-    """Of the crash in the experiment."""
+    """Name of the crash in the experiment."""
     trial: str
     condition: Condition
     number: int
@@ -53,9 +53,9 @@ class AtRateLine(Line):
     """What is measured at a fixed rate (`experiment.plan.run_plan.AtRatePlan`)."""
 
     rate_per_s: float | None
-    """Of all trials; None: of each its own, which stands in its line of `trials.jsonl`."""
+    """Rate of all trials; None: each has its own, which stands in its line of `trials.jsonl`."""
     share: float | None
-    """Of the condition's own capacity."""
+    """Share of the condition's own capacity."""
     trials: tuple[PlannedLine, ...]
 
 

@@ -46,11 +46,12 @@ from loadstone.text.problem import Problem
 
 L = TypeVar("L", bound=Line)
 EXPERIMENT_BYTES = 8 * 1024 * 1024
-"""Of `experiment.yaml`: of an experiment that is as large as one may be, with every default written out."""
+"""Limit of `experiment.yaml`: an experiment that is as large as one may be, with every default written out."""
 ENVIRONMENT_BYTES = 8 * 1024 * 1024
-"""Of `environment.json`: a run of many servers has some 100 kB."""
+"""Limit of `environment.json`: a run of many servers has some 100 kB."""
 LINES_MAX = 2 * TRIALS_MAX
-"""Of `trials.jsonl`: of each trial that a run can have two attempts. A line takes some 25 kB of memory and more."""
+"""Limit of `trials.jsonl`: two attempts of each trial that a run can have. A line takes some 25 kB of memory and
+more."""
 _TRIAL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -181,7 +182,7 @@ def read_histogram(path: Path, trial: str, kind: LatencyKind) -> Histogram:
 
 
 def read_round_histograms(path: Path, trial: str, kind: LatencyKind) -> dict[RoundSpan, Histogram]:
-    """The same of a trial that was measured in rounds, see `LatencyLogs.by_rounds`."""
+    """Return the histograms of a trial that was measured in rounds, see `LatencyLogs.by_rounds`."""
     return LatencyLogs(path).by_rounds(trial, kind)
 
 

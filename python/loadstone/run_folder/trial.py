@@ -53,7 +53,7 @@ class TrialRecord(Line):
     group: str = "table"
     """The conditions it is measured and judged together with: `table`, or a comparison's name."""
     stage: int = 0
-    """Of the group: how often its slices had been made longer."""
+    """How many times the slices of this group had been lengthened before this trial."""
     saturation: SaturationStep | None = None
     """Which step of the search for its saturation point it is; None of all others."""
     block: int

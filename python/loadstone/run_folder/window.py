@@ -41,7 +41,7 @@ class Window:
         return sorted(metric for name, metric in self._series if name == part)
 
     def increase(self, part: str, metric: str) -> float | None:
-        """How much a growing counter grew within the stretch; between samples it grows evenly.
+        """Return how much a growing counter grew within the stretch; between samples it grows evenly.
 
         None where the samples do not lie around the stretch. A counter that falls started again.
         """
@@ -129,7 +129,7 @@ class SlicedWindow(Window):
 
     @property
     def length_s(self) -> float:
-        """How much of the time was measured."""
+        """Return how much of the time was measured."""
         return self._measured_s
 
     def parts(self, metric: str) -> list[str]:

@@ -43,7 +43,7 @@ class Deployment:
 
     @property
     def replicas(self) -> int:
-        """How many endpoints a subject that gets the load has; 1 of a server."""
+        """Return how many endpoints a subject that gets the load has; 1 of a server."""
         return sum(self.subjects[name].replicas for name in self.targets if name in self.subjects) or 1
 
 

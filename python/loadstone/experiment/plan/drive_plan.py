@@ -68,7 +68,7 @@ class Closed(PlanPart):
 
     @property
     def operations(self) -> int | None:
-        """Of all users together; None where they do not end by themselves."""
+        """Return the operations of all users together; None where they do not end by themselves."""
         each = self.operations_per_user
         return None if each is None else self.users * each + self.operations_more
 
@@ -325,7 +325,7 @@ class Plan(PlanPart):
         return None
 
     def _wrong_in_keys(self) -> str | None:
-        """Of operations with several keys."""
+        """Return what is wrong in operations with several keys, or None."""
         for operation in self.operations:
             keys = keys_of_one(operation)
             if keys <= 1:

@@ -14,7 +14,7 @@ Ranges = Sequence[tuple[int, int]]
 
 
 class Tls(PlanPart):
-    """How a TLS connection is verified. Without `ca_file` the machine's own roots are used."""
+    """Settings by which a TLS connection is verified. Without `ca_file` the machine's own roots are used."""
 
     ca_file: str | None = None
     server_name: str | None = None

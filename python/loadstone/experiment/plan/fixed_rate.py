@@ -1,4 +1,4 @@
-"""The same condition at a fixed rate: its load in the open model, beside the closed one at full speed.
+"""Plans a condition at a fixed rate: its load in the open model, beside the closed one at full speed.
 
 Under a closed load without think time latency is users / throughput and no property of the server. At a rate that
 leaves it room, half of its own capacity, latency is how long the server takes.
@@ -19,7 +19,7 @@ RATE_NOT_KNOWN_PER_S = 1.0
 OPERATIONS = (200, 2_000, 10_000, 100_000)
 """What P50, P95, P99 and P99.9 need: 100 beyond the quantile."""
 SPARE = 1.1
-"""So many times that, for slices that end a little early and for rates that are missed by a little."""
+"""Factor of the time, for slices that end a little early and for rates that are missed by a little."""
 LEAST_S, MOST_S = 0.1, 10.0
 """For how long a row is measured at least; at most, however long its own trials are."""
 ROUNDS_MIN = 8
@@ -90,7 +90,8 @@ def _needed_s(rate_per_s: float, step: int) -> float:
 
 
 def sliced_s(measure_s: float) -> float:
-    """How long a row takes that is measured for so long: its slices settle, and are given one after the other."""
+    """Return how long a row takes that is measured for so long: its slices settle, and are given one after the
+    other."""
     rounds = rounds_at_rate(measure_s)
     return measure_s + rounds.of(1) * (SETTLE_S + BETWEEN_S)
 

@@ -56,13 +56,13 @@ class Contrast:
 
     @property
     def signs(self) -> tuple[int, ...]:
-        """How the pairs of a place count: the second of an interaction, less the first."""
+        """Return how the pairs of a place count: the second of an interaction, less the first."""
         return (1,) if self.kind == "main" else (-1, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupDesign:
-    """How a group is measured and judged; its conditions are those of its pairs, or named by its trials."""
+    """Plan by which a group is measured and judged; its conditions are those of its pairs, or named by its trials."""
 
     __pydantic_config__ = _NOTHING_ELSE
 
@@ -91,7 +91,7 @@ class GroupDesign:
     stage: int = 0
     """How often its slices were made longer, see `experiment.plan.run_plan.Stage`."""
     longer_s: float | None = None
-    """Of a group in rounds: the seconds up to the first look of its next stage."""
+    """For a group in rounds, the seconds up to the first look of its next stage."""
     contrasts: tuple[Contrast, ...] = ()
     """The effects of a factorial, as sums over `pairs`: they decide when it ends."""
 
@@ -106,7 +106,7 @@ class Group(GroupDesign):
 
     conditions: tuple[Condition, ...]
     carried_before: float = 0.0
-    """Of a later stage in rounds: ln of what may still reach into its slices, by what the stage before found."""
+    """For a later stage in rounds, ln of what may still reach into its slices, by what the stage before found."""
 
     @property
     def design(self) -> GroupDesign:
@@ -126,7 +126,7 @@ class Group(GroupDesign):
         return unit_of(self.rounds)
 
     def replicates(self, blocks: int) -> int:
-        """How many ratios of a pair so many blocks give: one each, or one a round."""
+        """Return how many ratios of a pair so many blocks give: one each, or one a round."""
         return self.rounds.upto(blocks) if self.rounds is not None and self.unit == "round" else blocks
 
     @property

@@ -53,7 +53,7 @@ def next_round_look(rounds: int) -> int | None:
 
 
 def rounds_of_blocks(early: bool = True) -> tuple[int, ...]:
-    """How many rounds each block of a sequential group has, so that every block ends at a look.
+    """Return how many rounds each block of a sequential group has, so that every block ends at a look.
 
     `early`: whether the early looks are taken, too.
     """
@@ -68,8 +68,8 @@ def level(sequential: bool, in_rounds: bool = False) -> float:
 
 
 GATE_BLOCK_LOOKS, GATE_ROUND_LOOKS = 4.0, 6.0
-"""By how many independent looks those of blocks and of rounds count at the small levels of gates. Found by simulation
-(`scripts/bench gate-level`)."""
+"""Number of independent looks for which those of blocks and of rounds count at the small levels of gates. Found by
+simulation (`scripts/bench gate-level`)."""
 
 
 def gate_level(level_of_gate: float, figures: int, *, sequential: bool, in_rounds: bool) -> float:

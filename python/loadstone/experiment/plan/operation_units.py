@@ -60,7 +60,7 @@ READS = frozenset(
 
 @dataclass(frozen=True)
 class Units:
-    """How many units an operation is."""
+    """Number of units in an operation."""
 
     count: int
     unit: str
@@ -134,7 +134,7 @@ class ConditionUnits:
 
 
 def of_plan(plan: Plan) -> ConditionUnits:
-    """By the weights of its operations."""
+    """Return the units of a plan's operations, by their weights."""
     of_operations = [(operation, units_of(operation)) for operation in plan.operations]
     weights = sum(operation.weight for operation in plan.operations)
     units = {one.unit for _, one in of_operations if one.count > 1} or {one.unit for _, one in of_operations}

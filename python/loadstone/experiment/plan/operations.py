@@ -102,7 +102,8 @@ def begins_with_key(text: str) -> bool:
 
 
 def keys_named(texts: Iterable[str]) -> int:
-    """How many different keys an operation of these texts has, by the highest that is named; 0: it names none."""
+    """Return how many different keys an operation of these texts has, by the highest that is named; 0: it names
+    none."""
     placeholders = (one for text in texts for one in _NAMED.finditer(text) if one[0] not in ("{{", "}}"))
     return max((int(one[1] or 1) for one in placeholders), default=0)
 
@@ -200,7 +201,7 @@ def commands_of(operation: Operation) -> tuple[Command, ...]:
 
 
 def keys_of_one(operation: Operation) -> int:
-    """How many different keys it has: 10 where it names `{key10}`; 0 where it names none."""
+    """Return how many different keys it has: 10 where it names `{key10}`; 0 where it names none."""
     texts = [text for command in commands_of(operation) for text in command.args]
     for request in operation.requests:
         texts += [request.path, *request.headers.values(), *([] if request.body is None else [request.body])]
@@ -268,11 +269,11 @@ class RecordedLoad:
     commands: tuple[str, ...]
     """The names of those that are sent, each an operation, in the order of their numbers in the file."""
     sent: Mapping[str, int]
-    """How many of each."""
+    """Number of commands of each name that are sent."""
     left_out: Mapping[tuple[str, str], int]
     """Name and reason -> how many are not sent."""
     not_in_a_cluster: Mapping[tuple[str, str], int]
-    """Of those that are sent, name and reason -> how many no node of a cluster takes."""
+    """Number of commands that no node of a cluster takes, by name and reason, of those that are sent."""
     clients: int
     """That have a command which is sent."""
     length_s: float
@@ -290,10 +291,10 @@ class RecordedLoad:
 
     @property
     def number(self) -> int:
-        """Of the commands that are sent."""
+        """Return the number of commands that are sent."""
         return sum(self.sent.values())
 
     @property
     def number_in_a_cluster(self) -> int:
-        """Of the commands that are sent to a cluster."""
+        """Return the number of commands that are sent to a cluster."""
         return self.number - sum(self.not_in_a_cluster.values())

@@ -60,7 +60,7 @@ class PlannedCrash:
     """One try: drive, kill the server, start it again, look the acknowledged keys up."""
 
     name: str
-    """Of the crash in the experiment."""
+    """Name of the crash in the experiment."""
     trial: str
     """Its own name, e.g. `crash-durability-2-1`."""
     server: str

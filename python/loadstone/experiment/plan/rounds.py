@@ -13,11 +13,12 @@ from typing import Literal
 from loadstone.experiment.plan.look_schedule import looks, rounds_of_blocks
 
 SLICE_S = 0.1
-"""Of a server alone. Half as long brings nothing: setting up takes half of the time then."""
+"""Slice of a server alone. Half as long brings nothing: setting up takes half of the time then."""
 SETTLE_S = 0.015
 """The first part of a slice, which is not measured: caches are warmed, queues fill."""
 APPLICATION_SLICE_S, APPLICATION_SETTLE_S = 1.2, 0.2
-"""The same of an application: its collections and timers, which go on when its turn comes, are to fit into a slice."""
+"""Slice and settle time of an application: its collections and timers, which go on when its turn comes, are to fit into
+a slice."""
 SHORTEST_SLICE_S, SHORTEST_APPLICATION_SLICE_S = 0.05, 0.4
 """Where the budget has no room for the first looks otherwise. What then reaches from one slice into the next is found
 by the looks, and answered by longer slices as anywhere."""
@@ -40,10 +41,12 @@ WARM_ROUNDS, WARM_ROUNDS_MIN, WARM_S = 8, 2, 0.8
 TABLE_ROUNDS = 12
 """The fewest slices of a row in a run: where rows are measured for a short time, slices are shorter."""
 LONE_ROUNDS, LONE_SLICE_S = 24, 0.5
-"""The same of a row that is measured alone, and the longest of its slices: rests between them come once a second."""
+"""Fewest slices of a row that is measured alone, and the longest of its slices: rests between them come once a
+second."""
 TABLE_SLICE_MIN_S, TABLE_SETTLE_S = 0.03, 0.006
 TABLE_WARM_UP_S = 0.03
-"""Of each row, before the first round of a block: all of its connections have been used, and its keys are there."""
+"""Warm-up of each row, before the first round of a block: all of its connections have been used, and its keys are
+there."""
 TABLE_OPENING_S = 0.2
 """What a block is taken to cost for each row beside its slices: many of them share what is read of their servers."""
 TABLE_INTERVALS = 4
@@ -56,7 +59,7 @@ ROUNDS_A_START = 8
 """Rounds of a block for which servers are started again. A start costs as long as so many rounds, and its own variation
 (2 % measured) is then about as large as what is left of the rounds': so blocks of 8 tell most in their time."""
 ROUNDS_AN_APPLICATION, WARM_START_S, OPENING_START_S = 4, 0.2, 0.2
-"""The same of an application that starts within a second: so long is it warmed up, and so much does a block take."""
+"""Rounds of a start, warm-up and opening time of an application that starts within a second."""
 EXPECTED_SPREAD_A_START = 0.05
 """Standard deviation of such a block's ln(B / A): sqrt(2 x .02^2 + .1^2 / 8)."""
 Processes = Literal["shared", "restarted", "once"]
@@ -65,7 +68,7 @@ again for each block, so that a block is the unit of replication. once: processe
 _ROUNDING = 1e-9
 TRIAL_MIN_S, TRIAL_MAX_S = 3.0, 60.0
 SHORTEST_TRIAL_S = 0.7
-"""Of a compared trial, where the budget has no room for longer ones."""
+"""Shortest length of a compared trial, where the budget has no room for longer ones."""
 INTERVAL_SD = 0.05
 INTERVAL_CORRELATION = 0.6
 TRIAL_SD = 0.03
@@ -123,7 +126,7 @@ class Rounds:
         return conditions * rounds * (self.slice_s + BETWEEN_S)
 
     def within(self, seconds: float, block: int, conditions: int) -> int:
-        """How many of a block's rounds there is time for; 0 if for none."""
+        """Return how many of a block's rounds there is time for; 0 if for none."""
         of_one_s = self.slices_s(1, conditions)
         return max(0, min(self.of(block), int((seconds - self.opening_s(conditions)) / of_one_s)))
 
@@ -142,7 +145,8 @@ class Rounds:
         return round(self.block_s(1, 1) - self.measured_s * self.of(1), 3)
 
     def latency_interval_s(self, block: int) -> float:
-        """How long an interval of a block is, in measured seconds, where latencies are compared by its histograms.
+        """Return the length, in measured seconds, of an interval of a block where latencies are compared by its
+        histograms.
 
         Half a slice less than whole slices: it ends with the slice in which it is reached.
         """
@@ -150,7 +154,8 @@ class Rounds:
 
     @property
     def interval_of_a_slice_s(self) -> float:
-        """How long intervals are, in measured seconds, that each hold one slice: they end with it."""
+        """Return the recording interval, in measured seconds, at which each interval covers exactly one slice. It is
+        half a slice's measured time, because an interval ends with the slice in which its length is reached."""
         return round(0.5 * self.measured_s, 6)
 
     @property
@@ -159,7 +164,7 @@ class Rounds:
         return self.slice_s - self.settle_s
 
     def longer(self) -> "Rounds | None":
-        """The same rounds with longer slices; None where these are as long as slices get."""
+        """Return the rounds with longer slices; None where these are as long as slices get."""
         slice_s = self.slice_s * LONGER_TIMES
         if slice_s > LONGEST_SLICE_S * (1 + _ROUNDING):
             return None
@@ -179,7 +184,7 @@ def sequential_rounds(
 
 
 def rounds_of_starts(blocks: int, slice_s: float, *, settle_s: float, of_latency: bool = False) -> Rounds:
-    """So many blocks of few rounds, on applications that are started for each of them.
+    """Return blocks of few rounds, on applications that are started for each of them.
 
     Latencies are measured in twice as many slices of half the length: a stall spoils fewer of them.
     """
@@ -195,12 +200,12 @@ def rounds_of_starts(blocks: int, slice_s: float, *, settle_s: float, of_latency
 
 
 def fixed_rounds(blocks: int, slice_s: float, *, settle_s: float, processes: Processes = "shared") -> Rounds:
-    """So many blocks alike."""
+    """Return `blocks` blocks that are alike."""
     return Rounds((FIXED_ROUNDS,) * blocks, slice_s, settle_s, processes=processes)
 
 
 def table_rounds(blocks: int, measure_s: float, slice_s: float | None, rows: int = 2) -> Rounds:
-    """So many blocks, in each of which a row is measured for about `measure_s`.
+    """Return `blocks` blocks, in each of which a row is measured for about `measure_s`.
 
     Slices are shorter than usual where a row would have too few of them; `slice_s` is their length where it is given.
     Those of one row alone may be longer, since nothing else has its turn meanwhile.
@@ -221,7 +226,8 @@ def table_rounds(blocks: int, measure_s: float, slice_s: float | None, rows: int
 
 
 def _lone_rounds(blocks: int, measure_s: float) -> Rounds:
-    """Of a row alone, which is measured for just as long as was requested: its quantiles need so many operations."""
+    """Return the rounds of a row alone, which is measured for just as long as was requested: its quantiles need so many
+    operations."""
     most = max(1, int(measure_s / (TABLE_SLICE_MIN_S - TABLE_SETTLE_S)))
     number = min(most, max(-(-LONE_ROUNDS // blocks), math.ceil(measure_s / LONE_SLICE_S - _ROUNDING)))
     measured_s = measure_s / number

@@ -52,7 +52,7 @@ TABLE_SHARE = 0.2
 AT_RATE_ROW_S = 0.5
 """What a row is taken to need at a fixed rate, its opening included: for a P99 at 25,000 operations a second."""
 AT_RATE_WHOLE_S = 4.0
-"""The same of one that is measured in a trial of its own."""
+"""Length of a row at a fixed rate that is measured in a trial of its own."""
 SATURATION_S, APPLICATION_SATURATION_S, OPEN_S = 60.0, 140.0, 120.0
 """What it is taken to take until a condition's saturation point is found: of a server, behind an application; and in
 addition in the open model."""
@@ -93,9 +93,9 @@ class PlannedTrial:
     in_rounds: bool = False
     """Whether it is measured in rounds, with all trials of its block: then they all hold their keys at one time."""
     rate_share: float | None = None
-    """Of one at a fixed rate: the share of its condition's own capacity that the rate is."""
+    """For a trial at a fixed rate, the share of its condition's own capacity that the rate is."""
     stage: int = 0
-    """Of its group, see `Stage`."""
+    """Stage of its group, see `Stage`."""
     saturation: SaturationStep | None = None
     """What it is for, of one that is measured to find where its condition saturates."""
 
@@ -106,7 +106,7 @@ class PlannedTrial:
 
 @dataclass(frozen=True)
 class Stage:
-    """How a comparison goes on where a look shows that something reaches from one slice into the next.
+    """Way in which a comparison goes on where a look shows that something reaches from one slice into the next.
 
     A group of the same conditions with longer slices, and after the longest ones with whole trials. It begins with
     block 0, and what was measured in the stages before does not count any more. Stage 0 is the group of the run plan.
@@ -130,8 +130,8 @@ class AtRatePlan:
 
     fixed: FixedRate
     trials: tuple[PlannedTrial, ...]
-    """Of the group `AT_RATE_GROUP`. Those of a block that are measured in rounds can be up together; their rates, and
-    for how long they are measured, are known once their conditions were measured at full speed."""
+    """Trials of the group `AT_RATE_GROUP`. Those of a block that are measured in rounds can be up together; their
+    rates, and for how long they are measured, are known once their conditions were measured at full speed."""
     most_s: float = 10.0
     """For how long a row is measured at most."""
 
@@ -158,7 +158,7 @@ class SaturationPlan:
         return self.searches_s() + (0.0 if ramp is None else ramp.seconds * len(self.trials))
 
     def searches_s(self) -> float:
-        """The same without the ramps."""
+        """Return the seconds without the ramps."""
         of_open = OPEN_S if self.settings.model == "open" else 0.0
         each = [APPLICATION_SATURATION_S if trial.subjects else SATURATION_S for trial in self.trials]
         return sum(one * (0.5 if self.settings.quick else 1.0) + of_open for one in each)
@@ -187,7 +187,7 @@ class RunPlan:
     quick: bool
     as_published: bool
     budget_s: float
-    """How long the run may last; 0: there is no end."""
+    """Longest time of the run; 0: there is no end."""
     conditions: tuple[Condition, ...]
     groups: tuple[Group, ...]
     """The table's group first, if there is one; then a group for each comparison."""
@@ -278,7 +278,8 @@ class RunPlan:
         return {str(trial.condition): trial for trial in self.every_trial}.values()
 
     def length_share(self) -> float:
-        """By how much compared slices and trials must be shorter so that each first look fits into the budget; 1: none.
+        """Return the share to which compared slices and trials must be shortened so that each first look fits into the
+        budget; 1: not at all.
 
         By guesses; what starts and what opens takes as long as it takes, so the share may be 0.
         """

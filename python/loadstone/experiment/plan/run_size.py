@@ -1,4 +1,4 @@
-"""How much a run will measure, how long that takes, and what follows for the figures."""
+"""Computes how much a run will measure, how long that takes, and what follows for the figures."""
 
 from collections.abc import Sequence
 
@@ -109,7 +109,7 @@ def _consequences(run_plan: RunPlan) -> list[Message]:
 
 
 def _in_rounds(tables: Sequence[Group]) -> list[Message]:
-    """How many rows take turns, how often and for how long; and which do not, and why."""
+    """Return sentences that say how many rows take turns, how often and for how long; and which do not, and why."""
     lines = []
     decks: dict[tuple[int, int, float], list[float]] = {}
     for group in tables:

@@ -1,4 +1,5 @@
-"""How much a run stores: an upper bound in bytes of a Redis's memory, or of a database's disk, from the plan alone.
+"""Estimates how much a run stores: an upper bound in bytes of a Redis's memory, or of a database's disk, from the plan
+alone.
 
 The constants are bounds of what was measured on Redis 8.2 with RedisJSON 2.8 (jemalloc, 2026-11-22; growth of
 `used_memory`, key spaces just beyond a doubling of the key table); `tests/experiment/plan/test_stored_bytes.py`
@@ -20,11 +21,11 @@ from loadstone.safety.bounds.replies import whole_number
 PER_KEY_BYTES = 128
 """Entry, object, headers, the key table's place while it doubles, and an expiry: 56 to 106 measured."""
 PER_ITEM_BYTES = 32
-"""Of a field's name or value in a hash: 24 measured."""
+"""Bytes of a field's name or value in a hash: 24 measured."""
 PER_ELEMENT_BYTES = 96
-"""Of an element in a list, set or sorted set beside its text: up to 88 measured."""
+"""Bytes of an element in a list, set or sorted set beside its text: up to 88 measured."""
 PER_JSON_BYTES = 256
-"""Of a JSON document: 196 to 324 measured, with what a key takes."""
+"""Bytes of a JSON document: 196 to 324 measured, with what a key takes."""
 PER_JSON_LITERAL = 8
 """Memory for each byte of JSON text, where it may be of small values: 4 to 7 measured."""
 GROWTH = 1.25
@@ -34,11 +35,11 @@ PER_CONNECTION_BYTES = 20 * 1024
 FIRST_OF_KEY_BYTES = {"XADD": 4500, "PFADD": 14_500}
 """What the first element of a key takes: a stream's first block (4,368 measured), a HyperLogLog of 12 KiB at most."""
 DOCUMENT_BYTES = 122
-"""Of a generated document beside its payload."""
+"""Bytes of a generated document beside its payload."""
 NUMBER_BYTES = 20
 KEY_NUMBER_BYTES = 12
 TOGETHER_BYTES_MAX = 1 << 30
-"""Of keys and connections of what takes turns on one server, by their upper bound."""
+"""Upper bound for keys and connections of what takes turns on one server."""
 LEVELS_MAX = 33
 """Numbers of users in a search for saturation: from 1 to 65,536 by factors of sqrt 2."""
 
@@ -208,7 +209,7 @@ def _naming(command: Command) -> Sequence[str] | None:
 
 
 def _different(texts: Sequence[str] | None, plan: Plan) -> int | None:
-    """How many different fillings these arguments have at most; None: as many as one likes."""
+    """Return how many different fillings these arguments have at most; None: as many as one likes."""
     places = (
         None
         if texts is None
@@ -231,7 +232,7 @@ def _alike(place: str) -> str:
 
 
 def _operations(plan: Plan) -> tuple[int, bool]:
-    """How many operations a plan does at most, and whether that is known; else a guess."""
+    """Return how many operations a plan does at most, and whether that is known; else a guess."""
     phases, model = plan.phases, plan.model
     length_s = phases.ramp_up_s + phases.warm_up_s + max(phases.measure_s, phases.measure_max_s or 0.0)
     if isinstance(model, Open):

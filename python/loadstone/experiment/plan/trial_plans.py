@@ -33,7 +33,7 @@ INTERVALS_A_TRIAL = 10
 """What the checks for warm-up and drift need at least, and some more."""
 SHORTEST_INTERVAL_S = 0.1
 SLICED_INTERVAL_S = 1.0
-"""Of a drive in slices: an interval holds about so much of the time that is measured."""
+"""Measured time that an interval holds, about, in a drive in slices."""
 AUTO = "auto"
 SERVER_SHARE, SUBJECT_SHARE = 2, 4
 """The generator may have one CPU in so many."""

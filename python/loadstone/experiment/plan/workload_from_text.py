@@ -252,7 +252,7 @@ def _placeholders(text: object, path: FieldPath, known: re.Pattern[str], remedy:
 
 
 _PREPARED: dict[str, RecordedLoad] = {}
-"""By the path of the file for drivers."""
+"""Recorded loads by the path of the file for drivers."""
 
 
 @cache

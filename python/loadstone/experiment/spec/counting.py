@@ -1,4 +1,4 @@
-"""How many conditions, pairs and trials an experiment makes: counted before any of them is made."""
+"""Counts how many conditions, pairs and trials an experiment makes, before any of them is made."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -8,9 +8,9 @@ from loadstone.experiment.spec.yaml_text import Path
 from loadstone.text.language import said
 
 CONDITIONS_MAX = 10_000
-"""Of all tables, comparisons, effects, crashes and goals together: each is planned before the run."""
+"""Limit for all tables, comparisons, effects, crashes and goals together: each is planned before the run."""
 TRIALS_MAX = 100_000
-"""Of a run, if every comparison goes on to its last look."""
+"""Limit for a run, if every comparison goes on to its last look."""
 
 
 def check_counts(experiment: Experiment) -> None:
@@ -33,7 +33,7 @@ def check_counts(experiment: Experiment) -> None:
 
 
 def _pairs(comparison: Comparison) -> int:
-    """How often two levels are compared at each place."""
+    """Return how often two levels are compared at each place."""
     levels = len(comparison.levels)
     return math.comb(levels, 2) if comparison.baseline is None else levels
 

@@ -28,9 +28,9 @@ QUANTILES = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
 LEVELS_MAX, PARTS_MAX = 1000, 1000
 """Levels of a factor; tables, comparisons, crashes. How many conditions they make is in `counting`."""
 FACTORS_MAX = 4
-"""Of one question about effects: more make more combinations than can take turns."""
+"""Most factors of one question about effects: more make more combinations than can take turns."""
 BLOCKS_MAX = 1000
-"""Of a table, and of `--blocks`."""
+"""Most blocks of a table, and of `--blocks`."""
 RATE_MARGIN, LATENCY_MARGIN, COST_MARGIN = 0.05, 0.10, 0.05
 """Shares below which a difference does not matter, unless the experiment says otherwise."""
 COST = "cpu_ns."
@@ -203,7 +203,7 @@ class Effects(SpecPart):
 
 
 class Design(SpecPart):
-    """How often and how long conditions are measured."""
+    """Numbers and lengths of the measurements of conditions."""
 
     budget: Duration = "45 min"
     """How long the run may last (`45 min`, or seconds)."""
@@ -286,7 +286,7 @@ class SubjectSpec(SpecPart):
     manifest: str | None = None
     """A folder of `subjects/` by its name, or a path, which counts from the experiment's file."""
     url: str | None = None
-    """Of the user's; several, separated by commas, are its replicas.
+    """URL of the user's application; several, separated by commas, are its replicas.
 
     What stands under `environment`, `limits` and `replicas` is then what the user must have started it with.
     """
@@ -296,7 +296,7 @@ class SubjectSpec(SpecPart):
     host: str | None = None
     """The name of a monitor of the fleet (`--fleet`), on whose machine it is started; None: on this one."""
     limits: dict[str, Any] = {}
-    """Of each replica: `cpu: 0.5`, `memory: 512 MB`; an empty text stands for none."""
+    """Limits of each replica: `cpu: 0.5`, `memory: 512 MB`; an empty text stands for none."""
     environment: dict[str, Any] = {}
     """Variables that the condition varies; they go before the manifest's."""
     warm_up: Duration | None = None
@@ -321,7 +321,7 @@ class DataSpec(SpecPart):
     """Rows that are there before the first trial: made once, kept in a cache folder, written once to each server."""
 
     rows: Any
-    """How many; `--scale` changes it."""
+    """Number of rows; `--scale` changes it."""
     columns: dict[str, str] = Field(min_length=1)
     """Name -> `{number}` (from 1), `{uniform A..B}`, `{random N lowercase}`, and text around them."""
     into: tuple[DataInto, ...] = Field(min_length=1)
@@ -344,7 +344,7 @@ class Lesson(SpecPart):
 
 
 class Promise(SpecPart):
-    """How many acknowledged writes a server may lose when its process is killed, under these levels."""
+    """Number of acknowledged writes that a server may lose when its process is killed, under these levels."""
 
     when: dict[str, Level | tuple[Level, ...]] = {}
     """Empty: under all conditions of the crash."""
@@ -460,7 +460,7 @@ class Experiment(SpecPart):
     crashes: tuple[Crash, ...] = Field(default=(), max_length=PARTS_MAX)
     goals: tuple[GoalSpec, ...] = Field(default=(), max_length=PARTS_MAX)
     scale: float = Field(default=1.0, gt=0, le=1)
-    """By how much users and rows are made smaller than they are written, if `--scale` is not given."""
+    """Factor by which users and rows are made smaller than they are written, if `--scale` is not given."""
     quick: Quick = Quick()
     as_published: AsPublished | None = None
 

@@ -129,7 +129,7 @@ def _either(words: Sequence[str]) -> str:
 
 
 def _form(models: Iterable[type[BaseModel]], key: str) -> str:
-    """How the value of a key is written, with the key; empty where the model has no example of it."""
+    """Return how the value of a key is written, with the key; empty where the model has no example of it."""
     forms = (getattr(model, "FORMS", {}).get(key) for model in models)
     return next((f"{key}: {form}" for form in forms if form), "")
 
@@ -211,7 +211,7 @@ class Source:
     lines: Mapping[Path, int] = field(default_factory=dict)
     given: Mapping[Path, str] = field(default_factory=dict)
     digest: str = ""
-    """Of the text that `data` was read from; empty: the command line itself describes the experiment."""
+    """Digest of the text that `data` was read from; empty: the command line itself describes the experiment."""
 
     def __eq__(self, other: object) -> bool:
         """Where an experiment was written makes no difference to what it says."""

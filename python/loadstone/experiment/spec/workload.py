@@ -51,7 +51,7 @@ class LoadData(SpecPart):
 
 
 class StoredSpec(SpecPart):
-    """How a server counts what an operation stores: queried around a trial, and held against correct replies.
+    """Way in which a server counts what an operation stores: queried around a trial, and held against correct replies.
 
     Only where the condition has that operation.
     """
@@ -87,9 +87,10 @@ class Workload(SpecPart):
     """What makes the load: `native`, or the program of a client library by its name or path, with its options after a
     colon (`go-redis`, `redis-py:mode=asyncio`). Conditions may differ in it: `${client}`."""
     threads: Any = "auto"
-    """Of the generator. `auto`: as many as the CPUs allow and the load needs, see `experiment.plan.trial_plans`."""
+    """Threads of the generator. `auto`: as many as the CPUs allow and the load needs, see
+    `experiment.plan.trial_plans`."""
     back_end: Any = "auto"
-    """Of the native engine: `io_uring`, `epoll`, or `auto`: io_uring where the kernel has what it takes."""
+    """Back end of the native engine: `io_uring`, `epoll`, or `auto`: io_uring where the kernel has what it takes."""
     phases: dict[str, Any] = {}
     keys: dict[str, Any] = {}
     documents: dict[str, Any] = {}

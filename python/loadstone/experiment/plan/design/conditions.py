@@ -251,7 +251,7 @@ def _mains(factor: str, pairs: Sequence[PairDesign]) -> Iterator[Contrast]:
 
 
 def _interactions(varied: str, other: str, pairs: Sequence[PairDesign]) -> Iterator[Contrast]:
-    """How the effect of `varied` depends on the level of `other`."""
+    """Yield the contrasts that show how the effect of `varied` depends on the level of `other`."""
     against = list(_by_level(other, pairs))
     for (reference, compared), numbers in _by_level(varied, pairs).items():
         for there, level in against:

@@ -132,7 +132,7 @@ class DesignOfMode:
     trial_s: float | None
     """Measure phase of a trial that is compared; None: by the rule."""
     blocks: int | None
-    """Of every group, as the command line has it; None: the looks and `table_blocks` decide."""
+    """Blocks of every group, as the command line has it; None: the looks and `table_blocks` decide."""
     rounds: bool = True
     """Whether conditions are measured in rounds where they can be."""
     slice_s: float | None = None
@@ -146,7 +146,7 @@ class DesignOfMode:
     restarts: bool = False
     """Whether applications are started again for each block, as a gate may ask for."""
     length_share: float = 1.0
-    """By how much slices and trials that are compared are made shorter, so that first looks fit into the budget."""
+    """Share by which slices and trials that are compared are made shorter, so that first looks fit into the budget."""
 
 
 def design_of_mode(
@@ -311,12 +311,12 @@ def _rounds_of(design: DesignOfMode, whole: Group, parts: Sequence[Parts]) -> Ro
 
 
 def _shortened(seconds: float, share: float, shortest_s: float) -> float:
-    """So much of it, but no less than the shortest that measures anything."""
+    """Return the share of a length, but no less than the shortest that measures anything."""
     return seconds if share >= 1 else round(max(min(seconds, shortest_s), seconds * share), 3)
 
 
 def _in_rounds(whole: Group, rounds: Rounds, stage: int = 0) -> Group:
-    """The same comparison in rounds, with what its next stage would take.
+    """Return the comparison in rounds, with what its next stage would take.
 
     A block ends where a look is due, or with the processes that it was measured on.
     """

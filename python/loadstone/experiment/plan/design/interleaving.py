@@ -43,7 +43,7 @@ SLICED_METRICS = frozenset(
 SUBJECT_BYTES = 5 * 2**28
 """What an application without a memory limit is taken to need: the JVM of `spring` has a heap of at most 1 GB."""
 SERVER_BYTES = 2**26
-"""The same of a server in memory, beside what it stores."""
+"""Bytes of a server in memory, beside what it stores."""
 DATABASE_BYTES = 2**29
 MEMORY_SHARE = 0.75
 """The share of the machine's memory that they may take together: the rest is the system's and the generator's."""
@@ -90,7 +90,7 @@ def why_whole_row(parts: Parts) -> Message | None:
 
 
 LONE_BYTES_MAX = 2**20
-"""Of all documents that the users of a row alone send at once: what they take is then far below a slice."""
+"""Limit of all documents that the users of a row alone send at once: what they take is then far below a slice."""
 HERE = frozenset({"127.0.0.1", "localhost", "::1"})
 UNKNOWN_TIMES = message("whole_trials.unknown_times")
 
