@@ -138,7 +138,7 @@ def servers_unlike(a: Surroundings, b: Surroundings, names: Names = NAMES) -> li
 def gate_command(a: Surroundings, b: Surroundings) -> str:
     """The gate that measures the versions of two runs in turns: of a Redis or Valkey with both versions and settings;
     of anything else, or where several servers differ, with words in their place."""
-    servers_a, servers_b = (_mapping(one.environment.get("servers")) for one in (a, b))
+    servers_a, servers_b = (mapping_of(one.environment.get("servers")) for one in (a, b))
     unlike = [name for name in {**servers_a, **servers_b} if servers_a.get(name) != servers_b.get(name)]
     if len(unlike) == 1:
         base, head = _gate_side(servers_a, servers_b, unlike[0]), _gate_side(servers_b, servers_a, unlike[0])
@@ -149,8 +149,8 @@ def gate_command(a: Surroundings, b: Surroundings) -> str:
 
 def _gate_side(servers: Mapping[str, Any], others: Mapping[str, Any], name: str) -> str | None:
     """`redis=8.2.1,io-threads=2`: the version, and the settings that are others in the other run."""
-    server, other = _mapping(servers.get(name)), _mapping(others.get(name))
-    settings, unlike = _mapping(server.get("settings")), _mapping(other.get("settings"))
+    server, other = mapping_of(servers.get(name)), mapping_of(others.get(name))
+    settings, unlike = mapping_of(server.get("settings")), mapping_of(other.get("settings"))
     changed = [f"{key}={value}" for key, value in sorted(settings.items()) if unlike.get(key) != value]
     words = [f"{server.get('software')}={server.get('version')}", *changed]
     known = server.get("software") in _GATED and all(_GATE_WORD.fullmatch(word) for word in words)

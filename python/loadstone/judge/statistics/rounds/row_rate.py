@@ -5,8 +5,8 @@ the row would have done, had it been measured during all the time of its run: it
 time, a place in each round that was drawn at random, so that the machine's slow noise is in the sample and not beside
 it (Student's t on the slices). Another hour may be faster or slower as a whole, for all rows alike.
 
-Coverage by simulation (`bench/judge/replay_rounds.py`): .94 or more, and .83 where almost nothing but rare stalls moves a
-slice and there are fewer than 32 of them, so that half of the rows have none.
+Coverage by simulation (`bench/judge/replay_rounds.py`): .94 or more, and .83 where almost nothing but rare stalls moves
+a slice and there are fewer than 32 of them, so that half of the rows have none.
 """
 
 import math
