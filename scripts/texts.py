@@ -159,9 +159,8 @@ def in_tables() -> Iterator[Found]:
     from loadstone.judge.checks.checks import CHECKS
     from loadstone.monitors import catalogue
     from loadstone.report.tables import columns
-    from loadstone.report.tables import columns as study_columns
 
-    for column in (*columns.COLUMNS, *study_columns.STUDY_COLUMNS.values()):
+    for column in (*columns.USUAL, *columns.COLUMNS.values()):
         yield from (("python/loadstone/report/tables/columns.py", text) for text in (column.header, column.explanation))
     for metric in catalogue.METRICS.values():
         if metric.column is not None:

@@ -9,7 +9,7 @@ import pytest
 from loadstone.judge.analysis.analysis import Part
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report.glossary import GROUPS, TERMS, VERDICT_TERMS, meaning
-from loadstone.report.tables.columns import BOTTLENECKS, COLUMNS
+from loadstone.report.tables.columns import BOTTLENECKS, COLUMNS, USUAL
 from loadstone.report.verdicts import MARKS
 
 TEMPLATES = [path for path in (resources.files("loadstone.report.html") / "templates").iterdir() if ".j2" in path.name]
@@ -47,4 +47,4 @@ def test_no_term_stands_under_two_headings() -> None:
 
 
 def test_every_column_has_an_explanation() -> None:
-    assert all(column.explanation.endswith(".") for column in COLUMNS)
+    assert all(column.explanation.endswith(".") for column in (*USUAL, *COLUMNS.values()))

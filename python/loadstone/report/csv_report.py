@@ -16,8 +16,8 @@ from loadstone.judge.verdict import Cost, Verdict
 from loadstone.monitors import catalogue
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
-from loadstone.report.tables.column import errors
-from loadstone.report.tables.columns import is_at_rate
+from loadstone.report.tables.column import Cell
+from loadstone.report.tables.columns import COLUMNS, is_at_rate
 from loadstone.run_folder.facts import HOST
 from loadstone.text.language import speaking
 
@@ -31,7 +31,15 @@ _STALLS = {
 }
 """Columns behind the quantiles of `tables.csv`, and the fields of `Stalls` that they hold. An interval is of the figure
 without stalls where there is one."""
-Cell = str | int | float | bool | None
+BEFORE_LATENCIES = (
+    *("operations", "elapsed_s", "tps", "goodput_per_s", "goodput_interval", "bound", "blocks", "slices", "peak_tps"),
+    "published",
+)
+"""Columns of `tables.csv`, by the keys of `report.tables.columns.COLUMNS`, which say their headers and values."""
+AFTER_LATENCIES = ("errors",)
+AFTER_PARTS = ("held_back",)
+SOMETIMES = ("stored", "users")
+"""Columns that only some runs have."""
 MACHINE = {
     metric.name: f"{metric.name}{metric.csv_unit}" for metric in catalogue.METRICS.values() if metric.part == HOST
 }
@@ -104,8 +112,8 @@ def _of_study(analysis: Analysis, row: Row, original: list[str]) -> dict[str, Ce
     if any(one.interval_units for table in analysis.tables for one in table.rows):
         found |= _interval_cells(row)
     if any(one.stored is not None for table in analysis.tables for one in table.rows):
-        found |= {"stored": row.stored, "answered": row.answered, "stored_keys": row.stored_keys}
-    return found if analysis.scale == 1 else {**found, "users": row.users, "scale": analysis.scale}
+        found |= _of_columns(row, ("stored",))
+    return found if analysis.scale == 1 else {**found, **_of_columns(row, ("users",)), "scale": analysis.scale}
 
 
 def _written(header: list[str], lines: list[dict[str, Cell]]) -> bytes:
@@ -124,31 +132,23 @@ def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -
         **{f"factor_{name}": row.condition.get(name) for name in factors},
         "verdict": row.verdict,
         "trials": " ".join(row.trials),
-        "operations": row.operations,
-        "elapsed_s": row.elapsed_s,
-        "throughput_per_s": row.throughput_per_s,
-        "goodput_per_s": row.goodput_per_s,
-        "goodput_low_per_s": row.goodput_interval[0] if row.goodput_interval else None,
-        "goodput_high_per_s": row.goodput_interval[1] if row.goodput_interval else None,
-        "bound_generator": row.bound.generator if row.bound else None,
-        "bound_taken": row.bound.taken if row.bound else None,
-        "blocks": row.blocks,
-        "slices": row.slices,
-        "peak_per_s": row.peak_per_s,
-        "published": row.published,
+        **_of_columns(row, BEFORE_LATENCIES),
         **{
             f"{kind}_{name}_ns": getattr(getattr(row, f"{kind}_ns"), name, None)
             for kind in _LATENCIES
             for name in Quantiles.model_fields
         },
-        "errors_total": errors(row),
-        "errors": "; ".join(f"{kind}: {number}" for kind, number in row.errors.items()),
+        **_of_columns(row, AFTER_LATENCIES),
         **{f"cpu_{part}_share_of_core": row.cpu_share.get(part) for part in parts},
-        "bottleneck": row.bottleneck.part if row.bottleneck else "",
-        "bottleneck_evidence": fmt.sentence(row.bottleneck.message) if row.bottleneck else "",
+        **_of_columns(row, AFTER_PARTS),
         "unmeasurable": "; ".join(f"{name}: {fmt.sentence(why)}" for name, why in row.unmeasurable.items()),
         "reasons": " ".join(map(fmt.sentence, row.reasons)),
     }
+
+
+def _of_columns(row: Row, keys: Sequence[str]) -> dict[str, Cell]:
+    """What columns have in a spreadsheet."""
+    return {header: value(row) for key in keys for header, value in COLUMNS[key].csv.items()}
 
 
 def _cost_cells(costs: Mapping[str, Cost], parts: Sequence[str]) -> dict[str, Cell]:

@@ -13,7 +13,7 @@ from loadstone.experiment.spec.built_in import names
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import find
 from loadstone.judge.checks.checks import CHECKS
-from loadstone.report.tables.columns import STUDY_COLUMNS
+from loadstone.report.tables.columns import COLUMNS
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
 
@@ -66,7 +66,7 @@ def test_lessons_name_checks_that_there_are(name: str) -> None:
 @pytest.mark.parametrize("name", STUDIES)
 def test_columns_name_what_there_is(name: str) -> None:
     experiment = find(name)
-    assert {column for table in experiment.tables for column in table.columns} <= set(STUDY_COLUMNS)
+    assert {column for table in experiment.tables for column in table.columns} <= set(COLUMNS)
     printed = {column for table in experiment.tables for column in table.columns} | {"tps"}
     assert {published.column for published in experiment.published} - {"", "store_cpu"} <= printed
     assert "repeats" in {lesson.kind for lesson in experiment.lessons}

@@ -8,7 +8,7 @@ from hdrh.histogram import HdrHistogram
 from loadstone.cli.redis_experiment import RECEIVER_COLUMNS
 from loadstone.judge.analysis.analysis import Row
 from loadstone.judge.analysis.server_side import deliveries
-from loadstone.report.tables.columns import STUDY_COLUMNS
+from loadstone.report.tables.columns import COLUMNS
 from loadstone.run_folder.trial import TrialRecord
 
 NAMES = ("min", "mean", "p50", "p90", "p95", "p99", "p999", "max")
@@ -51,7 +51,7 @@ def test_a_load_without_receivers_has_none(synthetic: ModuleType) -> None:
 def test_its_columns_are_those_of_the_row(synthetic: ModuleType) -> None:
     found = deliveries([trial(synthetic, 2_000_000)])
     row = Row.model_construct(deliveries=found)
-    shown = {key: STUDY_COLUMNS[key].value(row) for key in RECEIVER_COLUMNS if key.startswith(("deliver", "missing"))}
+    shown = {key: COLUMNS[key].value(row) for key in RECEIVER_COLUMNS if key.startswith(("deliver", "missing"))}
     assert found is not None
     assert (shown["missing"], shown["delivered"]) == (0, found.per_s)
     assert shown["delivery_p50"] == found.delivery_ns.p50

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row, Stalls
-from loadstone.report import summary
+from loadstone.report import csv_report, summary
 from loadstone.report.csv_report import fixed_rate_cells
 from loadstone.report.tables.column import Column, fitting
 from loadstone.report.tables.columns import (
     COLUMNS,
+    USUAL,
     columns_for,
     end_columns,
     fixed_rate_columns,
@@ -18,6 +19,20 @@ from loadstone.report.tables.columns import (
     rate_name,
 )
 from loadstone.text.message import as_written, message
+
+
+def test_each_column_has_one_key_and_tables_name_columns_by_it() -> None:
+    assert [column.key for column in COLUMNS.values()] == list(COLUMNS)
+    assert {column.key for column in USUAL} <= set(COLUMNS)
+    assert {"tps", "goodput_per_s", "throughput_interval", "goodput_interval"} <= set(COLUMNS)
+
+
+def test_what_a_spreadsheet_has_of_a_column_stands_in_tables_csv() -> None:
+    """Under a header that no other column has."""
+    named = {*csv_report.BEFORE_LATENCIES, *csv_report.AFTER_LATENCIES, *csv_report.AFTER_PARTS, *csv_report.SOMETIMES}
+    assert {key for key, column in COLUMNS.items() if column.csv} == named
+    found = [header for column in COLUMNS.values() for header in column.csv]
+    assert len(found) == len(set(found))
 
 
 def keys(columns: list[Column]) -> set[str]:
@@ -43,7 +58,7 @@ def test_a_missing_figure_says_why(analysis: Analysis) -> None:
     rows = {row.label: row for table in analysis.tables for row in table.rows}
 
     def why(key: str, row: Row) -> str:
-        return next(column for column in COLUMNS if column.key == key).why_missing(row)
+        return COLUMNS[key].why_missing(row)
 
     assert why("p999", rows["set, 10 B, 1 worker"]) == "88,009 samples; 100 beyond the quantile are needed"
     assert why("p50", rows["set, 10 B, 1 worker"]) == ""
@@ -53,7 +68,7 @@ def test_a_missing_figure_says_why(analysis: Analysis) -> None:
 
 def test_a_quantile_without_a_reason_says_so(analysis: Analysis) -> None:
     row = analysis.tables[0].rows[0]
-    p99, p999 = (column for column in COLUMNS if column.key in ("p99", "p999"))
+    p99, p999 = COLUMNS["p99"], COLUMNS["p999"]
     few = row.model_copy(update={"unmeasurable": {"p999": as_written("too few")}})
     assert (p999.unmeasurable(few), p99.unmeasurable(few)) == ("too few", "")
     unsaid = row.model_copy(update={"unmeasurable": {"p99": as_written("")}})
@@ -62,7 +77,7 @@ def test_a_quantile_without_a_reason_says_so(analysis: Analysis) -> None:
 
 def test_what_of_a_latency_may_be_the_generators_own_stands_beside_it(analysis: Analysis) -> None:
     row = analysis.tables[0].rows[0]
-    p50, p99, maximum = (column for key in ("p50", "p99", "max") for column in COLUMNS if column.key == key)
+    p50, p99, maximum = (COLUMNS[key] for key in ("p50", "p99", "max"))
     assert row.response_ns is not None
     response = row.response_ns.model_copy(update={"p50": 104_000, "p99": 400_000, "max": None})
     least = response.model_copy(update={"p50": 62_000, "p99": 390_000})
@@ -74,7 +89,7 @@ def test_what_of_a_latency_may_be_the_generators_own_stands_beside_it(analysis: 
 
 def test_a_doubted_latency_says_so_where_it_stands_and_its_row_keeps_its_mark(analysis: Analysis) -> None:
     row = analysis.tables[0].rows[0]
-    p50, rate = (column for key in ("p50", "goodput_per_s") for column in COLUMNS if column.key == key)
+    p50, rate = (COLUMNS[key] for key in ("p50", "goodput_per_s"))
     doubted = row.model_copy(update={"latencies_doubted": True})
     assert p50.cell(doubted) == f"! {p50.cell(row)}"
     assert (rate.cell(doubted), doubted.verdict) == (rate.cell(row), "valid")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from loadstone.experiment.spec.experiment import COLUMNS
+from loadstone.experiment.spec.experiment import COLUMNS as OF_STUDIES
 from loadstone.judge.analysis.analysis import Analysis, AtOnce, ResultTable, Row
-from loadstone.report.tables.columns import STUDY_COLUMNS, columns_for
+from loadstone.report.tables.columns import COLUMNS, USUAL, columns_for
 from loadstone.run_folder.facts import AvgMax
 
 
@@ -30,12 +30,12 @@ def one(table: ResultTable, place: int) -> ResultTable:
 
 
 def test_an_experiment_may_name_just_these() -> None:
-    assert set(COLUMNS) == set(STUDY_COLUMNS)
-    assert len(COLUMNS) == len(set(COLUMNS))
+    assert len(OF_STUDIES) == len(set(OF_STUDIES))
+    assert set(COLUMNS) == {*OF_STUDIES, *(column.key for column in USUAL), "throughput_interval"}
 
 
 def test_every_column_is_explained_and_keeps_its_key() -> None:
-    for key, column in STUDY_COLUMNS.items():
+    for key, column in COLUMNS.items():
         assert column.key == key
         assert column.explanation.endswith(".")
 
@@ -179,7 +179,7 @@ def test_without_failures_nothing_is_added(application: Analysis) -> None:
 
 def test_a_share_of_errors_is_never_more_than_all(application: Analysis) -> None:
     def share(row: Row) -> str:
-        return STUDY_COLUMNS["error_share"].cell(row)
+        return COLUMNS["error_share"].cell(row)
 
     row = application.tables[0].rows[0]
     assert share(row.model_copy(update={"operations": 1000, "errors": {"timeout": 26}})) == "2.6 %"
@@ -202,7 +202,7 @@ def test_one_block_has_neither_a_column_of_blocks_nor_of_intervals(application: 
 
 def test_a_row_without_a_figure_has_dashes(application: Analysis, empty_analysis: Analysis) -> None:
     row = empty_analysis.tables[0].rows[0].model_copy(update={"published": None})
-    table = application.tables[0].model_copy(update={"rows": [row], "columns": list(STUDY_COLUMNS)})
+    table = application.tables[0].model_copy(update={"rows": [row], "columns": list(OF_STUDIES)})
     shown = columns_for(table)
     assert {"tps", "tps_store", "goodput", "mtt", "stored", "store_cpu", "app_cpu"} <= {one.key for one in shown}
     assert {column.cell(row) for column in shown} == {"—"}
@@ -225,5 +225,5 @@ def test_what_the_generator_stayed_awake_for_is_no_part_of_what_a_request_costs_
     row = Row.model_construct(cpu_share={"generator": 0.9}, at_once=at_once, throughput_per_s=10_000.0)
     asleep = row.model_copy(update={"at_once": None})
 
-    assert [STUDY_COLUMNS["driver_cpu"].value(one) for one in (row, asleep)] == pytest.approx([20_000, 90_000])
-    assert [STUDY_COLUMNS["generator_cpu"].cell(one) for one in (row, asleep)] == ["90 % (awake in waits 70 %)", "90 %"]
+    assert [COLUMNS["driver_cpu"].value(one) for one in (row, asleep)] == pytest.approx([20_000, 90_000])
+    assert [COLUMNS["generator_cpu"].cell(one) for one in (row, asleep)] == ["90 % (awake in waits 70 %)", "90 %"]

@@ -1,7 +1,7 @@
 """One column of a table: the same figure and text for terminal, page and Markdown."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rich.cells import cell_len
 
@@ -13,6 +13,8 @@ from loadstone.text.language import _, translated
 
 STALLED = "†"
 """Stands behind a quantile from which stalls are told apart."""
+Cell = str | int | float | bool | None
+"""Of a spreadsheet; None is an empty one."""
 _FEW = 4
 """In fewer rows each has its mark."""
 
@@ -47,6 +49,10 @@ class Column:
     before it."""
     mostly_doubted: bool = False
     """The mark of a doubt stands in the header, since most rows would have it."""
+    when: Callable[[Sequence[Row]], bool] | None = None
+    """Whether these rows have something of it that matters; None: `optional` says it."""
+    csv: Mapping[str, Callable[[Row], Cell]] = field(default_factory=dict)
+    """What a spreadsheet has of it: header with the unit -> value. Empty: nothing."""
     narrow: bool = False
     """For want of room what may be the generator's own stands in the bracket alone, which contains it."""
 
@@ -92,6 +98,12 @@ class Column:
     def says_something(self, row: Row) -> bool:
         """Whether the row has a figure or a word here."""
         return self.cell(row) != fmt.NONE
+
+    def belongs_to(self, rows: Sequence[Row]) -> bool:
+        """Whether a table of these rows has the column."""
+        if self.when is not None:
+            return self.when(rows)
+        return not self.optional or any(self.says_something(row) for row in rows)
 
     def why_missing(self, row: Row) -> str:
         """Why the row has no such figure; empty where it has one or nothing is known."""

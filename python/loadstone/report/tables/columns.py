@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from loadstone.experiment.spec.levels import Level, identity
 from loadstone.judge.analysis.analysis import Analysis, AtRate, Part, ResultTable, Row, TimelinePoint, printed_ns
@@ -164,7 +165,7 @@ def _declared(column: StudyColumn) -> Column:
     )  # fmt: skip
 
 
-def _study_quantile(name: str, header: str, explanation: str, drop: int) -> Column:
+def _response(name: str, header: str, explanation: str, drop: int) -> Column:
     return Column(
         name, header, explanation, latency(name), fmt.duration, drop, quantile=name, own_load=True, is_response=True
     )
@@ -184,8 +185,41 @@ _APP_CPU = StudyColumn(
     "CPU of the application, average and maximum; 100 % is one core. Replicas are added up, their maxima too.",
     SUBJECT, "cpu_share", "average_and_maximum", "percent", drop=2,
 )  # fmt: skip
+_POOL_WAIT_FROM = 0.01
+"""Share of the mean response time from which the pool's queue is worth a column."""
+
+
+def _waits(row: Row) -> bool:
+    """Whether requests queued for a connection for a share of their time that matters."""
+    wait, response = row.pool_wait_ns, row.response_ns
+    return bool(wait and response and wait.mean and response.mean and wait.mean >= _POOL_WAIT_FROM * response.mean)
+
+
+def _low(row: Row) -> float | None:
+    return row.goodput_interval[0] if row.goodput_interval else None
+
+
+def _high(row: Row) -> float | None:
+    return row.goodput_interval[1] if row.goodput_interval else None
+
+
 _ALL = (
-    Column("tps", "TPS", TERMS["TPS"], lambda r: r.throughput_per_s, fmt.rate, ranks=True),
+    Column(
+        "users", "vUsers", "Virtual users that made the load: the run was made smaller than the experiment writes it.",
+        lambda r: r.users, fmt.count, optional=True, drop=1, csv={"users": lambda r: r.users},
+    ),
+    Column(
+        "operations", "operations", "Operations counted in the measure phase.", lambda r: r.operations, fmt.count,
+        drop=4, csv={"operations": lambda r: r.operations},
+    ),
+    Column(
+        "elapsed_s", "elapsed", "Length of the measure phase.", lambda r: r.elapsed_s, fmt.seconds, drop=6,
+        csv={"elapsed_s": lambda r: r.elapsed_s},
+    ),
+    Column(
+        "tps", "TPS", TERMS["TPS"], lambda r: r.throughput_per_s, fmt.rate, ranks=True,
+        csv={"throughput_per_s": lambda r: r.throughput_per_s},
+    ),
     Column(
         "tps_store", "TPS (store)",
         "TPS, and in brackets the highest CPU of the busiest store while it was measured, in millicores: 1000m is one "
@@ -197,33 +231,84 @@ _ALL = (
         lambda r: r.goodput_per_s, fmt.rate,
     ),
     Column(
+        "goodput_per_s", "RPS",
+        "Requests a second that were answered rightly (goodput); failed and wrong replies do not count.",
+        lambda r: r.goodput_per_s, fmt.rate, ranks=True, csv={"goodput_per_s": lambda r: r.goodput_per_s},
+    ),
+    Column(
         "interval", "95 % interval",
         "The typical goodput of a trial of this condition lies in this range 95 times in 100.",
-        lambda r: r.goodput_interval[0] if r.goodput_interval else None, fmt.rate, drop=4,
-        row_text=lambda r: rate_range(r.goodput_interval), optional=True,
+        _low, fmt.rate, drop=4, row_text=lambda r: rate_range(r.goodput_interval), optional=True,
+    ),
+    Column(
+        "goodput_interval", "95 % interval", "The typical rate of this condition lies in this range 95 times in 100.",
+        _low, fmt.rate, drop=1, row_text=lambda r: rate_range(r.goodput_interval), optional=True,
+        csv={"goodput_low_per_s": _low, "goodput_high_per_s": _high},
+    ),
+    Column(
+        "throughput_interval", "95 % interval",
+        "The typical rate of this condition lies in this range 95 times in 100.",
+        lambda r: r.throughput_interval[0] if r.throughput_interval else None, fmt.rate, drop=1,
+        row_text=lambda r: rate_range(r.throughput_interval), optional=True,
+    ),
+    Column(
+        "units_per_s", "units/s",
+        "RPS by what a request is made of: a MGET of ten keys is ten. See `units` of the operation.",
+        lambda r: r.units_per_s, fmt.rate, drop=1, when=lambda rows: any(row.unit for row in rows),
+        row_text=lambda r: "" if r.units_per_s is None else f"{fmt.rate(r.units_per_s)} {r.unit or 'key'}s",
+    ),
+    Column(
+        "bound", "up to",
+        "How much higher the rate would be at most with a generator that costs nothing, and if nothing else had taken "
+        "time from its CPUs.",
+        lambda r: None if r.bound is None else r.bound.total, fmt.percent, drop=1,
+        when=lambda rows: any(fmt.bound(row.bound) for row in rows), row_text=lambda r: fmt.bound_cell(r.bound),
+        csv={
+            "bound_generator": lambda r: r.bound.generator if r.bound else None,
+            "bound_taken": lambda r: r.bound.taken if r.bound else None,
+        },
     ),
     Column(
         "blocks", "blocks", "How often the condition was measured, each time with everything fresh.",
         lambda r: r.blocks if r.blocks > 1 else None, fmt.count, drop=8, optional=True,
+        csv={"blocks": lambda r: r.blocks},
     ),
-    Column("peak_tps", "peak TPS", TERMS["peak TPS"], lambda r: r.peak_per_s, fmt.rate, drop=3),
+    Column(
+        "slices", "slices",
+        "In how many slices it was measured, in turn with other conditions and spread over the run.",
+        lambda r: r.slices or None, fmt.count, drop=7, optional=True, csv={"slices": lambda r: r.slices},
+    ),
+    Column(
+        "peak_tps", "peak TPS", TERMS["peak TPS"], lambda r: r.peak_per_s, fmt.rate, drop=3,
+        csv={"peak_per_s": lambda r: r.peak_per_s},
+    ),
     Column("mtt", "MTT", TERMS["MTT"], latency("mean"), fmt.duration, drop=1),
     Column("executed", "executed tests", TERMS["executed tests"], lambda r: r.operations, fmt.count, drop=5),
-    Column("errors", "errors", "Failed, timed-out and wrong replies. TPS counts them, goodput does not.", errors,
-           fmt.count, drop=2),
+    Column(
+        "errors", "errors", "Failed, timed-out and wrong replies. TPS counts them, goodput does not.", errors,
+        fmt.count, drop=2,
+        csv={
+            "errors_total": errors,
+            "errors": lambda r: "; ".join(f"{kind}: {number}" for kind, number in r.errors.items()),
+        },
+    ),
     Column("error_share", "error share", "Failed, timed-out and wrong replies, of all that ended. TPS counts them, "
            "goodput does not.", error_share, fmt.percent, drop=1),
-    _study_quantile("min", "min", "The fastest reply.", 6),
-    _study_quantile("p50", "P50", "Half of the replies came at least this fast (the median).", 1),
-    _study_quantile("p95", "P95", "95 of 100 replies came at least this fast.", 3),
-    _study_quantile("p99", "P99", "99 of 100 replies came at least this fast; one user in a hundred waited longer.", 1),
-    _study_quantile("p999", "P99.9", "999 of 1,000 replies came at least this fast.", 4),
-    _study_quantile("max", "max", "The slowest reply.", 5),
+    _response("min", "min", "The fastest reply.", 6),
+    _response("mean", "avg", "The mean: one slow reply moves it, so look at P50 first.", 7),
+    _response("p50", "P50", "Half of the replies came at least this fast (the median).", 1),
+    _response("p95", "P95", "95 of 100 replies came at least this fast.", 3),
+    _response("p99", "P99", "99 of 100 replies came at least this fast; one user in a hundred waited longer.", 1),
+    _response("p999", "P99.9", "999 of 1,000 replies came at least this fast.", 4),
+    _response("max", "max", "The slowest reply.", 5),
     Column(
         "stored", "stored / answered",
         "Rows or entities that the trials stored, counted on the server, not as keys, of those that were answered as "
         "stored. Both warm-up included, so they are more than the executed tests.",
         lambda r: r.stored, fmt.count, drop=2, row_text=_stored,
+        csv={
+            "stored": lambda r: r.stored, "answered": lambda r: r.answered, "stored_keys": lambda r: r.stored_keys,
+        },
     ),
     Column(
         "store_cpu", "store CPU",
@@ -278,20 +363,50 @@ _ALL = (
         _driver_cpu_ns, fmt.duration, drop=3,
     ),
     Column(
+        "cost", "CPU a request", TERMS["CPU a request"], lambda r: None if r.cost is None else r.cost.ns, fmt.duration,
+        drop=6, row_text=lambda r: cost_text(r.costs), when=lambda rows: any(row.costs for row in rows),
+    ),
+    Column(
         "held_back", "bottleneck", TERMS["bottleneck"], lambda _: None, fmt.number, drop=2,
         row_text=bottleneck_text, optional=True,
+        csv={
+            "bottleneck": lambda r: r.bottleneck.part if r.bottleneck else "",
+            "bottleneck_evidence": lambda r: fmt.sentence(r.bottleneck.message) if r.bottleneck else "",
+        },
     ),
     Column(
         "published", "published", "The original study's figure, from its author's machine: context, not a target.",
         lambda r: r.published, fmt.rate, drop=3, context=True, optional=True,
+        csv={"published": lambda r: r.published},
     ),
 )  # fmt: skip
-USERS = Column(
-    "users", "vUsers", "Virtual users that made the load: the run was made smaller than the experiment writes it.",
-    lambda r: r.users, fmt.count, optional=True, drop=1,
-)  # fmt: skip
-"""Of a run that was scaled: its rows are called by the users that the experiment writes."""
-STUDY_COLUMNS: dict[str, Column] = {column.key: column for column in _ALL}
+COLUMNS: dict[str, Column] = {column.key: column for column in _ALL}
+"""Every column that a table may have, but for those at a fixed rate, which are called by it. A study's table names them
+by these keys (`experiment.spec.experiment.COLUMNS`), and so do the lists of other tables."""
+_USUAL: dict[str, dict[str, Any]] = {
+    "users": {}, "operations": {}, "elapsed_s": {}, "goodput_per_s": {}, "goodput_interval": {}, "units_per_s": {},
+    "bound": {},
+    "blocks": {
+        "drop": 7, "value": lambda r: r.blocks or None,
+        "when": lambda rows: not all(row.blocks <= 1 or row.slices for row in rows),
+    },
+    "slices": {}, "published": {},
+    "min": {"drop": 5}, "max": {"drop": 4}, "mean": {}, "p50": {"drop": 0}, "p95": {"drop": 2}, "p99": {"drop": 0},
+    "p999": {"drop": 1},
+    "pool_wait": {
+        "drop": 3, "when": lambda rows: any(map(_waits, rows)),
+        "explanation": marked(
+            "Mean time that a request queued for a free connection; it is part of the response time."
+        ),
+    },
+    "errors": {
+        "when": lambda rows: any(map(errors, rows)),
+        "explanation": marked("Failed, timed-out and wrong replies. They are not part of RPS."),
+    },
+    "cost": {}, "held_back": {"drop": 3, "when": lambda rows: any(row.bottleneck for row in rows)},
+}  # fmt: skip
+"""The columns of a table that names none, in their order, and what is otherwise in it."""
+USUAL = tuple(replace(COLUMNS[key], **changed) for key, changed in _USUAL.items())
 _ORIGINAL = {"stored": marked("count of what it stored")}
 _PER_CENT = [
     "error_share",
@@ -310,12 +425,11 @@ def study_columns(table: ResultTable) -> list[Column]:
     Where failures make TPS and goodput differ both are there, and the errors. Keys that are not known here are passed
     over.
     """
-    keys = list(dict.fromkeys(key for key in table.columns if key in STUDY_COLUMNS))
-    found: list[Column] = [USERS]
+    keys = list(dict.fromkeys(key for key in table.columns if key in COLUMNS))
+    found: list[Column] = [COLUMNS["users"]]
     for key in _with_errors(keys, table.rows):
-        column = STUDY_COLUMNS[key]
-        found += [column, _published(column)]
-    return [c for c in found if not c.optional or any(c.says_something(row) for row in table.rows)]
+        found += [COLUMNS[key], _published(COLUMNS[key])]
+    return [column for column in found if column.belongs_to(table.rows)]
 
 
 def _with_errors(keys: list[str], rows: Sequence[Row]) -> list[str]:
@@ -393,139 +507,6 @@ def goodput_name(analysis: Analysis) -> str:
     return _("goodput") if rate_of_run(analysis) is TPS else RPS.unit
 
 
-_OPERATIONS = Column(
-    "operations", "operations", "Operations counted in the measure phase.", lambda r: r.operations, fmt.count, drop=4
-)
-_ELAPSED = Column("elapsed_s", "elapsed", "Length of the measure phase.", lambda r: r.elapsed_s, fmt.seconds, drop=6)
-_RPS = Column(
-    "goodput_per_s",
-    "RPS",
-    "Requests a second that were answered rightly (goodput); failed and wrong replies do not count.",
-    lambda r: r.goodput_per_s,
-    fmt.rate,
-    ranks=True,
-)
-_UNITS = Column(
-    "units_per_s",
-    "units/s",
-    "RPS by what a request is made of: a MGET of ten keys is ten. See `units` of the operation.",
-    lambda r: r.units_per_s,
-    fmt.rate,
-    drop=1,
-    row_text=lambda r: "" if r.units_per_s is None else f"{fmt.rate(r.units_per_s)} {r.unit or 'key'}s",
-)
-_PUBLISHED = Column(
-    "published",
-    "published",
-    "The original study's figure, from its author's machine: context, not a target.",
-    lambda r: r.published,
-    fmt.rate,
-    drop=3,
-    context=True,
-)
-_QUANTILES = (
-    ("min", "min", "The fastest reply.", 5),
-    ("max", "max", "The slowest reply.", 4),
-    ("mean", "avg", "The mean: one slow reply moves it, so look at P50 first.", 7),
-    ("p50", "P50", "Half of the replies came at least this fast (the median).", 0),
-    ("p95", "P95", "95 of 100 replies came at least this fast.", 2),
-    ("p99", "P99", "99 of 100 replies came at least this fast; one user in a hundred waited longer.", 0),
-    ("p999", "P99.9", "999 of 1,000 replies came at least this fast.", 1),
-)
-_POOL_WAIT = Column(
-    "pool_wait",
-    "pool wait",
-    "Mean time that a request queued for a free connection; it is part of the response time.",
-    lambda r: None if r.pool_wait_ns is None else r.pool_wait_ns.mean,
-    fmt.duration,
-    drop=3,
-)
-_POOL_WAIT_FROM = 0.01
-"""Share of the mean response time from which the pool's queue is worth a column."""
-_INTERVAL = Column(
-    "goodput_interval",
-    "95 % interval",
-    "The typical rate of this condition lies in this range 95 times in 100.",
-    lambda r: None if r.goodput_interval is None else r.goodput_interval[0],
-    fmt.rate,
-    drop=1,
-    row_text=lambda r: rate_range(r.goodput_interval),
-)
-_THROUGHPUT_INTERVAL = replace(
-    _INTERVAL,
-    key="throughput_interval",
-    value=lambda r: None if r.throughput_interval is None else r.throughput_interval[0],
-    row_text=lambda r: rate_range(r.throughput_interval),
-)
-_BOUND = Column(
-    "bound",
-    "up to",
-    "How much higher the rate would be at most with a generator that costs nothing, and if nothing else had taken "
-    "time from its CPUs.",
-    lambda r: None if r.bound is None else r.bound.total,
-    fmt.percent,
-    drop=1,
-    row_text=lambda r: fmt.bound_cell(r.bound),
-)
-_BLOCKS = Column(
-    "blocks",
-    "blocks",
-    "How often the condition was measured, each time with everything fresh.",
-    lambda r: r.blocks or None,
-    fmt.count,
-    drop=7,
-)
-_SLICES = Column(
-    "slices",
-    "slices",
-    "In how many slices it was measured, in turn with other conditions and spread over the run.",
-    lambda r: r.slices or None,
-    fmt.count,
-    drop=7,
-)
-_COST = Column(
-    "cost",
-    "CPU a request",
-    TERMS["CPU a request"],
-    lambda r: None if r.cost is None else r.cost.ns,
-    fmt.duration,
-    drop=6,
-    row_text=lambda r: cost_text(r.costs),
-)
-_BOTTLENECK = Column(
-    "bottleneck",
-    "bottleneck",
-    TERMS["bottleneck"],
-    lambda _: None,
-    fmt.number,
-    drop=3,
-    row_text=bottleneck_text,
-)
-_ERRORS = Column(
-    "errors", "errors", "Failed, timed-out and wrong replies. They are not part of RPS.", errors, fmt.count, drop=2
-)
-COLUMNS: tuple[Column, ...] = (
-    USERS,
-    _OPERATIONS,
-    _ELAPSED,
-    _RPS,
-    _INTERVAL,
-    _UNITS,
-    _BOUND,
-    _BLOCKS,
-    _SLICES,
-    _PUBLISHED,
-    *(
-        Column(
-            name, header, explanation, latency(name), fmt.duration, drop, quantile=name, own_load=True, is_response=True
-        )
-        for name, header, explanation, drop in _QUANTILES
-    ),
-    _POOL_WAIT,
-    _ERRORS,
-    _COST,
-    _BOTTLENECK,
-)
 MARKS = {"valid": "✓", "suspect": "!", "invalid": "✕", "missing": "–", "unknown": "?"}
 MARK_TEXTS = {
     "valid": marked("every check passed"),
@@ -563,21 +544,8 @@ def full_load_columns(table: ResultTable) -> list[Column]:
 def _every(table: ResultTable) -> list[Column]:
     """The study's own columns, or else those of every table that have something to say in this one."""
     if table.columns:
-        return _with_cost(_with_units(_with_bound(study_columns(table), table), table), table)
-    idle = {
-        _BOUND: not any(fmt.bound(row.bound) for row in table.rows),
-        USERS: not any(row.users for row in table.rows),
-        _INTERVAL: not any(row.goodput_interval for row in table.rows),
-        _UNITS: not any(row.unit for row in table.rows),
-        _BLOCKS: all(row.blocks <= 1 or row.slices for row in table.rows),
-        _SLICES: not any(row.slices for row in table.rows),
-        _BOTTLENECK: not any(row.bottleneck for row in table.rows),
-        _PUBLISHED: not any(row.published for row in table.rows),
-        _POOL_WAIT: not any(map(_waits, table.rows)),
-        _ERRORS: not any(map(errors, table.rows)),
-        _COST: not any(row.costs for row in table.rows),
-    }
-    return [column for column in COLUMNS if not idle.get(column)]
+        return _with_further(study_columns(table), table)
+    return [column for column in USUAL if column.belongs_to(table.rows)]
 
 
 def end_columns(rows: Sequence[Row], tps: bool) -> list[Column]:
@@ -585,52 +553,32 @@ def end_columns(rows: Sequence[Row], tps: bool) -> list[Column]:
 
     `tps`: the run's tables print throughput; then so does this one.
     """
-    p50, p99 = (column for column in COLUMNS if column.key in ("p50", "p99"))
+    latencies = [replace(COLUMNS["p50"], drop=4), replace(COLUMNS["p99"], drop=3)]
     columns = [
-        replace(STUDY_COLUMNS["tps"], drop=0) if tps else _RPS,
-        replace(_THROUGHPUT_INTERVAL if tps else _INTERVAL, drop=1),
-        *([_UNITS] if any(row.unit for row in rows) else []),
-        replace(_BOUND, drop=2),
-        *(fixed_rate_columns(rows) or (replace(p50, drop=4), replace(p99, drop=3))),
-        replace(_COST, row_text=lambda r: cost_text(r.costs, ends=False)),
-        replace(_BOTTLENECK, drop=7),
-        replace(_PUBLISHED, drop=8),
+        COLUMNS["tps" if tps else "goodput_per_s"],
+        COLUMNS["throughput_interval" if tps else "goodput_interval"],
+        COLUMNS["units_per_s"],
+        replace(COLUMNS["bound"], drop=2),
+        *(fixed_rate_columns(rows) or latencies),
+        replace(COLUMNS["cost"], row_text=lambda r: cost_text(r.costs, ends=False)),
+        replace(COLUMNS["held_back"], drop=7),
+        replace(COLUMNS["published"], drop=8),
     ]
-    idle = {"bound"} if not any(fmt.bound(row.bound) for row in rows) else set()
     return [
         column.marked_once(rows)
         for column in columns
-        if column.key not in idle and any(column.says_something(row) for row in rows)
+        if column.belongs_to(rows) and any(column.says_something(row) for row in rows)
     ]
 
 
-def _with_bound(columns: list[Column], table: ResultTable) -> list[Column]:
-    """A study's columns with the bound behind its rates, where some row has one that matters."""
-    if not any(fmt.bound(row.bound) for row in table.rows):
-        return columns
+def _with_further(columns: list[Column], table: ResultTable) -> list[Column]:
+    """A study's columns, and where rows have them units and the bound behind its rates, and last the cost."""
     rates = [place for place, column in enumerate(columns) if column.ranks or column.key == "goodput"]
-    place = rates[-1] + 1 if rates else 0
-    return [*columns[:place], _BOUND, *columns[place:]]
-
-
-def _with_cost(columns: list[Column], table: ResultTable) -> list[Column]:
-    """A study's columns, and last what a request costs, where that is known of some row."""
-    return [*columns, _COST] if any(row.costs for row in table.rows) else columns
-
-
-def _with_units(columns: list[Column], table: ResultTable) -> list[Column]:
-    """A study's columns with units behind its rates, where an operation is several."""
-    if not any(row.unit for row in table.rows):
-        return columns
-    rates = [place for place, column in enumerate(columns) if column.ranks or column.key == "goodput"]
-    place = rates[0] + 1 if rates else 0
-    return [*columns[:place], _UNITS, *columns[place:]]
-
-
-def _waits(row: Row) -> bool:
-    """Whether requests queued for a connection for a share of their time that matters."""
-    wait, response = row.pool_wait_ns, row.response_ns
-    return bool(wait and response and wait.mean and response.mean and wait.mean >= _POOL_WAIT_FROM * response.mean)
+    first, last = (rates[0] + 1, rates[-1] + 1) if rates else (0, 0)
+    units, bound, cost = (
+        [column] if (column := COLUMNS[key]).belongs_to(table.rows) else [] for key in ("units_per_s", "bound", "cost")
+    )
+    return [*columns[:first], *units, *columns[first:last], *bound, *columns[last:], *cost]
 
 
 def is_at_rate(rows: Sequence[Row]) -> bool:
