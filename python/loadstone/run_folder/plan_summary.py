@@ -93,7 +93,7 @@ class PlanSummary(Line):
     """The budget for which compared slices and trials were made shorter than usual; 0: they were not."""
     scale: float = 1.0
     """Users and rows are so many times those that the experiment writes."""
-    groups: tuple[GroupDesign, ...]
+    groups: tuple[GroupDesign, ...] = ()
     trials: tuple[PlannedLine, ...]
     """Each that may be needed, up to the last look; most runs end before."""
     crashes: tuple[CrashLine, ...] = ()
