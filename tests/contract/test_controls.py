@@ -25,7 +25,7 @@ ASKED = {
 """A setting of each software, as a user may write it."""
 
 
-ANY_COUNT = {"redis": "DBSIZE", "mariadb": "SELECT 1", "postgresql": "SELECT 1", "memcached": "stats curr_items"}
+ANY_COUNT = {"redis": "DBSIZE", "mariadb": "post", "postgresql": "post", "memcached": "stats curr_items"}
 
 
 def fill_redis(control: Control) -> dict[str, int]:
@@ -77,7 +77,8 @@ def counts(server: Server) -> dict[str, int]:
         if not isinstance(control, TableStore):
             return FILL[control.software](control)
         control.run_script("CREATE TABLE post (id INT, note TEXT);\nINSERT INTO post VALUES (1, 'x'), (2, 'y');")
-    return {"SELECT COUNT(*) FROM post": 2, " select sum(id) from post ": 3, "SELECT id FROM post LIMIT 1": 1}
+        control.run_script("CREATE TABLE empty_one (id INT);")
+    return {"post": 2, "empty_one": 0}
 
 
 def setting(control: Control) -> str:
@@ -104,11 +105,11 @@ def test_what_is_stored_is_counted(control: Control, counts: dict[str, int]) -> 
         ("FLUSHALL", "DELETE FROM post"),
         ("DEL loadstone:a", "SELECT 1 INTO OUTFILE '/tmp/x'"),
         ("", ""),
-        ("GET 'loadstone", "SELECT FROM"),
-        ("GET loadstone:text", "SELECT 'text'"),
-        ("SCARD loadstone:text", "SELECT 1, 2"),
-        ("SCARD", "SELECT 1.5"),
-        ("LLEN loadstone:text", "SELECT NULL"),
+        ("GET 'loadstone", "SELECT COUNT(*) FROM post"),
+        ("GET loadstone:text", "no_such_table"),
+        ("SCARD loadstone:text", "post; DROP TABLE post"),
+        ("SCARD", "post, post"),
+        ("LLEN loadstone:text", "mysql.user"),
     ],
 )
 def test_what_is_no_count_is_refused(control: Control, counts: dict[str, int], redis_text: str, sql: str) -> None:
@@ -131,6 +132,7 @@ REFUSED |= {"postgresql": ("SELECT 1 FROM no_such_table", "42P01")}
 """What a server of each software answers with an error, and what it calls that."""
 
 
+@pytest.mark.usefixtures("counts")
 def test_a_server_that_answers_with_an_error_is_not_gone(control: Control) -> None:
     asked, code = REFUSED[control.software]
     assert isinstance(control, RedisControl | MemcachedControl | SqlSession)
@@ -162,10 +164,9 @@ def test_a_place_names_the_server_and_its_scheme(control: Control) -> None:
 
 def test_what_is_not_confined_is_refused(control: Control) -> None:
     confinement = control.confinement()
-    for check in (confinement.row_command, confinement.statement):
-        with pytest.raises(Refusal):
-            check("SHUTDOWN")
+    with pytest.raises(Refusal):
+        confinement.row_command("SHUTDOWN")
     with pytest.raises(Refusal):
         confinement.command(["SHUTDOWN"], "loadstone:")
     with pytest.raises(Refusal):
-        confinement.count("SHUTDOWN", of_application=True)
+        confinement.count("SHUTDOWN;", of_application=True)

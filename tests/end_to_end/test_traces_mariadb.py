@@ -64,8 +64,8 @@ def databases(endpoint: Endpoint) -> list[str]:
 def experiment(lab: Lab, measure: str) -> Path:
     folder = lab.folder / "app"
     folder.mkdir(exist_ok=True)
-    (folder / "subject.yaml").write_text(f"{MANIFEST}tables: {{mariadb: schema.sql}}\n")
-    (folder / "schema.sql").write_text("CREATE TABLE IF NOT EXISTS post (id INT PRIMARY KEY);\n")
+    manifest = MANIFEST.replace("environment:\n", "environment:\n  TABLES: ${mariadb.address}\n")
+    (folder / "subject.yaml").write_text(f"{manifest}tables: {{post: {{columns: {{id: int}}, key: id}}}}\n")
     text = EXPERIMENT.replace("BEHAVIOURS", "[right]").replace("REPLICAS", "[1]") + DATA
     text = text.replace("servers:\n", "servers:\n  mariadb: {kind: mariadb}\n").replace("700 ms", measure)
     path = lab.folder / "application.yaml"

@@ -25,6 +25,7 @@ from loadstone.programs.subjects import url as subject_url
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.safety.errors import Interrupted, ServerGone, UserError
 from loadstone.servers import registry
+from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.local import find
 from loadstone.servers.pool import ServerPool
 from loadstone.servers.redis.control import RedisControl
@@ -59,10 +60,11 @@ environment:
   TABLES: ${{mariadb.address}}
   COLOUR: red
 optional_servers: [redis, mariadb]
-tables: {{mariadb: schema.sql}}
+tables: {{post: {{columns: {{id: int}}, key: id}}}}
 warm_up_s: 3
 """
-SCHEMA = "CREATE TABLE IF NOT EXISTS post (id INT PRIMARY KEY);\n"
+SCRIPT = "tables: {mariadb: schema.sql}"
+TABLES = "tables: {post: {columns: {id: int}, key: id}}"
 DATA = RequiredData("posts", 100, {"id": "{number}"}, "redis", commands=("SADD loadstone:posts {id}",))
 needs_mariadb = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
 
@@ -83,7 +85,7 @@ def shop(tmp_path: Path) -> RequiredSubject:
     """A user's application with its manifest."""
     folder = tmp_path / "shop"
     folder.mkdir()
-    for name, text in (("app.py", APPLICATION), ("subject.yaml", MANIFEST), ("schema.sql", SCHEMA)):
+    for name, text in (("app.py", APPLICATION), ("subject.yaml", MANIFEST)):
         (folder / name).write_text(text)
     return RequiredSubject(manifest=str(folder))
 
@@ -356,12 +358,42 @@ def test_a_users_redis_that_is_gone_does_not_keep_the_run_from_ending(
 
 
 @needs_mariadb
-def test_the_subjects_tables_are_there_before_its_data(run: Deployments, shop: RequiredSubject, tmp_path: Path) -> None:
+def test_the_subjects_tables_are_there_before_its_data(run: Deployments, shop: RequiredSubject) -> None:
     posts = replace(DATA, server="mariadb", commands=(), table="post")
     ready = run.need(trial(shop, {"mariadb": {"kind": "mariadb"}}, (posts,)))
-    assert ready.servers["mariadb"].control.count("SELECT COUNT(*) FROM post") == 100
+    assert ready.servers["mariadb"].control.count("post") == 100
     assert environment_of(ready.endpoints(None)[0])["TABLES"] == ready.servers["mariadb"].endpoint.label
-    (tmp_path / "shop/schema.sql").write_text("CREATE TABLE oops;")
+
+
+@needs_mariadb
+def test_what_the_server_says_of_a_table_is_said(run: Deployments, shop: RequiredSubject, tmp_path: Path) -> None:
+    manifest = tmp_path / "shop/subject.yaml"
+    manifest.write_text(manifest.read_text().replace(TABLES, "tables: {post: {columns: {id: text 16000}, key: id}}"))
+    with pytest.raises(UserError, match=r"subject app: tables: .*key was too long.*; correct the manifest"):
+        run.need(trial(shop, {"mariadb": {"kind": "mariadb"}}))
+
+
+@needs_mariadb
+def test_a_file_of_sql_is_run_on_a_server_of_ours_alone(
+    run: Deployments, shop: RequiredSubject, context: DeployContext, tmp_path: Path
+) -> None:
+    manifest, script = tmp_path / "shop/subject.yaml", tmp_path / "shop/schema.sql"
+    manifest.write_text(manifest.read_text().replace(TABLES, SCRIPT))
+    script.write_text("CREATE TABLE post (id INT PRIMARY KEY);\nINSERT INTO post SELECT 7;\n")
+    ready = run.need(trial(shop, {"mariadb": {"kind": "mariadb"}}))
+    assert ready.servers["mariadb"].control.count("post") == 1
+    theirs = registry.server("theirs", {"kind": "mariadb"})
+    endpoint = theirs.start(context)
+    try:
+        url = f"mariadb://{endpoint.username}:{endpoint.password}@{endpoint.label}/loadstone"
+        with pytest.raises(UserError, match=r"tables\.mariadb: 'schema\.sql' is run only on a server that loadstone"):
+            run.need(trial(shop, {"mariadb": {"kind": "mariadb-url", "url": url}}))
+        with theirs.control() as control:
+            assert isinstance(control, MariaDbControl)
+            assert control.tables() == []
+    finally:
+        theirs.stop()
+    script.write_text("CREATE TABLE oops;")
     with pytest.raises(UserError, match=r"subject app: tables\.mariadb: .*; correct .*schema\.sql"):
         run.need(trial(shop, {"mariadb": {"kind": "mariadb"}}))
 
@@ -376,7 +408,7 @@ def test_the_users_mariadb_is_left_as_it_was(shop: RequiredSubject, context: Dep
         with theirs.control() as control, Deployments(registry.server, context) as run:
             assert not isinstance(control, RedisControl)
             ready = run.need(trial(shop, {"mariadb": {"kind": "mariadb-url", "url": f"{url}/loadstone"}}, (posts,)))
-            assert ready.servers["mariadb"].control.count("SELECT COUNT(*) FROM post") == 100
+            assert ready.servers["mariadb"].control.count("post") == 100
             control.run_script("CREATE DATABASE shop;")
             with pytest.raises(UserError, match="made in a database of loadstone's only, not in 'shop'"):
                 run.need(trial(shop, {"mariadb": {"kind": "mariadb-url", "url": f"{url}/shop"}}))
@@ -398,25 +430,23 @@ def test_tables_of_the_user_are_neither_emptied_nor_removed(
     endpoint = theirs.start(context)
     url = f"mariadb://{endpoint.username}:{endpoint.password}@{endpoint.label}/loadstone"
     servers: dict[str, Mapping[str, object]] = {"mariadb": {"kind": "mariadb-url", "url": url}}
-    schema = tmp_path / "shop/schema.sql"
-    schema.write_text(f"{SCHEMA}CREATE TABLE IF NOT EXISTS row_added (id INT);\n")
+    manifest = tmp_path / "shop/subject.yaml"
+    more = "row_added: {columns: {id: int, n: int}, key: id, indexes: [[n]]}"
+    manifest.write_text(manifest.read_text().replace(TABLES, f"{TABLES[:-1]}, {more}}}"))
     try:
         with theirs.control() as control, Deployments(registry.server, context) as run:
             assert not isinstance(control, RedisControl)
-            control.run_script(f"{SCHEMA}INSERT INTO post VALUES (1000);")
+            control.run_script("CREATE TABLE post (id INT PRIMARY KEY);\nINSERT INTO post VALUES (1000);")
             run.need(trial(shop, servers))
             assert sorted(control.tables()) == ["post", "row_added"]
             with pytest.raises(UserError, match=r"data\.posts: table 'post' was there before and holds 1 other rows"):
                 run.need(trial(None, servers, (posts,)))
-            schema.write_text(f"DROP TABLE IF EXISTS post;\n{SCHEMA}")
-            with pytest.raises(UserError, match="'DROP TABLE IF EXISTS post': table 'post' was there before"):
-                run.need(trial(shop, servers))
             run.stop()
             assert control.tables() == ["post"]
-            assert control.count("SELECT id FROM post") == 1000
+            assert control.number("SELECT id FROM post") == 1000
             control.query("DELETE FROM post")
             ready = run.need(trial(None, servers, (posts,)))
-            assert ready.servers["mariadb"].control.count("SELECT COUNT(*) FROM post") == 100
+            assert ready.servers["mariadb"].control.count("post") == 100
             run.stop()
             assert control.tables() == ["post"]
             assert control.count_rows("post") == 0

@@ -75,7 +75,7 @@ def acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActsOf:
     folder.mkdir()
     (folder / "subject.yaml").write_text(SUBJECT)
     (folder / "source.txt").write_text("source")
-    (tmp_path / "schema.sql").write_text("CREATE TABLE t (id INT);\nSELECT 1 INTO OUTFILE '/tmp/theirs';")
+    (tmp_path / "schema.sql").write_text("CREATE TABLE t (id INT);")
     (folder / "link.csv").symlink_to("/etc/passwd")
 
     def found(changes: Changes, **options: object) -> list[Act]:
@@ -111,7 +111,7 @@ OUTSIDE = "http://outside.example (subject web)"
         (over_http(subject=APP), "sends the variable CANARY to the program of subject app"),
         (
             {**over_http(subject=APP), **servers("{kind: mariadb}"), "  other:": "  db:"},
-            "sends to a server db: SELECT 1 INTO OUTFILE '/tmp/theirs'",
+            "sends to a server db: the SQL of ",
         ),
         (
             over_http(subject=APP.replace("yaml}", "yaml, environment: {A: '${env:CANARY}'}}")),

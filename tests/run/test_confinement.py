@@ -103,12 +103,6 @@ def test_the_example_passes(app_with: Callable[[str, str], Path]) -> None:
         ),
         ("SADD loadstone:subject:post {id}", "FLUSHALL loadstone:x", "data 'posts'", "it acts on the whole server"),
         ("SADD loadstone:subject:post {id}", 'SADD loadstone:x "{id}', "data 'posts'", "its quotes are not closed"),
-        (
-            "count: SELECT COUNT(*) FROM post",
-            "count: \"SELECT LENGTH(LOAD_FILE('/etc/passwd'))\"",
-            "the count of operation 'write'",
-            "the function 'LOAD_FILE' is not for counting",
-        ),
     ],
 )
 def test_what_surrounds_the_load_is_confined(
@@ -124,18 +118,26 @@ def test_what_an_application_stores_may_be_counted_under_any_key(app_with: Calla
     assert confined(plan_on(URL, path), ask=False, allow=False) == ()
 
 
-def test_the_statements_of_a_manifest_are_confined(app_with: Callable[[str, str], Path], tmp_path: Path) -> None:
+@pytest.mark.fault("a file of SQL for your database", "refused; declared tables pass", area="commands")
+@pytest.mark.parametrize("allow", [False, True])
+def test_a_file_of_sql_is_for_no_server_of_the_users(
+    app_with: Callable[[str, str], Path], tmp_path: Path, *, allow: bool
+) -> None:
+    """What it would make there nobody could find again."""
     folder = tmp_path / "mine"
     folder.mkdir()
-    (folder / "subject.yaml").write_text("name: mine\nrun: {command: 'true'}\ntables: {mariadb: schema.sql}\n")
-    (folder / "schema.sql").write_text("CREATE TABLE post (id INT);\nDROP TABLE prod.users;\n")
-    text = refusal(plan_on(URL, app_with("manifest: spring", "manifest: ./mine")))
-    assert text.startswith("subject 'mine', tables.mariadb: 'DROP TABLE prod.users'") or text.startswith(
-        "subject 'app', tables.mariadb: 'DROP TABLE prod.users'"
+    mine = "name: mine\nrun: {command: 'true'}\nenvironment: {DB: '${mariadb.host}'}\n"
+    (folder / "subject.yaml").write_text(f"{mine}tables: {{mariadb: schema.sql}}\n")
+    (folder / "schema.sql").write_text("CREATE TABLE post (id INT);\n")
+    plan = plan_on(URL, app_with("manifest: spring", "manifest: ./mine"))
+    with pytest.raises(UserError) as refused:
+        confined(plan, ask=False, allow=allow)
+    assert str(refused.value) == (
+        "subject app: tables.mariadb: 'schema.sql' is run only on a server that loadstone starts, and mariadb "
+        "(127.0.0.1:1) is not one; declare its tables (NAME: {columns: ..., key: ...}), see docs/subjects.md"
     )
-    (folder / "schema.sql").write_bytes(b"\xff")
-    with pytest.raises(UserError, match=r"schema\.sql cannot be read .it is not text in UTF-8"):
-        confined(plan_on(URL, tmp_path / "app.yaml"), ask=False, allow=False)
+    (folder / "subject.yaml").write_text(f"{mine}tables: {{post: {{columns: {{id: int}}, key: id}}}}\n")
+    assert confined(plan_on(URL, tmp_path / "app.yaml"), ask=False, allow=False) == ()
 
 
 @pytest.mark.parametrize(

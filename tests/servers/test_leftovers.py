@@ -104,12 +104,12 @@ def url(endpoint: Endpoint, database: str) -> str:
     return f"mariadb://{endpoint.username}:{endpoint.password}@{endpoint.label}/{database}"
 
 
-def shop(tmp_path: Path, schema: str) -> RequiredSubject:
+def shop(tmp_path: Path, tables: str) -> RequiredSubject:
     """An application whose tables are made; it is by URL, so that nothing is started."""
     folder = tmp_path / "shop"
     folder.mkdir(exist_ok=True)
-    (folder / "schema.sql").write_text(schema)
-    (folder / "subject.yaml").write_text("name: shop\nrun: {command: 'true'}\ntables: {mariadb: schema.sql}\n")
+    environment = "environment: {DB: '${mariadb.address}'}"
+    (folder / "subject.yaml").write_text(f"name: shop\nrun: {{command: 'true'}}\n{environment}\ntables: {tables}\n")
     return RequiredSubject(manifest=str(folder))
 
 
@@ -138,14 +138,15 @@ def cleaned(folder: Path, *servers: str, status: int = 0, dry_run: bool = False)
     return "\n".join(lines)
 
 
-SCHEMA = "CREATE TABLE IF NOT EXISTS post (id INT PRIMARY KEY);\n"
+TABLES = "{post: {columns: {id: int}, key: id}}"
+TWO_TABLES = "{post: {columns: {id: int}, key: id}, feed: {columns: {id: int}, key: id}}"
 
 
 @needs_mariadb
 def test_a_database_that_was_made_goes(mariadb: Endpoint, context: DeployContext, run_folder: Path) -> None:
     before = everything(mariadb)
     address = url(mariadb, "loadstone_lab")
-    killed(context, run_folder, address, tables=SCHEMA)
+    killed(context, run_folder, address, tables=TABLES)
     assert everything(mariadb) == {**before, "loadstone_lab.post": 100}
     assert "add --server mariadb=URL" in cleaned(run_folder, status=3)
     assert "database loadstone_lab: would be removed" in cleaned(run_folder, f"mariadb={address}", dry_run=True)
@@ -162,14 +163,14 @@ def test_a_new_run_names_the_one_that_left_it_and_resume_goes_on(
 ) -> None:
     before = everything(mariadb)
     address = url(mariadb, "loadstone_lab")
-    killed(context, run_folder, address, tables=SCHEMA)
+    killed(context, run_folder, address, tables=TABLES)
     other = run_folder.with_name("20261122T202122Z-other")
     other.mkdir()
     with pytest.raises(
         UserError, match=r"'loadstone_lab' was made by the run 20261122T101112Z-shop.*loadstone clean 2026"
     ):
         killed(context, other, address)
-    killed(context, run_folder, address, tables=SCHEMA)  # the same run goes on
+    killed(context, run_folder, address, tables=TABLES)  # the same run goes on
     assert everything(mariadb) == {**before, "loadstone_lab.post": 100}
     with closing(RunLedger(run_folder)) as ledger:
         with Deployments(registry.server, replace(context, ledger=ledger)) as run:
@@ -184,10 +185,10 @@ def test_tables_in_a_database_that_was_there_go_and_no_others(
 ) -> None:
     before = everything(mariadb)
     address = url(mariadb, "loadstone_kept")
-    killed(context, run_folder, address, tables=f"{SCHEMA}CREATE TABLE Feed (id INT);\n")
+    killed(context, run_folder, address, tables=TWO_TABLES)
     made = everything(mariadb)
     assert made["loadstone_kept.post"] == 100
-    assert "loadstone_kept.Feed" in made
+    assert "loadstone_kept.feed" in made
     text = cleaned(run_folder, f"mariadb={address}")
     assert "table feed: removed" in text
     assert "rows of table post: removed" in text
@@ -199,7 +200,7 @@ def test_tables_in_a_database_that_was_there_go_and_no_others(
 def test_a_planted_ledger_removes_nothing_from_mariadb(
     mariadb: Endpoint, context: DeployContext, run_folder: Path
 ) -> None:
-    killed(context, run_folder, url(mariadb, "loadstone_kept"), tables=f"{SCHEMA}CREATE TABLE feed (id INT);\n")
+    killed(context, run_folder, url(mariadb, "loadstone_kept"), tables=TWO_TABLES)
     before = everything(mariadb)
     server = "mariadb"
     for database, things in {

@@ -24,6 +24,7 @@ from loadstone.programs.deployments import Deployments, Ready
 from loadstone.programs.manifest import read_manifest
 from loadstone.programs.subjects.placeholders import Address, address_of, resolved
 from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings, local_subject
+from loadstone.run_folder.ledger import Traces
 from loadstone.safety.errors import SubjectFailed
 from loadstone.servers import registry
 from loadstone.servers.control import TableStore
@@ -63,7 +64,7 @@ def addresses(tmp_path: Path) -> Iterator[dict[str, Address]]:
     work = tmp_path / "servers"
     work.mkdir()
     context = DeployContext(work_root=work)
-    manifest, folder = read_manifest(SPRING)
+    tables = read_manifest(SPRING)[0].declared_tables
     started: dict[str, Server] = {
         "redis": EmbeddedSettings().server("redis"),
         "mariadb": MariaDbSettings().server("mariadb"),
@@ -71,10 +72,10 @@ def addresses(tmp_path: Path) -> Iterator[dict[str, Address]]:
     }
     try:
         at = {name: server.start(context) for name, server in started.items()}
-        for name, file in manifest.tables.items():
+        for name in ("mariadb", "postgresql"):
             with started[name].control() as control:
                 assert isinstance(control, TableStore)
-                control.run_script((folder / file).read_text())
+                control.make_tables("spring", tables, Traces(), ours=True)
         yield {name: address_of(at[name], server.facts, server.facts.software) for name, server in started.items()}
     finally:
         for server in started.values():

@@ -33,7 +33,7 @@ class Software:
     rows: Literal["commands", "table"]
     """How rows of `data` go in: by commands for each row, or into a table."""
     counts_by: tuple[str, ...]
-    """The first words of what may count what is stored, in capitals."""
+    """The first words of what may count what is stored, in capitals; none: the rows of a table are counted."""
     how_to_count: str
     """What to write where something else was written as a count."""
     protocols: tuple[str, ...] = ()
@@ -74,6 +74,8 @@ class Software:
         return f"{self.article} {self.title}"
 
 
+_NAME_A_TABLE = said("name the table whose rows are counted: {{table: NAME}}")
+
 MARIADB = Software(
     name="mariadb",
     title="MariaDB",
@@ -82,8 +84,8 @@ MARIADB = Software(
     schemes=("mariadb", "mysql"),
     url_form="mariadb://USER:PASSWORD@HOST:PORT/DATABASE",
     rows="table",
-    counts_by=("SELECT",),
-    how_to_count="write SELECT COUNT(*) FROM a table",
+    counts_by=(),
+    how_to_count=_NAME_A_TABLE,
     in_container=True,
 )
 
@@ -117,8 +119,8 @@ POSTGRESQL = Software(
     schemes=("postgresql", "postgres"),
     url_form="postgresql://USER:PASSWORD@HOST:PORT/DATABASE",
     rows="table",
-    counts_by=("SELECT",),
-    how_to_count="write SELECT COUNT(*) FROM a table",
+    counts_by=(),
+    how_to_count=_NAME_A_TABLE,
 )
 
 

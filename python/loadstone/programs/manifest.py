@@ -9,7 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.bounds.bounded_yaml import load_yaml
@@ -19,6 +29,7 @@ from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
 from loadstone.safety.secrets.known import learn
 from loadstone.safety.secrets.places import secrets_of
+from loadstone.servers.declared_table import TABLES_MAX, Name, Table
 from loadstone.text.problem import Problem
 from loadstone.text.units import LONGEST_S
 
@@ -42,7 +53,7 @@ def read_as(kind: str, path: Path, name: str, model: type[M], page: str) -> tupl
     file = path / name if path.is_dir() else path
     try:
         data = load_yaml(pinned_files.check(file, read_bytes(file, LARGEST_BYTES)).decode("utf-8-sig"))
-        for secret in secrets_of(data):
+        for secret in secrets_of(_without_tables(data)):
             learn(secret.value, sure=secret.sure)
         return model.model_validate(data), file.absolute().parent
     except OSError as error:
@@ -67,6 +78,11 @@ def read_as(kind: str, path: Path, name: str, model: type[M], page: str) -> tupl
         ) from None
     except (ValueError, OverflowError) as error:  # not UTF-8, too large, no regular file, no YAML, endless aliases
         raise UserError("{file}: {error}; see {page}", file=file, error=shortened(why(error), 200), page=page) from None
+
+
+def _without_tables(data: Any) -> Any:
+    """What may hold a secret: a column `password` has a type and no password."""
+    return {key: value for key, value in data.items() if key != "tables"} if isinstance(data, Mapping) else data
 
 
 def as_text(values: Any) -> Any:
@@ -150,6 +166,7 @@ BelowFolder = Annotated[str, Field(min_length=1), AfterValidator(_within)]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$", max_length=80)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
 Program = Annotated[str, Field(pattern=r"^[A-Za-z][\w.+-]*$", max_length=40)]
+_TABLE_NAME: TypeAdapter[str] = TypeAdapter(Name)
 Inherits = Literal["all"] | tuple[VariableName, ...]
 """Names of variables, or the whole environment (`processes.inherited.ALL`)."""
 OldestVersion = Annotated[str, BeforeValidator(str), Field(pattern=r"^\d{1,6}(\.\d{1,6}){0,3}$")]
@@ -198,12 +215,31 @@ class Run(_Part):
     """Variables that the application itself inherits."""
 
 
+def _tables(written: Any) -> Any:
+    """Each table is read here, so that what is wrong with one is said of it, and not of files, too."""
+    if not isinstance(written, Mapping):
+        return written
+    tables = {}
+    for name, one in written.items():
+        if isinstance(one, str | Table):
+            tables[name] = one
+            continue
+        try:
+            tables[_TABLE_NAME.validate_python(name)] = Table.model_validate(one)
+        except ValidationError as error:
+            first = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
+            where = ".".join(str(part) for part in (name, *first["loc"]))
+            what = first["msg"].removeprefix("Value error, ")
+            if first["type"] == "extra_forbidden":
+                what = f"unknown key; known are {', '.join(Table.model_fields)}"
+            raise Problem("{where}: {what}", where=where, what=what) from None
+    return tables
+
+
 class Manifest(_Part):
     """`environment` values may hold `${server.fact}`, and `{port}` and the like as commands may.
 
-    A value that refers to one of `optional_servers` is left out where the experiment has no such server. `tables` names
-    a file of SQL statements for a server (`NAME: schema.sql`, below the manifest's folder): it is run there before
-    the subject starts, where the experiment has such a server.
+    A value that refers to one of `optional_servers` is left out where the experiment has no such server.
     """
 
     name: str = Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_-]*$", max_length=40)
@@ -218,7 +254,10 @@ class Manifest(_Part):
     """The variables that an experiment may set without a question, by loadstone's own manifests: each with the
     kind of value, or the words, that it may have. A run asks about any other variable and value."""
     optional_servers: tuple[str, ...] = ()
-    tables: dict[str, str] = Field(default_factory=dict)
+    tables: Annotated[dict[str, Table | str], Field(max_length=TABLES_MAX), BeforeValidator(_tables)] = {}
+    """Tables by their names: each is made before the subject starts, on the servers with tables that `environment`
+    refers to. Or a server's name with a file of SQL below the manifest's folder (`mariadb: schema.sql`), which is run
+    there as it is, on a server that loadstone started alone."""
     jvm_flags: tuple[Annotated[str, AfterValidator(_no_references)], ...] = ()
     warm_up_s: float = Field(default=5.0, ge=0, le=LONGEST_S)
     """How long it is under load before measuring makes sense."""
@@ -242,6 +281,30 @@ class Manifest(_Part):
                         facts=", ".join(FACTS),
                     )
         return values
+
+    @model_validator(mode="after")
+    def _tables_have_a_server(self) -> "Manifest":
+        if self.declared_tables and not self.servers_named:
+            raise Problem(
+                "tables: no value of 'environment' names the server that they are made on; write one, as "
+                "${{mariadb.host}}"
+            )
+        return self
+
+    @property
+    def declared_tables(self) -> dict[str, Table]:
+        """The tables that are declared, by their names."""
+        return {name: one for name, one in self.tables.items() if isinstance(one, Table)}
+
+    @property
+    def scripts(self) -> dict[str, str]:
+        """The file of SQL for each server that has one."""
+        return {name: one for name, one in self.tables.items() if isinstance(one, str)}
+
+    @property
+    def servers_named(self) -> frozenset[str]:
+        """The servers that the environment refers to."""
+        return frozenset(server for value in self.environment.values() for server, _ in REFERENCE.findall(value))
 
     def is_harmless(self, name: str, value: str) -> bool:
         """Return whether the manifest declares that this variable may have this value, by its exact name."""

@@ -27,7 +27,6 @@ from loadstone.experiment.spec.levels import identity, level_text
 from loadstone.machine.processes.inherited import ALL, Names
 from loadstone.programs.clients.manifest import read_driver_manifest
 from loadstone.programs.manifest import Build, Manifest, read_manifest
-from loadstone.programs.subjects.schema import read_tables
 from loadstone.programs.subjects.url import parse_subject_url
 from loadstone.safety.secrets.in_texts import HIDDEN, REFERENCE, hide_shown, hide_url, is_open, is_secret
 from loadstone.safety.secrets.references import variables
@@ -321,7 +320,7 @@ class _Acts:
         for data in trial.data:
             if data.server == name:
                 texts += [(_words(text), ("data", data.name)) for text in data.commands]
-        texts += [(_count(text, software), ("workload", "stored")) for text in self._counted(trial, name)]
+        texts += [(_words(text), ("workload", "stored")) for text in self._counted(trial, name)]
         for words, path in texts:
             if reaches_out(words):
                 self._add("sends to a server", f"{name}: {_filled_in(' '.join(words))}", *path, asks=True)
@@ -338,7 +337,7 @@ class _Acts:
 
     def add_count(self, name: str, software: str, text: str) -> None:
         """What a crash counts by."""
-        if registry.room(software).reaches_out(_count(text, software)):
+        if registry.room(software).reaches_out(_words(text)):
             self._add("sends to a server", f"{name}: {_filled_in(text)}", "crashes", asks=True)
 
     # Subjects
@@ -375,7 +374,7 @@ class _Acts:
             self.acts += _manifest_acts(said("subject {name}", name=name), manifest, folder, environment)
             for key, value in manifest.environment.items():
                 self._variables({key: value}, to, "subjects", name, "environment", stranger=True)
-            self._tables(trial, name, manifest, folder)
+            self._scripts(trial, name, manifest, folder)
         self._variables(environment, to, "subjects", name, "environment")
         yield _To(said("subject {name}, which it starts", name=name), outside=not ours)
 
@@ -408,8 +407,9 @@ class _Acts:
                     what = f"{request.method} {hide_url(request.path)}{' with ' if odd else ''}{', '.join(odd)}"
                     self._add("sends to a server", f"{name}: {_filled_in(what)}", "workload", "operations", asks=True)
 
-    def _tables(self, trial: PlannedTrial, name: str, manifest: Manifest, folder: Path) -> None:
-        for server, file in manifest.tables.items():
+    def _scripts(self, trial: PlannedTrial, name: str, manifest: Manifest, folder: Path) -> None:
+        """Files of SQL. What they do is not known: a statement may reach files and programs of the server."""
+        for server, file in manifest.scripts.items():
             self.acts.append(
                 Act(
                     "reads the file",
@@ -421,13 +421,9 @@ class _Acts:
                     ),
                 )
             )
-            settings = trial.servers.get(server)
-            room = None if settings is None else registry.room(software_of(settings).name)
-            if room is None or room.statements is None or settings is None or is_users(settings):
-                continue
-            for text in room.statements(read_tables(name, folder / file, server)):
-                if room.reaches_out([text]):
-                    self.acts.append(Act("sends to a server", f"{server}: {_shown(text)}", asks=True))
+            if server in trial.servers:
+                what = said("{server}: the SQL of {file}", server=server, file=_file(folder / file))
+                self.acts.append(Act("sends to a server", what, asks=True))
 
     # The load
 
@@ -590,11 +586,6 @@ def _words(text: str) -> list[str]:
         return shlex.split(text) or [""]
     except ValueError:
         return [text]
-
-
-def _count(text: str, software: str) -> list[str]:
-    """What counts: words of a command, or one statement."""
-    return [text] if SOFTWARE[software].rows == "table" else _words(text)
 
 
 def _where(to: Sequence[_To]) -> str:

@@ -17,12 +17,12 @@ from loadstone.experiment.plan.workload_from_text import recorded_in
 from loadstone.experiment.software import software_of
 from loadstone.experiment.spec.subject_names import is_built_in
 from loadstone.programs.manifest import REFERENCE, read_manifest
-from loadstone.programs.subjects.schema import read_tables
+from loadstone.programs.subjects.schema import users_script
 from loadstone.safety.bounds.deadlines import OPENING, conversation
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers import registry
-from loadstone.servers.control import Confinement, Doubt, Look, Refusal, TableStore
+from loadstone.servers.control import Confinement, Doubt, Look, Refusal
 from loadstone.servers.server import Server
 from loadstone.text.language import said
 
@@ -89,8 +89,6 @@ class Rules:
     server: str
     """Which it is, for people."""
     confinement: Confinement
-    statements: Callable[[str], list[str]] | None
-    """The statements of a script; None: it has no tables."""
 
 
 @dataclass(frozen=True)
@@ -125,14 +123,15 @@ def refused_by_rules(run_plan: RunPlan) -> list[Refused]:
     By our own rules alone: no control is made, so nothing is connected to. What only a server knows passes.
 
     Raises:
-        UserError: a manifest's statements cannot be read.
+        UserError: a subject has a file of SQL for one of them.
     """
     answers: _Found = {}
     for one in _users_servers(run_plan):
         room = registry.room(software_of(one.settings).name)
         url = str(one.settings["url"])
-        rules = Rules(f"{one.name} ({_where(room.place(one.name, url).address)})", room.confinement, room.statements)
-        _collect(answers, one, rules)
+        address = _where(room.place(one.name, url).address)
+        _require_no_script(one, address)
+        _collect(answers, one, Rules(f"{one.name} ({address})", room.confinement))
     return [refused for refused in answers.values() if refused is not None]
 
 
@@ -140,13 +139,14 @@ def refused_by_servers(run_plan: RunPlan) -> list[Refused]:
     """Return the refused commands, after the servers are consulted about their commands.
 
     Raises:
-        UserError: a server does not answer, or a manifest's statements cannot be read.
+        UserError: a server does not answer, or a subject has a file of SQL for one of them.
     """
     answers: _Found = {}
     for one in _users_servers(run_plan):
         with conversation(OPENING), one.server.control() as control:
-            statements = control.statements if isinstance(control, TableStore) else None
-            _collect(answers, one, Rules(f"{one.name} ({control.endpoint.label})", control.confinement(), statements))
+            address = control.endpoint.label
+            _require_no_script(one, address)
+            _collect(answers, one, Rules(f"{one.name} ({address})", control.confinement()))
     return [refused for refused in answers.values() if refused is not None]
 
 
@@ -186,7 +186,7 @@ def _users_servers(run_plan: RunPlan) -> Iterator[_UsersServer]:
 
 
 def _sent(trial: PlannedTrial, server: str, rules: Rules) -> Iterator[Sent]:
-    """Everything that a trial sends to a server: its load, data, counts, and the statements of its subjects."""
+    """Everything that a trial sends to a server: its load, data and counts."""
     confinement = rules.confinement
     if trial.loads(server):
         yield from _of_plan(trial.plan, confinement)
@@ -196,8 +196,6 @@ def _sent(trial: PlannedTrial, server: str, rules: Rules) -> Iterator[Sent]:
             for text in data.commands:
                 yield Sent(f"data '{data.name}'", text, partial(confinement.row_command, text))
     yield from _of_variables(trial, server)
-    if rules.statements is not None:
-        yield from _of_manifests(trial, server, rules.statements, confinement)
     for stored in trial.stored:
         if stored.server == server:
             # An application keeps what it stores where it likes; without one nothing but ours can be counted.
@@ -246,17 +244,17 @@ def _refuse_place() -> None:
     )
 
 
-def _of_manifests(
-    trial: PlannedTrial, server: str, statements: Callable[[str], list[str]], confinement: Confinement
-) -> Iterator[Sent]:
-    """The statements that make the tables of a trial's subjects. Raises UserError if they cannot be read."""
-    for name, subject in trial.subjects.items():
-        if subject.manifest is None:
-            continue
-        manifest, folder = read_manifest(Path(subject.manifest))
-        if server in manifest.tables:
-            for text in statements(read_tables(name, folder / manifest.tables[server], server)):
-                yield Sent(f"subject '{name}', tables.{server}", text, partial(confinement.statement, text))
+def _require_no_script(theirs: _UsersServer, address: str) -> None:
+    """Returns if no subject has a file of SQL for this server: nobody knows what it would do there. Raises UserError.
+
+    What loadstone makes there it must find again and remove, so `--allow-any-command` lets no file pass.
+    """
+    for trial in theirs.trials:
+        for name, subject in trial.subjects.items():
+            if subject.manifest is not None:
+                manifest, _ = read_manifest(Path(subject.manifest))
+                if theirs.name in manifest.scripts:
+                    raise users_script(name, manifest.scripts[theirs.name], theirs.name, address)
 
 
 def doubts(run_plan: RunPlan) -> tuple[str, ...]:

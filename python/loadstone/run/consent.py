@@ -259,8 +259,8 @@ def _of_subject(path: Path) -> Iterator[str]:
     yield _pinned(file)  # before it is read, so that what is read is this
     manifest, folder = subject_manifest.read_manifest(path)
     yield from _of_build(manifest.build, folder)
-    for table in manifest.tables.values():
-        yield _pinned(folder / table)
+    for script in manifest.scripts.values():
+        yield _pinned(folder / script)
     for one in pinned_files.named_files(manifest.run.command, folder, {}):
         yield _pinned(one)
 

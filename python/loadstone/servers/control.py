@@ -15,6 +15,7 @@ from loadstone.experiment.plan.required import RequiredData
 from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.monitors.snapshot import Snapshot
 from loadstone.run_folder.ledger import Copies, Kind, Made, Outcome, Place, Traces
+from loadstone.servers.declared_table import Table
 from loadstone.servers.settings_in_force import Spelling
 
 Tell = Callable[[int], None]
@@ -104,7 +105,11 @@ class Questions(Protocol):
         """The server's settings under the names given; without those that it does not have or report."""
 
     def count(self, text: str) -> int:
-        """The number that a reading command or statement answers. Raises UserError if the answer is not a number."""
+        """The number that a reading command answers, or the rows of the table of this name.
+
+        Raises:
+            UserError: the answer is not a number, or there is no such table.
+        """
 
     def keys(self) -> int | None:
         """Return how many keys its database holds; None of software without keys."""
@@ -174,9 +179,6 @@ class Confinement(Protocol):
 
     def count(self, text: str, *, of_application: bool) -> None:
         """What counts; `of_application`: what an application stored, which may be anywhere."""
-
-    def statement(self, text: str) -> None:
-        """One statement of a script that makes a subject's tables."""
 
 
 class LossWatch(Protocol):
@@ -279,15 +281,15 @@ class LimitsValues(Protocol):
 class TableStore(Protocol):
     """A control of software with tables."""
 
-    def statements(self, script: str) -> list[str]:
-        """The statements of a script."""
+    def make_tables(self, where: str, tables: Mapping[str, Table], traces: Traces, *, ours: bool) -> None:
+        """Make the declared tables that are missing, and their indexes; `where` begins an error's text.
 
-    def prepare_tables(self, where: str, script: str, traces: Traces, *, ours: bool) -> None:
-        """Note the tables that a script will make; `where` begins an error's text.
+        On a server of the user's each is noted before it is made, and a table that was there before is left as it is.
 
         Raises:
-            UserError: the database is not ours, or the script would change a table that was there before.
+            UserError: the database is not ours.
+            ServerRefused: the server does not take one.
         """
 
     def run_script(self, statements: str) -> None:
-        """Run a script."""
+        """Run a script of SQL as it is; only on a server that loadstone started."""

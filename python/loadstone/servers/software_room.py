@@ -6,6 +6,7 @@ The files of a room have the same names in all of them:
     local.py      the settings and the server of a kind that is started here
     url.py        the settings and the server of `url_kind`: the user's own
     known_settings.py  what an experiment may set on it (`servers.known_settings`), where its settings are many
+    dialect.py    how it writes SQL, where it does (`servers.sql.dialect`)
     session.py    a connection to one server of it
     control.py    what loadstone asks and orders by it (`servers.control.Control`)
     monitor.py    what reports them, `WATCHING` for the registry
@@ -41,11 +42,9 @@ class Room:
     facts: Sequence[Callable[[], Fact]]
     """What `loadstone doctor` says of what is installed."""
     reaches_out: Callable[[Sequence[str]], bool]
-    """Whether a command, or the one text of a statement, may reach beyond a server of ours: files, programs, others."""
+    """Whether a command may reach beyond a server of ours: files, programs, others."""
     known_settings: KnownSettings
     """What an experiment may set on a server that is started here."""
-    statements: Callable[[str], list[str]] | None = None
-    """The statements of a script; None: it has no tables."""
     doubt_about: Look | None = None
     """What is wrong with a command before a server is there to say so; None: nothing is known of its commands."""
     in_container: InContainer | None = None

@@ -88,7 +88,8 @@ def test_a_server_of_the_users_is_never_killed(experiment: Experiment) -> None:
         (
             "    server: redis\n    vary",
             "    server: mariadb\n    vary",
-            "150: crashes.0.count: 'DBSIZE' does not count on mariadb, a MariaDB; write SELECT COUNT(*) FROM a table",
+            "150: crashes.0.count: 'DBSIZE' does not count on mariadb, a MariaDB; name the table whose rows are "
+            "counted: {table: NAME}",
         ),
         (
             "  stored:\n",

@@ -139,10 +139,23 @@ def test_the_example_is_right(app: str) -> None:
             f"{', '.join(REDIS_COUNTING)}",
         ),
         (
-            "{operation: write, server: mariadb, when: {store: mariadb}, count: SELECT",
-            "{operation: write, server: mariadb, when: {store: mariadb}, count: INSERT",
-            "122: workload.stored.0.count: 'INSERT COUNT(*) FROM post' does not count on mariadb, a MariaDB; write "
-            "SELECT COUNT(*) FROM a table",
+            "count: {table: post}",
+            "count: SELECT COUNT(*) FROM post",
+            "122: workload.stored.0.count: 'SELECT COUNT(*) FROM post' does not count on mariadb, a MariaDB; name the "
+            "table whose rows are counted: {table: NAME}",
+        ),
+        (
+            "count: {table: post}",
+            "count: {tables: post}",
+            "122: workload.stored.0.count.tables: unknown key; did you mean 'table'? known here: table",
+        ),
+        ("count: {table: post}", "count: {}", "122: workload.stored.0.count.table: is missing; write it"),
+        ("count: {table: post}", "count: [post]", "122: workload.stored.0.count: a list is not text; put it in quotes"),
+        (
+            "count: {table: post}",
+            'count: {table: "post; DROP TABLE post"}',
+            "122: workload.stored.0.count.table: 'post; DROP TABLE post' is not the name of a table; use letters, "
+            "digits and _ only",
         ),
         (
             "columns: [tps, peak_tps",

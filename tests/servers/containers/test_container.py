@@ -230,7 +230,7 @@ def test_mariadb_serves_in_one(mariadb_image: str, podman_found: Podman, context
         wait_until(lambda: not server.alive())
         server.restart()
         with server.control() as control:
-            assert control.count("SELECT COUNT(*) FROM kept") == 1
+            assert control.count("kept") == 1
     finally:
         server.stop()
 

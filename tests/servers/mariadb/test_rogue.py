@@ -186,7 +186,7 @@ def test_replies_that_are_not_the_protocol_are_one_line(packets: list[bytes]) ->
     "question",
     [
         lambda control: control.count_rows("loadstone_post"),
-        lambda control: control.count("SELECT COUNT(*) FROM loadstone_post"),
+        lambda control: control.count("loadstone_post"),
         lambda control: control.settings(["version"]),
         lambda control: control.table(2, "SHOW GLOBAL STATUS"),
         lambda control: control.tables(),

@@ -1,18 +1,18 @@
 """SQL and names that mean harm to a server of the user's; all that is theirs is dumped before and after."""
 
-import contextlib
 from pathlib import Path
 
 import pytest
 
+from loadstone.programs.manifest import Manifest, Run
+from loadstone.programs.subjects.schema import make_tables
 from loadstone.run_folder.ledger import Made, Traces
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.servers.control import Refusal
-from loadstone.servers.postgresql.confinement import new_tables, tables_changed
+from loadstone.servers.deployed import Deployed
 from loadstone.servers.postgresql.url import PostgresqlUrlSettings
 from loadstone.servers.server import DeployContext
-from loadstone.servers.sql.confinement import SqlProblem
 
 from .attack_texts import COUNTS, ODD_LETTERS, STATEMENTS
 from .conftest import Users
@@ -20,6 +20,12 @@ from .conftest import Users
 RUN, OTHER_RUN = "0123456789abcdef" * 2, "f" * 32
 MARK = f"loadstone run {RUN} ours"
 OURS = "CREATE TABLE post (id INT PRIMARY KEY, note TEXT);\n"
+TABLE = {"columns": {"id": "int", "note": "text 100"}, "key": "id", "indexes": [["note"]]}
+
+
+def manifest(tables: object) -> Manifest:
+    written = {"name": "shop", "run": Run(command="true"), "environment": {"DB": "${db.host}"}, "tables": tables}
+    return Manifest.model_validate(written)
 
 
 @pytest.mark.fault(
@@ -28,26 +34,41 @@ OURS = "CREATE TABLE post (id INT PRIMARY KEY, note TEXT);\n"
     area="commands",
 )
 def test_no_statement_reaches_what_is_theirs(users: Users, with_theirs: str, tmp_path: Path) -> None:
-    """As a run sends them: each that the grammar lets pass, and that names none of their tables, is executed."""
+    """In the place of each name, type and count that a manifest or an experiment may write."""
     file = tmp_path / "file"
     before = users.all_of(with_theirs), users.roles()
-    executed = []
     with users.control(with_theirs) as control:
-        for text in (*STATEMENTS, *ODD_LETTERS):
-            script = f"{OURS}{text.replace('FILE', str(file))};\n"
-            try:
-                for statement in control.statements(script):
-                    control.confinement().statement(statement)
-                control.prepare_tables("tables", script, Traces(), ours=False)
-            except (Refusal, LoadstoneError):
-                continue
-            with contextlib.suppress(LoadstoneError):
-                control.run_script(script)
-                executed.append(text)
-            control.query("DROP TABLE IF EXISTS post, mine CASCADE")
-    assert executed == []
+        for text in (statement.replace("FILE", str(file)) for statement in (*STATEMENTS, *ODD_LETTERS)):
+            for tables in (
+                {text: {"columns": {"id": "int"}, "key": "id"}},
+                {"post": {"columns": {text: "int"}, "key": text}},
+                {"post": {"columns": {"id": text}, "key": "id"}},
+                {"post": {"columns": {"id": f"int, {text}"}, "key": "id"}},
+                {"post": {"columns": {"id": "int"}, "key": "id", "indexes": [[text]]}},
+            ):
+                with pytest.raises(ValueError, match=r"is no name|is no column"):
+                    manifest(tables)
+            if not control.is_name(text):  # one word may be the name of a table
+                with pytest.raises(Refusal):
+                    control.confinement().count(text, of_application=True)
+            with pytest.raises(UserError, match=r"^count .*(it is not the name of a table|does not exist)"):
+                control.count(text)
     assert (users.all_of(with_theirs), users.roles()) == before
     assert not file.exists()
+
+
+@pytest.mark.fault("a file of SQL for your database")
+def test_no_file_of_sql_is_run(users: Users, with_theirs: str, tmp_path: Path) -> None:
+    before = users.all_of(with_theirs)
+    (tmp_path / "schema.sql").write_text("DROP TABLE theirs;\n")
+    theirs = PostgresqlUrlSettings(url=users.url(with_theirs)).server("db")
+    endpoint = theirs.start(DeployContext())
+    with theirs.control() as control, theirs.control() as monitor:
+        deployed = Deployed(theirs, endpoint, (endpoint,), control, monitor, {})
+        with pytest.raises(UserError, match="is run only on a server that loadstone starts"):
+            make_tables("shop", manifest({"db": "schema.sql"}), tmp_path, {"db": deployed})
+    theirs.stop()
+    assert users.all_of(with_theirs) == before
 
 
 @pytest.mark.fault("a hundred harmful statements for your PostgreSQL")
@@ -57,33 +78,16 @@ def test_no_count_reaches_what_is_theirs(users: Users, with_theirs: str, text: s
         control.confinement().count(text, of_application=True)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "UPDATE post SET note = TRIM(LEADING 'x' FROM note) WHERE id IS DISTINCT FROM 4",
-        "TRUNCATE TABLE post",
-        "\n\tDELETE FROM post -- all\n",
-        "ALTER TABLE post ADD COLUMN author INT REFERENCES author (id) ON DELETE CASCADE",
-    ],
-)
-def test_what_looks_alike_is_taken(text: str) -> None:
-    assert tables_changed(text) == {"post"}
-
-
-def test_tables_that_refer_to_one_another_are_the_scripts_own() -> None:
-    script = "CREATE TABLE author (id INT);\nCREATE TABLE post (id INT, by INT REFERENCES author (id));\n"
-    assert new_tables("schema.sql", script, ["other"]) == ["author", "post"]
-    with pytest.raises(UserError, match="'author' was there before"):
-        new_tables("schema.sql", script, ["author"])
-
-
-def test_views_and_tables_elsewhere_are_theirs(users: Users, with_theirs: str) -> None:
+def test_tables_and_views_that_were_there_are_theirs(users: Users, with_theirs: str) -> None:
+    """A declared table of the same name is not made, and not removed."""
+    before = users.all_of(with_theirs)
+    declared = manifest({"theirs": TABLE, "theirview": TABLE, "big": TABLE}).declared_tables
     with users.control(with_theirs) as control:
         assert {"theirs", "theirview", "Big"} <= set(control.tables())
-        with pytest.raises(UserError, match="'theirview' was there before"):
-            control.prepare_tables("tables", "DELETE FROM theirview", Traces(), ours=False)
-    with pytest.raises(SqlProblem, match="reads another table"):
-        tables_changed("INSERT INTO post TABLE theirs")
+        traces = Traces()
+        control.make_tables("tables", declared, traces, ours=False)
+        assert not traces.things
+    assert users.all_of(with_theirs) == before
 
 
 @pytest.mark.fault("another user's database, list or view imitates a run's", "it stays", area="commands")
@@ -131,8 +135,7 @@ def test_a_run_leaves_a_database_of_the_users_as_it_was(users: Users, with_their
     theirs.start(DeployContext(ledger=ledger))
     with theirs.control() as control:
         traces = Traces(control.place("db"), ledger)
-        control.prepare_tables("tables", OURS, traces, ours=False)
-        control.run_script(OURS)
+        control.make_tables("tables", manifest({"post": TABLE}).declared_tables, traces, ours=False)
         assert {"post", f"loadstone_run_{ledger.run_id}"} <= set(control.tables())
         control.remove_traces(traces)
     theirs.stop()

@@ -170,7 +170,7 @@ def test_rows_are_written_once_and_found_again(control: PostgresqlControl, tmp_p
     control.query("UPDATE post SET note = 'other' WHERE id = 1")
     assert control.write_table("post", rows, lambda _: None, claims.append)
     assert claims == [0, 3]
-    assert control.count("SELECT COUNT(*) FROM post") == 3
+    assert control.count("post") == 3
 
 
 @pytest.mark.parametrize(("written", "given"), [(["1\ta", "7\tb"], 8), (["-3\ta"], 1)])
@@ -200,12 +200,13 @@ def test_a_hostile_name_is_refused(control: PostgresqlControl, name: str) -> Non
             act(name)
 
 
-@pytest.mark.parametrize("text", ["SELECT 1; DROP TABLE post", "SELECT nextval('s')", "SELECT setval('s', 9)"])
-def test_a_count_changes_nothing(control: PostgresqlControl, text: str) -> None:
-    control.run_script("CREATE TABLE post (id INT);\nCREATE SEQUENCE s;")
-    with pytest.raises(UserError, match=r"^count '"):
-        control.count(text)
-    assert control.tables() == ["post"]
+@pytest.mark.parametrize("change", ["nextval('s')", "setval('s', 9)"])
+def test_a_count_changes_nothing(control: PostgresqlControl, change: str) -> None:
+    """A view of the user's may call whatever it likes."""
+    control.run_script(f"CREATE SEQUENCE s;\nCREATE VIEW harmful AS SELECT 1 AS id WHERE {change} > 0;")
+    with pytest.raises(UserError, match=r"^count 'harmful': .*read-only transaction"):
+        control.count("harmful")
+    control.query("DROP VIEW harmful")
     control.query("DROP SEQUENCE s")
 
 

@@ -9,7 +9,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.software import Software
 from loadstone.run_folder.ledger import Made
 from loadstone.safety.errors import UserError
-from loadstone.servers.sql.confinement import Reader, SqlProblem, Token
+from loadstone.servers.sql.dialect import Dialect
 from loadstone.servers.sql.session import SqlSession
 from loadstone.servers.sql.traces import comment_of, create_marked, owner_of, remove_database, remove_left
 
@@ -20,8 +20,8 @@ MADE, FILLED = Made("table_made", "loadstone_post"), Made("table_filled", "loads
 class Scripted(SqlSession):
     """A session whose server is a few variables; what it is sent that changes something is kept."""
 
-    declared = Software("x", "X", ("x",), "x-url", ("x",), "x://", "table", ("SELECT",), "")
-    QUOTE, NAME_LENGTH_MAX, TABLES = "|", 63, "TABLES"
+    declared = Software("x", "X", ("x",), "x-url", ("x",), "x://", "table", (), "")
+    dialect = Dialect("|", 63, "SETTINGS", "TABLES", {}, "", "", indexes_within=True)
 
     def __init__(self, database: str, *tables: str, comment: str = "", there: bool = True) -> None:
         super().__init__(Endpoint(), database)
@@ -30,7 +30,7 @@ class Scripted(SqlSession):
         self.sent: list[str] = []
 
     def query(self, statement: str, *_: object) -> list[tuple[Any, ...]]:
-        if statement == self.TABLES:
+        if statement == self.dialect.tables:
             return [(name,) for name in self.names]
         if statement.startswith("SELECT"):
             return list(self.listed)
@@ -126,13 +126,3 @@ def test_tables_that_another_run_lists_are_left() -> None:
     control.list_as_ours(f"loadstone_run_{OTHER}", [MADE])
     assert [outcome.left for outcome in remove_left(control, RUN, [MADE])] == [True]
     assert control.sent == []
-
-
-def test_a_quoted_name_is_no_word_of_the_language() -> None:
-    reader = Reader([Token("word", "post"), Token("quoted", "SET"), Token("sign", ",")])
-    assert reader.name() == "post"
-    assert not reader.skip("SET")
-    with pytest.raises(SqlProblem):
-        reader.one_of("SET")
-    with pytest.raises(SqlProblem):
-        Reader([Token("word", "a"), Token("quoted", ","), Token("word", "b")]).names()

@@ -17,6 +17,7 @@ from loadstone.experiment.plan.trial_plans import with_fixed_length
 from loadstone.experiment.software import is_users
 from loadstone.experiment.spec.experiment import Crash, Experiment, conditions_varied
 from loadstone.experiment.spec.levels import identity
+from loadstone.experiment.spec.workload import TableCount
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
 from loadstone.text.units import duration_s
@@ -113,13 +114,14 @@ def _try(experiment: Experiment, crash: Crash, parts: Parts, seed: int, number: 
     trial = planned_trial(
         parts, parts.plan, name=name, group=f"crash-{crash.name}", block=number, order=1, seed=seed, in_rounds=False
     )
+    count = crash.count.table if isinstance(crash.count, TableCount) else crash.count
     suffix = f"{crash.name}:{number}:"
     plan = _plan(parts.plan, after_s, derived_seed(seed, name), suffix, acknowledged=bool(look_up))
     planned = PlannedCrash(
         name=crash.name,
         trial=name,
         server=crash.server,
-        count=None if crash.count is None else str(substitute(crash.count, trial.condition, experiment.factors)),
+        count=None if count is None else str(substitute(count, trial.condition, experiment.factors)),
         after_s=after_s,
         number=number,
         look_up=look_up,

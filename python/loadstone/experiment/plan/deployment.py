@@ -15,6 +15,7 @@ from loadstone.experiment.spec.experiment import OUR_PREFIX, DataInto, DataSpec,
 from loadstone.experiment.spec.levels import Condition, factors_in, fits, level_text
 from loadstone.experiment.spec.part import Duration
 from loadstone.experiment.spec.subject_names import is_built_in
+from loadstone.experiment.spec.workload import TableCount
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
 from loadstone.text.units import BYTES, duration_s, parse
@@ -142,8 +143,9 @@ class DeploymentPlanner:
                     (*at, "operation"), said("'{operation}' is counted twice", operation=stored.operation), condition
                 )
             counted.add(stored.operation)
-            count = str(self._filled(stored.count, condition))
-            yield StoredCount(operation=stored.operation, server=stored.server, count=count)
+            count = stored.count.table if isinstance(stored.count, TableCount) else stored.count
+            filled = str(self._filled(count, condition))
+            yield StoredCount(operation=stored.operation, server=stored.server, count=filled)
 
     def _error(self, path: FieldPath, problem: str, condition: Condition) -> UserError:
         told = said("{problem} for {condition}; narrow a `when`", problem=problem, condition=condition_text(condition))

@@ -53,6 +53,7 @@ class StoredCount:
     operation: str
     server: str
     count: str
+    """A command that answers one number, or the name of the table whose rows are counted."""
 
 
 @dataclass(frozen=True)

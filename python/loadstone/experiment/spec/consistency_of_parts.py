@@ -8,6 +8,7 @@ from typing import Any
 from loadstone.experiment.software import software_of, with_tables
 from loadstone.experiment.spec.experiment import OUR_PREFIX, DataInto, DataSpec, Experiment, SubjectSpec
 from loadstone.experiment.spec.levels import REFERENCE, Level, is_level, level_text
+from loadstone.experiment.spec.workload import Count, TableCount
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.bounds.replies import shortened
 from loadstone.text.language import said
@@ -233,9 +234,13 @@ def _server(experiment: Experiment, path: Path, name: str) -> None:
         raise experiment.source.error(path, problem)
 
 
-def _count(experiment: Experiment, path: Path, server: str, count: str) -> None:
-    """It begins as what counts on the server's software does."""
+def _count(experiment: Experiment, path: Path, server: str, count: Count) -> None:
+    """It is what counts on the server's software: a table, or a command that begins as such a command does."""
     software = software_of(experiment.servers[server])
+    if isinstance(count, TableCount):
+        count = f"{{table: {count.table}}}"
+        if software.rows == "table":
+            return
     first = (count.split() or [""])[0]
     if not first:
         raise experiment.source.error(path, said("is empty; {how_to_count}", how_to_count=software.how_to_count))

@@ -18,7 +18,7 @@ from loadstone.experiment.spec.levels import Condition, Level, is_level, level_t
 from loadstone.experiment.spec.part import AtRate, Duration, Margin, SpecPart
 from loadstone.experiment.spec.problems import Source
 from loadstone.experiment.spec.subject_names import manifest_path
-from loadstone.experiment.spec.workload import Workload
+from loadstone.experiment.spec.workload import Count, Workload
 from loadstone.text.problem import Problem
 from loadstone.text.wording import listed, nearest
 
@@ -365,7 +365,7 @@ class Crash(SpecPart):
     title: str
     server: str
     vary: dict[str, tuple[Level, ...]]
-    count: str | None = None
+    count: Count | None = None
     """As `StoredSpec.count`; needed where keys cannot be looked up."""
     promise: Promise | None = None
     after: Duration = "1 s"

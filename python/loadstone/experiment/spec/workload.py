@@ -1,12 +1,15 @@
 """The load as an experiment writes it, in the plan's own terms: its operations, and the data they need."""
 
-from typing import Any, Literal
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from loadstone.experiment.spec.driver_names import NATIVE
-from loadstone.experiment.spec.levels import Level
+from loadstone.experiment.spec.levels import REFERENCE, Level
 from loadstone.experiment.spec.part import SpecPart
+from loadstone.safety.errors import Problem
 
 OPERATIONS_MAX = 1000
 
@@ -50,6 +53,24 @@ class LoadData(SpecPart):
     when: dict[str, Level | tuple[Level, ...]] = {}
 
 
+def _table_name(written: str) -> str:
+    if REFERENCE.search(written) is None and re.fullmatch(r"\w{1,64}", written, re.ASCII) is None:
+        raise Problem("'{written}' is not the name of a table; use letters, digits and _ only", written=written[:80])
+    return written
+
+
+class TableCount(SpecPart):
+    """The rows of a table, as what counts what is stored."""
+
+    table: Annotated[str, AfterValidator(_table_name)]
+
+
+Count = Annotated[
+    Annotated[str, Tag("text")] | Annotated[TableCount, Tag("table")],
+    Discriminator(lambda written: "table" if isinstance(written, Mapping | TableCount) else "text"),
+]
+
+
 class StoredSpec(SpecPart):
     """Way in which a server counts what an operation stores: queried around a trial, and held against correct replies.
 
@@ -59,8 +80,9 @@ class StoredSpec(SpecPart):
     operation: str
     server: str
     when: dict[str, Level | tuple[Level, ...]] = {}
-    count: str
-    """Answers one number: SQL (`SELECT COUNT(*) FROM post`) or a command of Redis (`SCARD loadstone:x`, `DBSIZE`)."""
+    count: Count
+    """A command that answers one number (`SCARD loadstone:x`, `DBSIZE`), or the table whose rows are counted
+    (`{table: post}`)."""
 
 
 class Workload(SpecPart):

@@ -16,22 +16,39 @@ STATEMENTS_MAX_BYTES = 16 * 1024 * 1024
 
 
 def make_tables(name: str, manifest: Manifest, folder: Path, servers: Mapping[str, Deployed]) -> None:
-    """Run the manifest's statements, once on each server that the condition has.
+    """Make the manifest's tables, once on each server that the condition has.
 
     Raises:
-        UserError: the file cannot be read, the server refuses a statement, or its database is not ours.
+        UserError: the server does not take a table, its database is not ours, or a file of SQL is for a server of the
+            user's or cannot be read.
         ServerGone: the server is not ours and does not answer.
     """
-    for server, path in manifest.tables.items():
+    for server, path in manifest.scripts.items():
         if server in servers:
-            _run(name, folder / path, server, servers[server])
+            _run_script(name, folder / path, server, servers[server])
+    if manifest.declared_tables:
+        for server in sorted(manifest.servers_named & servers.keys()):
+            _make_declared(name, manifest, servers[server])
 
 
-def read_tables(name: str, file: Path, server: str) -> str:
-    """The statements of a subject for a server. Raises UserError if the file cannot be read."""
+def users_script(name: str, file: str, server: str, address: str) -> UserError:
+    """The error for a file of SQL that is meant for a server of the user's."""
+    return UserError(
+        "subject {name}: tables.{server}: '{file}' is run only on a server that loadstone starts, and {server} "
+        "({address}) is not one; declare its tables (NAME: {{columns: ..., key: ...}}), see docs/subjects.md",
+        name=name,
+        server=server,
+        file=file,
+        address=address,
+    )
+
+
+def _run_script(name: str, file: Path, server: str, deployed: Deployed) -> None:
     where = f"subject {name}: tables.{server}"
+    if not deployed.server.ours:
+        raise users_script(name, file.name, server, deployed.control.endpoint.label)
     try:
-        return pinned_files.check(file, read_bytes(file, STATEMENTS_MAX_BYTES)).decode("utf-8-sig")
+        script = pinned_files.check(file, read_bytes(file, STATEMENTS_MAX_BYTES)).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise UserError(
             "{where}: {file} cannot be read ({error}); correct the path, or the file",
@@ -39,12 +56,7 @@ def read_tables(name: str, file: Path, server: str) -> str:
             file=file,
             error=why(error),
         ) from None
-
-
-def _run(name: str, file: Path, server: str, deployed: Deployed) -> None:
-    where = f"subject {name}: tables.{server}"
-    statements = read_tables(name, file, server)
-    digest = hashlib.sha256(statements.encode()).hexdigest()
+    digest = hashlib.sha256(script.encode()).hexdigest()
     place = f"tables of {file}"
     if deployed.holds.get(place) == digest:
         return
@@ -57,11 +69,23 @@ def _run(name: str, file: Path, server: str, deployed: Deployed) -> None:
             server=server,
             known=known,
         )
-    store.prepare_tables(where, statements, deployed.traces, ours=deployed.server.ours)
     try:
-        store.run_script(statements)
+        store.run_script(script)
+    except ServerGone as error:
+        raise UserError("{where}: {error}; correct {file}", where=where, error=error, file=file) from None
+    deployed.holds[place] = digest
+
+
+def _make_declared(name: str, manifest: Manifest, deployed: Deployed) -> None:
+    store, tables = deployed.control, manifest.declared_tables
+    place, digest = f"tables of {name}", hashlib.sha256(repr(tables).encode()).hexdigest()
+    if not isinstance(store, TableStore) or deployed.holds.get(place) == digest:
+        return
+    where = f"subject {name}: tables"
+    try:
+        store.make_tables(where, tables, deployed.traces, ours=deployed.server.ours)
     except ServerGone as error:
         if not deployed.server.alive() and not deployed.server.ours:
             raise
-        raise UserError("{where}: {error}; correct {file}", where=where, error=error, file=file) from None
+        raise UserError("{where}: {error}; correct the manifest", where=where, error=error) from None
     deployed.holds[place] = digest

@@ -15,10 +15,8 @@ from loadstone.safety.bounds.replies import read_as, shortened
 from loadstone.safety.errors import LoadstoneError, ServerRefused, UserError
 from loadstone.servers.control import Rows, Start, Tell
 from loadstone.servers.free_space import disk_shortage, free_here, is_under, says_full
-from loadstone.servers.mariadb.confinement import new_tables, require_counting, tables_changed
 from loadstone.servers.mariadb.session import MariaDbSession, canonical
 from loadstone.servers.server import ConfigValue, ServerFacts
-from loadstone.servers.sql.confinement import Grammar
 from loadstone.servers.sql.control import SqlControl
 from loadstone.text.language import said
 
@@ -46,7 +44,6 @@ class MariaDbControl(MariaDbSession, SqlControl):
     """See `SqlControl`. A MySQL is taken, too: its statements and figures are the same where they are used here."""
 
     software: ClassVar[str] = MARIADB.name
-    grammar: ClassVar[Grammar] = Grammar(require_counting, tables_changed, new_tables)
     RECORDED: ClassVar[tuple[str, ...]] = (
         *("innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_doublewrite"),
         *("innodb_log_file_size", "innodb_io_capacity", "log_bin", "sync_binlog", "query_cache_type"),

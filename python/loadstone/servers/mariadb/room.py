@@ -4,13 +4,12 @@ from loadstone.experiment.software import MARIADB
 from loadstone.run_folder.ledger import Place
 from loadstone.servers.containers.contained import InContainer
 from loadstone.servers.mariadb.contained import ContainedMariaDb, check
-from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.known_settings import KNOWN
 from loadstone.servers.mariadb.local import MariaDbSettings, installed
+from loadstone.servers.mariadb.session import MariaDbSession
 from loadstone.servers.mariadb.url import MariaDbUrlSettings, jdbc_options, parse_mariadb_url
 from loadstone.servers.software_room import Room
 from loadstone.servers.sql.confinement import ConfinedSql, reaches_out
-from loadstone.servers.sql.session import statements_in
 from loadstone.servers.sql.traces import place_of_database
 
 
@@ -22,10 +21,9 @@ def place(server: str, url: str) -> Place:
 ROOM = Room(
     kinds={"mariadb": MariaDbSettings, "mariadb-url": MariaDbUrlSettings},
     place=place,
-    reaches_out=reaches_out(MariaDbControl.grammar),
+    reaches_out=reaches_out,
     known_settings=KNOWN,
-    confinement=ConfinedSql(MariaDbControl.grammar),
-    statements=statements_in,
+    confinement=ConfinedSql(MariaDbSession),
     facts=(installed,),
     jdbc_options=jdbc_options,
     in_container=InContainer(check, lambda _: ContainedMariaDb()),

@@ -16,7 +16,9 @@ from loadstone.safety.bounds.deadlines import bound_that_ended, step_s
 from loadstone.safety.bounds.replies import typed
 from loadstone.safety.errors import AccessRefused, ServerGone, ServerRefused, UserError
 from loadstone.servers.mariadb.client import MariaDbClient, Untrusted
+from loadstone.servers.mariadb.dialect import DIALECT
 from loadstone.servers.settings_in_force import Spelling
+from loadstone.servers.sql.dialect import Dialect
 from loadstone.servers.sql.session import SqlSession
 from loadstone.servers.transport import certificate_problem
 from loadstone.text.language import said
@@ -45,10 +47,7 @@ class MariaDbSession(SqlSession):
 
     declared: ClassVar[Software] = MARIADB
     spelling: ClassVar[Spelling] = SPELLING
-    QUOTE: ClassVar[str] = "`"
-    NAME_LENGTH_MAX: ClassVar[int] = 64
-    SETTINGS: ClassVar[str] = "SHOW GLOBAL VARIABLES"
-    TABLES: ClassVar[str] = "SHOW TABLES"
+    dialect: ClassVar[Dialect] = DIALECT
 
     def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0) -> None:
         super().__init__(endpoint, database, timeout_s)

@@ -78,7 +78,3 @@ class ConfinedMeta:
             return
         if not of_application and not words[1].startswith(OUR_PREFIX):
             raise Refusal(said("its key '{words}' is not loadstone's", words=words[1]), OTHER_KEY)
-
-    def statement(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
-        """It has no tables."""
-        raise Refusal(said("it accepts no statements"), said("leave it out"))

@@ -13,10 +13,8 @@ from loadstone.safety.bounds.replies import read_as, shortened
 from loadstone.safety.errors import LoadstoneError, ServerRefused, UserError
 from loadstone.servers.control import Rows, Start, Tell
 from loadstone.servers.free_space import disk_shortage, free_here, says_full
-from loadstone.servers.postgresql.confinement import new_tables, require_counting, tables_changed
 from loadstone.servers.postgresql.session import DISK_FULL, PostgresqlSession, canonical
 from loadstone.servers.server import ConfigValue, ServerFacts
-from loadstone.servers.sql.confinement import Grammar
 from loadstone.servers.sql.control import SqlControl
 from loadstone.text.language import said
 
@@ -33,7 +31,6 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
     """See `SqlControl`."""
 
     software: ClassVar[str] = POSTGRESQL.name
-    grammar: ClassVar[Grammar] = Grammar(require_counting, tables_changed, new_tables)
     RECORDED: ClassVar[tuple[str, ...]] = (
         *("shared_buffers", "effective_cache_size", "work_mem", "wal_buffers", "max_wal_size", "min_wal_size"),
         *("fsync", "synchronous_commit", "full_page_writes", "wal_level", "wal_sync_method", "commit_delay"),

@@ -2,14 +2,13 @@
 
 from loadstone.experiment.software import POSTGRESQL
 from loadstone.run_folder.ledger import Place
-from loadstone.servers.postgresql.control import PostgresqlControl
 from loadstone.servers.postgresql.known_settings import KNOWN
 from loadstone.servers.postgresql.local import PostgresqlSettings
 from loadstone.servers.postgresql.programs import installed
+from loadstone.servers.postgresql.session import PostgresqlSession
 from loadstone.servers.postgresql.url import PostgresqlUrlSettings, jdbc_options, parse_postgresql_url
 from loadstone.servers.software_room import Room
 from loadstone.servers.sql.confinement import ConfinedSql, reaches_out
-from loadstone.servers.sql.session import statements_in
 from loadstone.servers.sql.traces import place_of_database
 
 
@@ -21,10 +20,9 @@ def place(server: str, url: str) -> Place:
 ROOM = Room(
     kinds={"postgresql": PostgresqlSettings, "postgresql-url": PostgresqlUrlSettings},
     place=place,
-    reaches_out=reaches_out(PostgresqlControl.grammar),
+    reaches_out=reaches_out,
     known_settings=KNOWN,
-    confinement=ConfinedSql(PostgresqlControl.grammar),
-    statements=statements_in,
+    confinement=ConfinedSql(PostgresqlSession),
     facts=(installed,),
     jdbc_options=jdbc_options,
 )

@@ -13,7 +13,9 @@ from loadstone.safety.bounds.deadlines import bound_that_ended
 from loadstone.safety.bounds.replies import shortened, typed
 from loadstone.safety.errors import AccessRefused, ServerGone, ServerRefused, UserError
 from loadstone.servers.postgresql.client import MAINTENANCE, PostgresqlClient, Untrusted
+from loadstone.servers.postgresql.dialect import DIALECT
 from loadstone.servers.settings_in_force import Spelling
+from loadstone.servers.sql.dialect import Dialect
 from loadstone.servers.sql.session import SqlSession
 from loadstone.servers.transport import error_text
 from loadstone.text.language import said
@@ -40,15 +42,7 @@ class PostgresqlSession(SqlSession):
 
     declared: ClassVar[Software] = POSTGRESQL
     spelling: ClassVar[Spelling] = SPELLING
-    QUOTE: ClassVar[str] = '"'
-    NAME_LENGTH_MAX: ClassVar[int] = 63
-    SETTINGS: ClassVar[str] = "SELECT lower(name), current_setting(name) FROM pg_settings"
-    TABLES: ClassVar[str] = (
-        "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace "
-        "AND relkind = ANY ('{r,p,v,m,f}') ORDER BY 1"
-    )
-    """Those, and what statements change as if it were one: views, tables elsewhere."""
-    READ_ONLY: ClassVar[str] = "BEGIN READ ONLY"
+    dialect: ClassVar[Dialect] = DIALECT
 
     def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0) -> None:
         super().__init__(endpoint, database, timeout_s)

@@ -9,10 +9,11 @@ from loadstone.run_folder.ledger import Kind, Made, Outcome, Place, Traces
 from loadstone.safety.errors import UserError
 from loadstone.servers import settings_in_force
 from loadstone.servers.control import Rows, Tell, WriteRows
+from loadstone.servers.declared_table import Table
 from loadstone.servers.server import ConfigValue, ServerFacts
 from loadstone.servers.sql import traces as sql_traces
-from loadstone.servers.sql.confinement import ConfinedSql, Grammar
-from loadstone.servers.sql.session import DATABASE, SqlSession, statements_in
+from loadstone.servers.sql.confinement import ConfinedSql
+from loadstone.servers.sql.session import DATABASE, SqlSession
 
 Claim = Callable[[int], None]
 """Called with how many other rows a table holds, before it is changed; raises UserError where they must stay."""
@@ -23,7 +24,6 @@ class SqlControl(SqlSession):
     common."""
 
     removable: ClassVar[tuple[Kind, ...]] = sql_traces.REMOVABLE
-    grammar: ClassVar[Grammar]
     RECORDED: ClassVar[tuple[str, ...]]
     """Settings that decide about speed and durability, recorded with every trial."""
 
@@ -128,18 +128,14 @@ class SqlControl(SqlSession):
         return sql_traces.remove_left(self, run_id, things)
 
     def confinement(self) -> ConfinedSql:
-        """Statements on tables of its own database."""
-        return ConfinedSql(self.grammar)
+        """Names of tables alone."""
+        return ConfinedSql(type(self))
 
     def loss_watch(self, server: str) -> None:
         """None: it throws nothing away, and what it refuses its writer reports."""
 
-    def statements(self, script: str) -> list[str]:
-        """See `servers.control.TableStore.statements`."""
-        return statements_in(script)
-
-    def prepare_tables(self, where: str, script: str, traces: Traces, *, ours: bool) -> None:
-        """See `servers.control.TableStore.prepare_tables`."""
+    def make_tables(self, where: str, tables: Mapping[str, Table], traces: Traces, *, ours: bool) -> None:
+        """See `servers.control.TableStore.make_tables`."""
         if not self.is_our_database():
             raise UserError(
                 "{where}: its tables are made in a database of loadstone's only, not in '{database}'; leave the "
@@ -149,6 +145,9 @@ class SqlControl(SqlSession):
                 prefix=DATABASE,
             )
         if not ours:
-            theirs = [table for table in self.tables() if not traces.made_table(table)]
-            new = self.grammar.new_tables(where, script, theirs)
-            sql_traces.note_tables(self, traces, [Made("table_made", table) for table in new])
+            theirs = {table.lower() for table in self.tables() if not traces.made_table(table)}
+            tables = {name: table for name, table in tables.items() if name not in theirs}
+            sql_traces.note_tables(self, traces, [Made("table_made", name) for name in tables])
+        for name, table in tables.items():
+            for statement in self.dialect.table_statements(name, table):
+                self.query(statement)

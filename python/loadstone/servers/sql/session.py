@@ -7,7 +7,6 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from decimal import Decimal
 from typing import Any, ClassVar, Self
 
 from loadstone.experiment.plan.endpoints import Endpoint
@@ -16,6 +15,7 @@ from loadstone.run_folder.ledger import Made
 from loadstone.safety.bounds.replies import recordable
 from loadstone.safety.errors import ServerGone, ServerRefused, UserError
 from loadstone.servers.settings_in_force import Spelling
+from loadstone.servers.sql.dialect import Dialect
 
 DATABASE = "loadstone"
 """Our database, and the user that the load logs in as where the server is ours."""
@@ -37,15 +37,7 @@ class SqlSession(ABC):
 
     declared: ClassVar[Software]
     spelling: ClassVar[Spelling]
-    QUOTE: ClassVar[str]
-    """What stands on both sides of a name."""
-    NAME_LENGTH_MAX: ClassVar[int]
-    SETTINGS: ClassVar[str]
-    """The statement that answers the names and values of all settings."""
-    TABLES: ClassVar[str]
-    """The statement that answers the names of the database's tables."""
-    READ_ONLY: ClassVar[str] = ""
-    """The statement after which a connection cannot write, where there is one."""
+    dialect: ClassVar[Dialect]
 
     def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0) -> None:
         self.endpoint = endpoint
@@ -137,7 +129,7 @@ class SqlSession(ABC):
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
         """The server's settings under the names that they are requested by; without those that it does not have."""
-        reported = {str(name): str(value) for name, value in self.table(2, self.SETTINGS)}
+        reported = {str(name): str(value) for name, value in self.table(2, self.dialect.settings)}
         canonical = self.spelling.name
         return {name: reported[canonical(name)] for name in names if canonical(name) in reported}
 
@@ -177,37 +169,29 @@ class SqlSession(ABC):
 
     def run_script(self, statements: str) -> None:
         """Run the statements of a file such as `schema.sql`, each ended by a semicolon at the end of a line."""
-        for statement in statements_in(statements):
-            self.query(statement)
+        for statement in re.split(r";[ \t]*(?:\n|$)", statements):
+            if statement.strip():
+                self.query(statement)
 
     def tables(self) -> list[str]:
         """The tables of our database."""
-        return [str(name) for (name,) in self.table(1, self.TABLES)]
+        return [str(name) for (name,) in self.table(1, self.dialect.tables)]
 
     def count(self, text: str) -> int:
-        """The number that a SELECT answers; may take minutes.
+        """The rows of a table, by a connection that cannot write where the server has such; may take minutes.
 
         Raises:
-            UserError: it is no SELECT that only reads, or does not answer one whole number.
+            UserError: it is not the name of a table, or there is none of this name.
         """
-        words = re.findall(r"\w+", text.upper())
-        if words[:1] != ["SELECT"] or {"INTO", "UPDATE"} & set(words):
-            raise UserError(
-                "count '{text}': it must be a SELECT that only reads, as SELECT COUNT(*) FROM post", text=text
-            )
+        if not self.is_name(text):
+            raise UserError("count '{text}': it is not the name of a table; write {{table: NAME}}", text=text)
         with self.patient() as patient:
-            if self.READ_ONLY:
-                patient.query(self.READ_ONLY)
+            if self.dialect.read_only:
+                patient.query(self.dialect.read_only)
             try:
-                answer = patient.query(text)
+                return patient.count_rows(text)
             except ServerRefused as refused:
                 raise UserError("count '{text}': {refused}", text=text, refused=refused) from None
-        value = answer[0][0] if len(answer) == 1 and len(answer[0]) == 1 else None
-        if value is None or not _is_whole(value):
-            raise UserError(
-                "count '{text}': it does not answer one whole number; write SELECT COUNT(*) FROM ...", text=text
-            )
-        return int(value)
 
     def count_rows(self, table: str) -> int:
         """How many rows a table has, counted."""
@@ -250,7 +234,7 @@ class SqlSession(ABC):
     @classmethod
     def is_name(cls, name: str) -> bool:
         """Whether `name` may stand in a statement."""
-        return re.fullmatch(rf"\w{{1,{cls.NAME_LENGTH_MAX}}}", name, re.ASCII) is not None
+        return re.fullmatch(rf"\w{{1,{cls.dialect.name_length_max}}}", name, re.ASCII) is not None
 
     @classmethod
     def require_name(cls, name: str) -> None:
@@ -262,22 +246,9 @@ class SqlSession(ABC):
     def quoted(cls, name: str) -> str:
         """A name as it stands in a statement. Raises UserError if it may not."""
         cls.require_name(name)
-        return f"{cls.QUOTE}{name}{cls.QUOTE}"
+        return cls.dialect.quoted([name])
 
     @classmethod
     def quoted_names(cls, names: Iterable[str]) -> str:
         """Names with commas between, as they stand in a statement. Raises UserError if one may not."""
         return ", ".join(map(cls.quoted, names))
-
-
-def statements_in(script: str) -> list[str]:
-    """The statements of a file such as `schema.sql`, each ended by a semicolon at the end of a line."""
-    return [statement for statement in re.split(r";[ \t]*(?:\n|$)", script) if statement.strip()]
-
-
-def _is_whole(value: Any) -> bool:
-    """Whether it is a whole number that fits into the record."""
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        return False
-    finite = isinstance(value, int) or value.is_finite()
-    return finite and -(2**63) < value < 2**63 and value == int(value)

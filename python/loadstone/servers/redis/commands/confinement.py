@@ -60,10 +60,6 @@ class ConfinedCommands:
         reads_any_key = of_application and parts[0].upper() in REDIS_COUNTING
         require_confined(parts, None, self._server, reads_any_key=reads_any_key)
 
-    def statement(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
-        """It has no tables."""
-        raise Refusal(said("it accepts no statements"), said("leave it out"))
-
 
 def require_confined(
     command: Sequence[str],
