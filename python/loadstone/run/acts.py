@@ -19,7 +19,7 @@ from loadstone.experiment.plan.operations import commands_of
 from loadstone.experiment.plan.required import RequiredSubject
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.experiment.plan.substitute import substitute
-from loadstone.experiment.software import SOFTWARE, is_users, software_by_url, software_of
+from loadstone.experiment.software import is_users, software_by_url, software_of
 from loadstone.experiment.spec import driver_names, subject_names
 from loadstone.experiment.spec.built_in import FOLDER
 from loadstone.experiment.spec.experiment import Experiment

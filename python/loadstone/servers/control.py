@@ -5,7 +5,7 @@ behind it (`KeyStore`, `KnowsReads`, `LimitsValues`, `TableStore`) and is looked
 of a class.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
