@@ -45,7 +45,7 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
             "No such option: --repeats; did you mean --repeat? `loadstone redis --help` lists the options",
         ),
         ("redsi", "No such command 'redsi'. Did you mean 'redis'? `loadstone --help` lists the commands"),
-        ("runs a b", "Got unexpected extra argument(s) (b); `loadstone runs --help` lists what it takes"),
+        ("runs a b", "Got unexpected extra argument (b); `loadstone runs --help` lists what it takes"),
         ("redis -d 1TB", "-d 1TB: a value has at most 64 MiB; write a smaller size"),
         (
             "redis -d 1PB",
@@ -54,7 +54,7 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
         ),
         (
             "run json-documents --server redis=redis://a:1 --server redis=redis://b:1",
-            "--server redis=...: given twice; leave one of them out",
+            "--server redis=... is given twice; remove one of them",
         ),
         (
             "run --resume nowhere",

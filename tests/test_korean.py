@@ -21,6 +21,7 @@ from loadstone.machine.installed_programs import Fact
 from loadstone.safety.errors import UserError
 from loadstone.text.language import in_language, po_file, said, speaking
 
+from .calling import called
 from .korean_terms import CODE, IN_COMMANDS, KNOWN, NAMES, english_in
 
 ROOT = Path(__file__).parents[1]
@@ -206,3 +207,22 @@ def test_the_facts_of_a_machine_are_said_in_korean() -> None:
     with speaking("ko"):
         assert fact.lines == ["주의  CPU 뺏김(steal)          부팅 이후 9.50 %", f"{'':<30} 설치되지 않음"]
         assert english_in("\n".join(fact.lines), frozenset()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["http", "-H", "bad", "http://127.0.0.1:9"], "-H bad: 'NAME: VALUE'로 쓰세요."),
+        (["http", "-c", "x", "http://127.0.0.1:9"], "-c x: 연결 수가 아닙니다."),
+        (["http", "--connections", "x", "http://127.0.0.1:9"], "--connections x: 연결 수가 아닙니다."),
+        (["http", "http://127.0.0.1:9", "--fail-if", "p99 ? 5"], "--fail-if 'p99 ? 5': 기준이 아닙니다."),
+        (["http", "http://127.0.0.1:9", "--fail-if", "p99 > 5"], "--fail-if 'p99 > 5': 값에 단위가 없습니다."),
+        (["saturate", "redis", "--model", "clsed"], "'--model'의 값이 잘못되었습니다: 'clsed'는 쓸 수 없습니다."),
+        (["report", "a", "b"], "필요 없는 인자가 있습니다(b)."),
+    ],
+)
+def test_an_error_names_what_was_typed_and_is_korean(words: list[str], told: str) -> None:
+    done = called("--lang", "ko", *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"loadstone: {told}")
+    assert english_in(done.stderr, frozenset({"loadstone", "metric", "value", "factor", "level", "model"})) == []

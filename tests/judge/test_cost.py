@@ -224,20 +224,20 @@ def test_a_difference_in_cost_is_found_where_rates_say_nothing(synthetic: Any) -
     assert verdict.low is not None
     assert verdict.high is not None
     assert verdict.low < math.log(0.76) < verdict.high
-    assert text(verdict.said).startswith("hash COSTS redis 24 % [2")
-    assert text(verdict.said).endswith("LESS CPU a request")
+    assert text(verdict.said).startswith("hash uses 24 % [2")
+    assert text(verdict.said).endswith("less redis CPU a request")
     assert text(verdict.brief) == text(verdict.said)
 
 
 def test_the_dearer_side_may_be_the_second(synthetic: Any) -> None:
     (verdict,) = judged(noisy(synthetic, 7.6, seed=1), noisy(synthetic, 10.0, seed=2))
-    assert text(verdict.said).startswith("json COSTS redis 24 % [2")
+    assert text(verdict.said).startswith("json uses 24 % [2")
 
 
 def test_equal_costs_are_called_the_same(synthetic: Any) -> None:
     (verdict,) = judged(noisy(synthetic, 10.0, seed=1, spread=0.01), noisy(synthetic, 10.0, seed=2, spread=0.01))
     assert verdict.kind == "equivalent"
-    assert text(verdict.said) == "both COST redis THE SAME CPU a request within 5 %"
+    assert text(verdict.said) == "both use the same redis CPU a request within 5 %"
 
 
 def test_what_others_add_is_no_part_of_the_difference(synthetic: Any) -> None:
@@ -339,7 +339,7 @@ def test_of_processes_that_were_started_once_no_further_run_is_spoken_of(synthet
 def test_too_few_rounds_leave_it_open(synthetic: Any) -> None:
     a, b = (in_slices(synthetic, [{"redis": s}] * 6, [1_000] * 6) for s in (0.01, 0.008))
     (verdict,) = judged(a, b)
-    assert text(verdict.said) == "which costs redis less CPU is UNDECIDED"
+    assert text(verdict.said) == "which uses less CPU of redis is UNDECIDED"
 
 
 def test_servers_of_different_names_are_compared_as_stores(synthetic: Any) -> None:

@@ -60,7 +60,7 @@ def test_rates_have_three_digits(value: float, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(840, "840 ns"), (84_100, "84.1 us"), (1_200_000, "1.20 ms"), (999_600, "1.00 ms"), (2_500_000_000, "2.50 s")],
+    [(840, "840 ns"), (84_100, "84.1 µs"), (1_200_000, "1.20 ms"), (999_600, "1.00 ms"), (2_500_000_000, "2.50 s")],
 )
 def test_times_have_three_digits(value: float, words: str) -> None:
     assert duration(value) == words

@@ -92,7 +92,7 @@ def test_the_ideal_line_meets_the_highest_throughput_at_the_point() -> None:
 def test_the_ramp_stands_beside_the_point() -> None:
     answer = plateau()
     lines = " ".join(view.ramp_lines(answer))
-    assert "Read off its chart by eye: " in lines
+    assert "Reading the ramp's chart by eye gives " in lines
     assert "Kneedle (Satopaa et al. 2011)" in lines
     assert "it cannot separate time from load" in lines
     assert ramp_chart(answer.model_copy(update={"ramp": None})) is None

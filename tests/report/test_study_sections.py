@@ -62,7 +62,7 @@ def test_the_scale_is_in_csv_and_json_too(application: Analysis) -> None:
     assert b'"scale": 0.1' in content
     assert csv_report.render(application)["tables.csv"].splitlines()[0].endswith(b",scale")
     assert summary.scaled(application.model_copy(update={"scale": 0.025})).startswith(
-        "Scaled: users (where the experiment scales them) and rows are 2.5 %"
+        "Scaled down: rows, and users where the experiment scales them, are 2.5 %"
     )
 
 

@@ -224,7 +224,7 @@ def test_a_planted_ledger_removes_nothing_from_mariadb(
         "name": "customers",
     }
     ledger.write_text(f"{ledger.read_text()}{json.dumps(line)}\n")
-    assert "does not list it as this run's" in cleaned(
+    assert "has no mark that this run created it" in cleaned(
         run_folder, f"mariadb={url(mariadb, 'loadstone_kept')}", status=3
     )
     assert everything(mariadb)["loadstone_kept.customers"] == 1

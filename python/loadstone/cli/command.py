@@ -27,8 +27,6 @@ from loadstone.text.language import Said, marked, said
 Function = Callable[..., None]
 _TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")
 """What typer puts behind the name of an argument: it says nothing to who does not know Python."""
-_HEAD = re.compile(r"(--?[a-zA-Z0-9][\w-]*)(?:, --?[a-zA-Z0-9][\w-]*)*")
-"""The options that a message begins with."""
 HELP = "--help"
 WHOLE: list[typer.Typer] = []
 """The whole command line, once `cli/main.py` is loaded: for who makes command lines and has them read, as pages do."""
@@ -192,15 +190,9 @@ class Command(TyperCommand):
     def _name_as_typed(self, ctx: Any, error: UserError) -> None:
         """Makes an error name the options that it begins with as the user wrote them."""
         typed = _typed(ctx.meta["typed"], [parameter.opts for parameter in self.params])
-
-        def renamed(text: str) -> str:
-            head = _HEAD.match(text)
-            if head is None:
-                return text
-            return f"{', '.join(typed.get(name, name) for name in head[0].split(', '))}{text[head.end() :]}"
-
         text = error.args[0] if error.args else ""
-        error.args = (text.changed(renamed) if isinstance(text, Said) else renamed(str(error)), *error.args[1:])
+        sentence = text if isinstance(text, Said) else said("{error}", error=str(error))
+        error.args = (sentence.typed(typed), *error.args[1:])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The arguments first, and what names no group last."""
@@ -253,9 +245,11 @@ _PARSER_SAYS = tuple(
         (r"Missing option '(?P<option>.*)'", marked("Missing option '{option}'")),
         (r"Option '(?P<option>.*)' requires an argument", marked("Option '{option}' requires an argument")),
         (r"Option '(?P<option>.*)' does not take a value", marked("Option '{option}' does not take a value")),
-        (r"Got unexpected extra argument \((?P<word>.*)\)", marked("Got unexpected extra argument ({word})")),
-        (r"Got unexpected extra arguments \((?P<words>.*)\)", marked("Got unexpected extra arguments ({words})")),
+        (r"Got unexpected extra argument\(s\) \((?P<word>\S+)\)", marked("Got unexpected extra argument ({word})")),
+        (r"Got unexpected extra argument\(s\) \((?P<words>.*)\)", marked("Got unexpected extra arguments ({words})")),
         (r"Invalid value for '(?P<option>.*?)': (?P<why>.*)", marked("Invalid value for '{option}': {why}")),
+        (r"(?P<value>'.*?') is not one of (?P<known>'.*')", marked("{value} is not one of {known}")),
+        (r"Value (?P<value>'.*?') is not a valid (?P<kind>.*)", marked("{value} is not a valid {kind}")),
     )
 )
 """What the library that reads command lines says, as sentences that can be said in another language."""
@@ -290,5 +284,5 @@ def usage_error(error: TyperException) -> str:
 def _as_said(text: str) -> str:
     for pattern, template in _PARSER_SAYS:
         if found := pattern.fullmatch(text):
-            return said(template, **found.groupdict())
+            return said(template, **{name: _as_said(word) for name, word in found.groupdict().items()})
     return text

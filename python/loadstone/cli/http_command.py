@@ -75,7 +75,8 @@ def http_command(
 ) -> None:
     """Load an HTTP service of yours.
 
-    It must run already. Without options GET of the URL, 50 connections, 5 s. It is full load: not for production.
+    It must run already. Without options GET of the URL, 50 connections, 5 s. Sends full load; never
+    use it on production.
     """
     from loadstone.cli.ad_hoc_run import carry_out
 

@@ -80,7 +80,7 @@ def redis_command(
     """Load a Redis: yours, or one that is started.
 
     Without options GET and SET of 3 bytes, 50 connections, a few seconds. Only keys that begin with loadstone: are
-    written, and they are removed. It is full load: not for production.
+    written, and they are removed. Sends full load; never use it on production.
     """
     from loadstone.cli.ad_hoc_run import carry_out
     from loadstone.cli.redis_experiment import RedisAsked, redis_ad_hoc

@@ -192,12 +192,12 @@ def _at_rate(at_rate: AtRate | None) -> str:
 
 
 def _latency(source: Row | AtRate, quantile: str) -> str:
-    """`, p99=0.287 [0.281, 0.294] msec (≤ 0.042 msec ours)`: what may be the generator's own, as the table has it."""
+    """`, p99=0.287 [0.281, 0.294] msec (≤ 0.042 msec generator)`: the generator's own part, as in tables."""
     figure_ns = printed_ns(source, quantile)
     if figure_ns is None:
         return ""
     ours_ns = own_ns(source, quantile) or 0.0
-    ours = f" (≤ {ours_ns / 1e6:.3f} msec ours)" if ours_ns > fmt.OWN_SHOWN_FROM * figure_ns else ""
+    ours = f" (≤ {ours_ns / 1e6:.3f} msec generator)" if ours_ns > fmt.OWN_SHOWN_FROM * figure_ns else ""
     return f", {quantile}={figure_ns / 1e6:.3f}{_brackets(source, quantile)} msec{ours}"
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.report.document import Cell, Unit
 from loadstone.safety.terminal import plain as printable
-from loadstone.text.figures import decimal, decimals_of_one, difference_text, digits, log_percent, up_to
+from loadstone.text.figures import decimal, decimals_of_one, difference_text, digits, log_percent, three_digits, up_to
+from loadstone.text.figures import duration as exact_duration
 from loadstone.text.language import _, marked, of_author, translated
 from loadstone.text.message import Message
 from loadstone.text.sentences import text
@@ -45,16 +46,8 @@ OWN_SHOWN_FROM = 0.05
 
 
 def duration(nanoseconds: float | None) -> str:
-    """A latency given in ns: `840 ns`, `84 µs`, `1.20 ms`, `12.3 s`."""
-    if nanoseconds is None:
-        return NONE
-    if abs(nanoseconds) < 999.5:
-        return f"{nanoseconds:.0f} ns" if nanoseconds else "0 ns"
-    for size, unit, decimals in ((1e3, "µs", 0), (1e6, "ms", 2), (1e9, "s", 2)):
-        value = nanoseconds / size
-        if unit == "s" or abs(value) < 999.5:
-            return f"{_three_digits(value, decimals)} {unit}"
-    raise AssertionError("seconds hold every length")
+    """Write a latency given in ns: `840 ns`, `84 µs`, `1.20 ms`, `12.3 s`."""
+    return NONE if nanoseconds is None else exact_duration(nanoseconds, whole=True)
 
 
 def around(figure_ns: float, ends: tuple[float, float | None] | None) -> str:
@@ -69,26 +62,16 @@ def around(figure_ns: float, ends: tuple[float, float | None] | None) -> str:
     return f" [{', '.join(said)}]"
 
 
-def of_it_ours(figure_ns: float, own_ns: float | None) -> str:
-    """What stands behind a latency of which more than a twentieth may be the generator's own: ` (≤ 42 µs ours)`."""
+def generator_share(figure_ns: float, own_ns: float | None) -> str:
+    """Return ` (≤ 42 µs generator)` if more than a twentieth of a latency may be the generator's own, else nothing."""
     if own_ns is None or own_ns <= OWN_SHOWN_FROM * figure_ns:
         return ""
-    return _(" (≤ {own_ns} ours)", own_ns=duration(own_ns))
+    return _(" (≤ {own_ns} generator)", own_ns=duration(own_ns))
 
 
 def cell(figure: Cell) -> str:
     """A figure of a section, or what is said in its place."""
     return sentence(figure.said) if figure.said is not None else _WRITTEN[figure.unit](figure.value)
-
-
-def _three_digits(value: float, decimals: int) -> str:
-    """Three digits; where `decimals` is 0, values from 10 on are whole."""
-    magnitude = abs(value)
-    if magnitude < 9.995:
-        return f"{value:.{decimals or 1}f}"
-    if magnitude < 99.95:
-        return f"{value:.{min(decimals, 1)}f}"
-    return f"{value:,.0f}"
 
 
 def without_formula(text: str) -> str:
@@ -101,24 +84,26 @@ def seconds(value: float | None) -> str:
     if value is None:
         return NONE
     if value < 119.5:
-        return f"{value:.2f} s" if value < 9.95 else f"{value:.1f} s" if value < 99.95 else f"{value:.0f} s"
+        return _("{n} s", n=f"{value:.2f}" if value < 9.95 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}")
     whole = round(value)
     if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+        return _("{minutes} min {seconds} s", minutes=whole // 60, seconds=whole % 60)
+    return _("{hours} h {minutes} min", hours=whole // 3600, minutes=whole % 3600 // 60)
 
 
 def rough_time(value: float) -> str:
     """A length given in s and known roughly, such as the time left: `12 s`, `4 min`, `1 h 5 min`."""
     if value < 90:
-        return f"{max(0, round(value))} s"
+        return _("{n} s", n=max(0, round(value)))
     minutes = round(value / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    if minutes < 60:
+        return _("{n} min", n=minutes)
+    return _("{hours} h {minutes} min", hours=minutes // 60, minutes=minutes % 60)
 
 
 def rate(per_second: float | None) -> str:
     """A rate per second, three digits at least: `18,432`, `84.3`, `0.42`."""
-    return NONE if per_second is None else _three_digits(per_second, 2) if per_second else "0"
+    return NONE if per_second is None else three_digits(per_second) if per_second else "0"
 
 
 def count(value: float | None) -> str:
@@ -210,6 +195,8 @@ def quantity(value: float | None, unit: str) -> str:
             return size(value)
         case "per_s" | "/s":
             return f"{rate(value)} /s"
+        case "us":
+            return f"{number(value)} µs"
         case "":
             return number(value)
     return str(of_author(f"{number(value)} {singular(unit) if value == 1 else unit}"))

@@ -77,7 +77,7 @@ def trust_text(analysis: Analysis) -> str:
     said = fmt.sentence(message("trust", **good, within_share=GOOD_WITHIN, others=shown))
     if analysis.gate is None or analysis.gate.verdict == "invalid":
         return said
-    return _("Both took turns, so that their ratio stands; of each by itself: {said}", said=said)
+    return _("Both took turns, so their ratio is valid; of each by itself: {said}", said=said)
 
 
 def _why_not(row: Row, failed: Mapping[str, str]) -> Message | None:

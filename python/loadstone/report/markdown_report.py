@@ -162,7 +162,7 @@ def _figure(column: Column, row: Row) -> str:
 def _conclusions(analysis: Analysis) -> Iterator[str]:
     if not analysis.answers:
         return
-    yield from (_("## The author's conclusions, tested"), "")
+    yield from (_("## Published conclusions, tested"), "")
     for number, answer in enumerate(analysis.answers, 1):
         yield f"{number}. {text(answer.claim)} **{answer_verdict(answer.verdict)}**: {sentence(answer.answer)}"
         yield from (f"   - {sentence(line)}" for line in answer.evidence)
@@ -281,7 +281,7 @@ def _levels(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[s
 def _effect_tables(answer: EffectsAnswer) -> Iterator[str]:
     """The question, the answer, both tables."""
     yield from (f"### {text(answer.question)}", "", sentence(answer.answer), "")
-    yield from (_("| | effect | against each other | ratio | what it says | from |"), "|---|---|---|---|---|---|")
+    yield from (_("| | effect | against each other | ratio | what it says | based on |"), "|---|---|---|---|---|---|")
     for line in effect_lines.lines(answer):
         cells = (line.mark, line.kind, line.name, line.ratio, line.said, line.rounds)
         yield f"| {' | '.join(map(text, cells))} |"

@@ -77,7 +77,9 @@ def scaled(analysis: Analysis) -> str:
     if analysis.scale == 1:
         return ""
     share = fmt.percent(analysis.scale)
-    return _("Scaled: users (where the experiment scales them) and rows are {share} of the original's.", share=share)
+    return _(
+        "Scaled down: rows, and users where the experiment scales them, are {share} of the original study.", share=share
+    )
 
 
 _TITLES = {"hit_rate": marked("reads that missed"), "key_count": marked("keys too many or too few")}

@@ -21,12 +21,15 @@ def digits(value: float, count: int = 3) -> str:
     return f"{value:,.0f}" if abs(value) >= 1 else f"{float(text):.12f}".rstrip("0").rstrip(".")
 
 
-def duration(nanoseconds: float) -> str:
-    """A time with three digits: `840 ns`, `84.1 us`, `1.20 ms`."""
-    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
-        if nanoseconds >= 0.9995 * size:
-            return f"{_three(nanoseconds / size)} {unit}"
-    return f"{nanoseconds:.0f} ns"
+def duration(nanoseconds: float, *, whole: bool = False) -> str:
+    """Write a time with three digits: `840 ns`, `84.1 µs`, `1.20 ms`.
+
+    `whole`: microseconds have no decimals from 10 on (`84 µs`), as in the narrow columns of tables.
+    """
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if abs(nanoseconds) >= 0.9995 * size:
+            return f"{three_digits(nanoseconds / size, 0 if whole and unit == 'µs' else 2)} {unit}"
+    return f"{nanoseconds or 0:.0f} ns"
 
 
 def check_figure(value: float) -> str:
@@ -34,8 +37,14 @@ def check_figure(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
-def _three(value: float) -> str:
-    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"
+def three_digits(value: float, decimals: int = 2) -> str:
+    """Write a number with three digits; where `decimals` is 0, values from 10 on are whole."""
+    magnitude = abs(value)
+    if magnitude < 9.995:
+        return f"{value:.{decimals or 1}f}"
+    if magnitude < 99.95:
+        return f"{value:.{min(decimals, 1)}f}"
+    return f"{value:,.0f}"
 
 
 def slice_text(seconds: float) -> str:

@@ -36,6 +36,8 @@ _CONTEXT = "\x04"
 """Between context and text in a key, as gettext has it."""
 AUTHOR = "author"
 """The context of what stands in the YAML of an experiment: questions, notes, claims; what levels are called."""
+_OPTIONS = re.compile(r"(--?[a-zA-Z0-9][\w-]*)(?:, --?[a-zA-Z0-9][\w-]*)*")
+"""The options that a sentence begins with."""
 _HANGUL = re.compile("[가-힣]")
 _FIGURES = {
     "n": r"[<>~]?[\d,.]+",
@@ -159,13 +161,15 @@ def finished(text: str) -> str:
 class Said(str):
     """A sentence in English that knows its template: data everywhere, and in any language where a person reads it."""
 
-    __slots__ = ("fields", "template")
+    __slots__ = ("fields", "heads", "template")
     template: str
     fields: dict[str, str]
     """Each placeholder as the template has it (`rate:,.0f`) with its text."""
+    heads: dict[str, str]
+    """Names of options -> as the user typed them: the sentence begins with these, in every language."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (str.__str__(self), self.template, self.fields)
+        return _restored, (str.__str__(self), self.template, self.fields, self.heads)
 
     def __str__(self) -> str:
         return self
@@ -175,7 +179,11 @@ class Said(str):
         fields = {
             name: text.changed(change) if isinstance(text, Said) else change(text) for name, text in self.fields.items()
         }
-        return _restored(change(str.__str__(self)), self.template, fields)
+        return _restored(change(str.__str__(self)), self.template, fields, self.heads)
+
+    def typed(self, names: Mapping[str, str]) -> "Said":
+        """Return the sentence with the options that it begins with as the user typed them, in any language."""
+        return _restored(_as_typed(str.__str__(self), names), self.template, self.fields, dict(names))
 
 
 def said(template: str, /, **figures: Any) -> Said:
@@ -209,7 +217,7 @@ def in_language(text: Any) -> Any:
         if name is not None:
             key = f"{name}{f'!{conversion}' if conversion else ''}{f':{spec}' if spec else ''}"
             parts.append(in_language(text.fields.get(key, "")))
-    return finished("".join(parts))
+    return _as_typed(finished("".join(parts)), text.heads)
 
 
 def joined(separator: str, texts: Any) -> Said:
@@ -228,11 +236,19 @@ def _text(value: Any) -> str:
     return f"{value}"
 
 
-def _restored(text: str, template: str, fields: dict[str, str]) -> Said:
+def _restored(text: str, template: str, fields: dict[str, str], heads: dict[str, str] | None = None) -> Said:
     made = Said(text)
     made.template = template
     made.fields = fields
+    made.heads = heads or {}
     return made
+
+
+def _as_typed(text: str, names: Mapping[str, str]) -> str:
+    head = _OPTIONS.match(text) if names else None
+    if head is None:
+        return text
+    return f"{', '.join(names.get(name, name) for name in head[0].split(', '))}{text[head.end() :]}"
 
 
 def _known(name: str) -> str:

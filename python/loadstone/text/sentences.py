@@ -152,8 +152,8 @@ def _message(value: Any) -> Any:
 
 
 def latency(nanoseconds: float) -> str:
-    """A time in us or ms with at most three digits, zero included: `0 us`, `2 ms`."""
-    return f"{nanoseconds / 1e3:,.3g} us" if nanoseconds < 999_500 else f"{digits(nanoseconds / 1e6)} ms"
+    """Write a time in µs or ms with at most three digits, zero included: `0 µs`, `2 ms`."""
+    return f"{nanoseconds / 1e3:,.3g} µs" if nanoseconds < 999_500 else f"{digits(nanoseconds / 1e6)} ms"
 
 
 FORMATS: Mapping[str, Callable[[Any], str]] = {

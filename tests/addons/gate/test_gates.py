@@ -87,7 +87,7 @@ def test_what_is_not_known_stands_in_the_line_of_a_green_gate(twin: Run) -> None
 def test_what_it_had_no_time_for_has_a_budget(twin: Run) -> None:
     found = gate_of(twin)
     assert (found.verdict, found.status, found.starts_differ) == ("undecided", 4, 0)
-    assert text(found.advice).startswith("Helps most: --budget ")
+    assert text(found.advice).startswith("A longer run helps most: --budget ")
     cpu = next(one for one in found.figures if one.name == "cpu")
     assert cpu.needed is not None
     assert "open: slower by " in "\n".join(gate_lines(found))

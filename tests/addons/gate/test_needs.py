@@ -74,7 +74,7 @@ def test_what_two_starts_may_differ_by_no_budget_decides() -> None:
 
 def test_a_longer_budget_helps_most() -> None:
     assert said(figure(0.039), pace(unit_s=1.0)) == (
-        "Helps most: --budget 80s. Of about 27 starts of both there were 15, 1 s each."
+        "A longer run helps most: --budget 80s. About 27 starts of both, 1 s each, are needed; 15 were measured."
     )
 
 
@@ -105,9 +105,9 @@ def test_what_was_not_warm_needs_no_budget_but_a_warm_up() -> None:
     moving = figure(0.039).model_copy(update={"why": message("cost_moving", moved=0.4)})
     assert with_needs(moving, pace(), 30.0, 60.0) == moving
     told = text(advice([moving], pace(), experiment(), 240.0, 0.1))
-    assert told.startswith("Helps most: --warm-up 120s --budget 6m.")
+    assert told.startswith("A longer warm-up helps most: --warm-up 120s --budget 6m.")
     told = text(advice([moving], pace(), experiment("3 min"), 240.0, 0.1))
-    assert told.startswith("Helps most: --warm-up 6m --budget 10m."), "more than it was"
+    assert told.startswith("A longer warm-up helps most: --warm-up 6m --budget 10m."), "more than it was"
     told = text(advice([moving], pace(), experiment(url="http://127.0.0.1:1"), 240.0, 0.1))
     assert "--warm-up" not in told, "it is refused there"
 

@@ -75,14 +75,14 @@ def test_what_a_run_told_is_its_state() -> None:
 def test_a_cost_that_alone_answers_leads(tmp_path: Path) -> None:
     """On the page, and to who does not see it."""
     line = look(72, -0.2, 0.4)
-    line["pairs"][0]["cost"] = {"kind": "faster", "said": {"kind": "as_written", "figures": {"text": "b COSTS less"}}}
+    line["pairs"][0]["cost"] = {"kind": "faster", "said": {"kind": "as_written", "figures": {"text": "b uses less"}}}
     run = Following(tmp_path)
     for one in (began(), look(48, -0.3, 0.5), line):
         run.told.take(one)
-    assert run.told.said == "b against a: b COSTS less"
+    assert run.told.said == "b against a: b uses less"
     shown = str(templates().get_template("live_pieces.html").module.answers(**figures(run, "answers")))
     assert 'class="pair faster"' in shown
-    assert shown.index("b COSTS less") < shown.index("undecided after 72")
+    assert shown.index("b uses less") < shown.index("undecided after 72")
 
 
 def test_longer_slices_begin_the_looks_again() -> None:

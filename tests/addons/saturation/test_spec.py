@@ -63,7 +63,7 @@ def test_what_is_resolved_is_read_again() -> None:
         ("load: {objective: fast}\n", "load.objective: 'fast' is no objective; write for example 'p99 < 10 ms'"),
         ("load: {objective: 'p98 < 1 ms'}\n", "'p98' is no quantile"),
         ("load: {objective: 'p99 < 1 h'}\n", "'h' is no unit of time"),
-        ("load: {objective: 'p99 < 0 ms'}\n", "no response takes no time"),
+        ("load: {objective: 'p99 < 0 ms'}\n", "a response time must be more than 0"),
         ("load: {slice: 1 ms}\n", "load.slice: '1 ms' is no length of a slice"),
         (f"load: saturate\n{COMPARED}", "comparisons need the load of workload.model"),
         ("load: saturate\nsaturation: {vary: {operation: [get]}}\n", "leave one of them out"),

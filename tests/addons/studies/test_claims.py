@@ -87,11 +87,11 @@ def test_a_claim_about_cpu_is_answered_by_what_a_request_costs(
     experiment = synthetic.make_experiment(conclusions=[about])
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.1))
     assert found.verdict == verdict
-    assert "get COSTS redis 9 % [" in text(found.answer)
+    assert "get uses 9 % [" in text(found.answer)
     rows = tables(*(row(1.0, None, operation=one).model_copy(update={"costs": {"redis": Cost(ns=ns)}})
                     for one, ns in (("get", 8_600.0), ("set", 6_900.0))))  # fmt: skip
     (beside,) = answer_conclusions(experiment, rows, [])
-    assert [text(one).count(" us") for one in beside.evidence] == [2]
+    assert [text(one).count(" µs") for one in beside.evidence] == [2]
 
 
 def test_a_claim_about_cpu_names_a_part() -> None:

@@ -77,7 +77,7 @@ def test_as_many_as_are_allowed_are_planned() -> None:
 
 def test_too_many_levels_are_refused() -> None:
     text = TINY.replace("levels: [1, 2, 3]", f"levels: {list(range(1001))}")
-    assert "factors.users.levels: has too many entries; write at most 1,000" in refusal(text)
+    assert "factors.users.levels: has too many entries; at most 1,000 are allowed" in refusal(text)
 
 
 @pytest.mark.fault("10^9 conditions, endless numbers, huge or nested manifests")

@@ -108,7 +108,8 @@ FACTORS = "factors are: operation, payload, workers, idle"
         (
             "  - name: kinds\n",
             "  - name: ../kinds\n",
-            "86: comparisons.1.name: '../kinds' is not a name; use small letters, digits and dashes, a letter first",
+            "86: comparisons.1.name: '../kinds' is not a valid name; use lower-case letters, digits and "
+            "hyphens, and begin with a letter",
         ),
         (
             "  - name: kinds\n",

@@ -93,7 +93,8 @@ def test_levels_keep_their_types() -> None:
         (
             "name: small\n",
             "name: Small Thing\n",
-            "1: name: 'Small Thing' is not a name; use small letters, digits and dashes, a letter first",
+            "1: name: 'Small Thing' is not a valid name; use lower-case letters, digits and hyphens, and "
+            "begin with a letter",
         ),
         (
             "levels: [1, 8]\n",

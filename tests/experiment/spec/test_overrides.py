@@ -102,12 +102,13 @@ def test_a_setting_by_hand_wins_over_quick_and_as_published(experiment: Experime
         ),
         (
             "tables.by-age.quick=true",
-            "--set tables.by-age.quick: 'by-age' is no item of the list; write a number from 0 to 1 or one of: "
+            "--set tables.by-age.quick: 'by-age' is not an index of the list; use a number from 0 to 1 or one of: "
             "by-size, by-users",
         ),
         (
             "tables.2.quick=true",
-            "--set tables.2.quick: '2' is no item of the list; write a number from 0 to 1 or one of: by-size, by-users",
+            "--set tables.2.quick: '2' is not an index of the list; use a number from 0 to 1 or one of: "
+            "by-size, by-users",
         ),
         (
             "name.first=x",

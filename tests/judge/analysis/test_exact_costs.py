@@ -60,7 +60,7 @@ def test_what_a_request_costs_answers_where_neighbours_hide_the_rate(
     (verdict,), (cost,) = found.verdicts, found.costs
     assert (verdict.kind, found.decided, found.answered) == ("undecided", False, True)
     assert cost is not None
-    assert verdict_text(cost).startswith("get COSTS redis 34 % [32, 35] LESS CPU")
+    assert verdict_text(cost).startswith("get uses 34 % [32, 35] less redis CPU")
 
 
 def looked(

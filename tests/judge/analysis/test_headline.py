@@ -251,7 +251,7 @@ def test_what_a_full_server_does_comes_before_what_it_did_under_some_users(synth
     known = [full("set", "1 kB", 1_000.0), full("get", "1 kB", 2_000.0)]
     found = text(headline(synthetic.make_experiment(), tables, full_servers=known, quick=False))
     assert found == (
-        "One redis when full at 1 kB: set 1,000 [980, 1,020] (measured at 32 workers) and get 2,000 [1,960, 2,040] "
+        "Peak of one redis at 1 kB: set 1,000 [980, 1,020] (measured at 32 workers) and get 2,000 [1,960, 2,040] "
         "(measured at 32 workers) a second."
     )
 
@@ -275,9 +275,9 @@ def test_rows_open_a_report_of_more_levels_than_full_servers_are_known_of(
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        ("redis", "string COSTS redis 20 % [10, 30] LESS CPU a request"),
-        ("generator", "string COSTS client 20 % [10, 30] LESS CPU a request"),
-        ("store", "string COSTS 20 % [10, 30] LESS CPU a request of the store"),
+        ("redis", "string uses 20 % [10, 30] less redis CPU a request"),
+        ("generator", "string uses 20 % [10, 30] less client CPU a request"),
+        ("store", "string uses 20 % [10, 30] less CPU of the store a request"),
     ],
 )
 def test_a_verdict_by_cost_names_the_part_as_both_sides_call_it(part: str, said: str) -> None:

@@ -309,7 +309,7 @@ def test_a_latency_that_misses_by_what_may_be_the_generators_own_is_not_said_to_
     figures: dict[str, Any] = {"response_ns": quantiles(p99=MS), "least_ns": quantiles(p99=MS // 2)}
     row = make_row(**figures) if of == "own" else make_row(at_rate=at_rate(**figures))
     (line,) = lines("p99 > 600us", row)
-    assert line == "set, 1 kB: 'p99 > 600us': cannot be decided: of 1 ms at most 500 us is the generator's own"
+    assert line == "set, 1 kB: 'p99 > 600us': cannot be decided: of 1 ms at most 500 µs is the generator's own"
     assert ": missed: 1.00 ms" in lines("p99 > 400us", row)[0]
     assert lines("p99 > 2ms", row) == []
 
@@ -357,9 +357,9 @@ def test_a_cost_answers_where_a_rate_is_open(metric: str, kind: str, by_cost: st
 @pytest.mark.parametrize(
     ("objective", "figure"),
     [
-        ("cpu > 20us", "30.0 us [29.0 us, 31.0 us]"),
-        ("cpu client > 20us", "25.0 us"),
-        ("cpu generator > 20us", "25.0 us"),
+        ("cpu > 20us", "30.0 µs [29.0 µs, 31.0 µs]"),
+        ("cpu client > 20us", "25.0 µs"),
+        ("cpu generator > 20us", "25.0 µs"),
     ],
 )
 def test_cpu_is_that_of_all_parts_or_of_one_by_the_name_that_reports_give_it(objective: str, figure: str) -> None:

@@ -100,8 +100,8 @@ def test_a_cost_is_that_of_the_level_nearest_to_the_point() -> None:
     measured = [point.model_copy(update={"costs": costs[point.users]}) for point in found.points]
     answer = found.model_copy(update={"points": measured})
     assert lines("cpu redis > 9us", answer) == []
-    assert lines("cpu redis > 7us", answer) == ["get: 'cpu redis > 7us': missed: 8.00 us [7.50 us, 8.50 us]"]
-    assert lines("cpu > 9us", answer) == ["get: 'cpu > 9us': missed: 12.0 us"]
+    assert lines("cpu redis > 7us", answer) == ["get: 'cpu redis > 7us': missed: 8.00 µs [7.50 µs, 8.50 µs]"]
+    assert lines("cpu > 9us", answer) == ["get: 'cpu > 9us': missed: 12.0 µs"]
     (other,) = lines("cpu mariadb > 9us", answer)
     assert other.endswith("cannot be decided: there is no such figure; parts with a cost are redis, app")
     assert lines("cpu > 9us", found)[0].endswith("cannot be decided: there is no such figure")

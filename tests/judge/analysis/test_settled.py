@@ -71,7 +71,7 @@ def test_one_stalled_slice_or_second_is_told_apart(tmp_path: Path, in_rounds: bo
     assert found.no_interval is None
     assert not found.unsettled, "what is printed does not rest on the stall"
     assert sentence(found.stalls["p99"].said) == (
-        f"P99: 1 of 8 {named} held a stall (0.3 to 53 %), the longest 3.00 ms; the figure is of the others, and 600 us "
+        f"P99: 1 of 8 {named} held a stall (0.3 to 53 %), the longest 3.00 ms; the figure is of the others, and 600 µs "
         "over all."
     )
     low, high = found.response_interval_ns["p99"]
@@ -87,13 +87,13 @@ def test_one_slice_that_makes_the_p99_and_is_no_stall_is_named(tmp_path: Path) -
     found = found_of(tmp_path, trial_of(tmp_path, [*[QUIET] * 7, slower]), p99=160 * US)
     assert sentence(found.unsettled["p99"]) == (
         "P99: one of 8 slices holds 100 % of the replies beyond it: a stall, not the condition; "
-        "without it P99 is 70.0 us."
+        "without it P99 is 70.0 µs."
     )
     assert row_fields(found, ["mean"])["doubted"] == ["mean", "p99"]
 
 
 def test_an_interval_contains_what_may_be_the_drivers_own_and_nothing_faster_than_any_reply(tmp_path: Path) -> None:
-    """`569 us [3.5 us, 10.3 ms]` was printed over TCP, and another interval below the table."""
+    """`569 µs [3.5 µs, 10.3 ms]` was printed over TCP, and another interval below the table."""
     trial = trial_of(tmp_path, [*[QUIET] * 6, STALLED, STALLED])
     plain = found_of(tmp_path, trial, p99=2_000 * US).response_interval_ns["p99"]
     service = quantiles(min=21 * US)
@@ -102,7 +102,7 @@ def test_an_interval_contains_what_may_be_the_drivers_own_and_nothing_faster_tha
     most = found_of(tmp_path, trial, p99=2_000 * US, service=service, least=quantiles(p50=5 * US, p99=5 * US))
     assert most.response_interval_ns["p99"] == (21 * US, plain[1])
     assert most.response_interval_ns["p50"][0] == 21 * US
-    assert "reaches from 21.0 us to " in sentence(most.unsettled["p99"]), "the text names what the table prints"
+    assert "reaches from 21.0 µs to " in sentence(most.unsettled["p99"]), "the text names what the table prints"
 
 
 def test_what_is_the_drivers_own_is_that_of_the_slices_without_a_stall(tmp_path: Path) -> None:

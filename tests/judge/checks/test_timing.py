@@ -31,7 +31,7 @@ def test_a_clock_of_a_millisecond_is_found_in_the_original_study(result_of: Resu
         injectors.setting("facts.drive.clock_quantum_ns", 1_000_000),
     )
     assert found.verdict == "invalid"
-    assert "between 0 us and 2 ms" in text(found.reason)
+    assert "between 0 µs and 2 ms" in text(found.reason)
 
 
 def test_of_too_few_operations_the_mean_is_taken(result_of: ResultOf, injectors: ModuleType) -> None:

@@ -71,7 +71,7 @@ def test_a_question_that_only_its_cost_answers_counts_as_decided(bench: Bench) -
     bench.run(plan)
     assert bench.looks()[-1][2] == "out of budget"
     assert bench.counted == [(0, 2), (1, 2), (2, 2)]
-    assert "storage, after 8 blocks: not decided yet, more follow: B COSTS redis 20 % [15, 25] LESS" in bench.said
+    assert "storage, after 8 blocks: not decided yet, more follow: B uses 20 % [15, 25] less" in bench.said
     bench.run(bench.plan(compared("storage"), compared("pool"), budget_s=1e6))
     assert bench.counted == [(2, 2)]
 

@@ -84,12 +84,12 @@ def test_it_opens_with_the_question_the_answer_and_the_validity(analysis: Analys
     order = [
         analysis.question,
         text(analysis.answer),
-        "0 of 74 figures good within 10 %",
+        "0 of 74 figures are known within ±10 %",
         "no comparison: one block",
         "78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials",
         "Results",
         "By document size, one worker",
-        "The author's conclusions, tested",
+        "Published conclusions, tested",
         "Time line",
         "Checks",
         "Trials",
@@ -98,7 +98,7 @@ def test_it_opens_with_the_question_the_answer_and_the_validity(analysis: Analys
     ]
     places = [words.index(part) for part in order[:6]] + [words.rindex(part) for part in order[6:]]
     assert places[:6] == sorted(places[:6])
-    assert words.index("The author's conclusions, tested") > words.index("By document size, one worker")
+    assert words.index("Published conclusions, tested") > words.index("By document size, one worker")
 
 
 BYTES_MAX = 1_000_000

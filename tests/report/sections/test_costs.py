@@ -1,4 +1,4 @@
-"""Whose CPU a request takes: a line where there is more to tell than the cost, and what is beside it is named."""
+"""CPU a request, by part: a line where there is more to tell than the cost, and what is beside it is named."""
 
 from loadstone.judge.verdict import Cost
 from loadstone.report import figure_format as fmt
@@ -26,7 +26,7 @@ def test_what_ran_beside_slices_is_named() -> None:
     assert figures == ["10 µs", "9.9 µs", "100 ns", "—", "—", "2.0 µs"]
     (said,) = named
     assert said.startswith("child processes of redis (a snapshot, a rewrite of its file) took CPU beside these ")
-    assert "2 us each" in said
+    assert "2 µs each" in said
     assert said.endswith("not in their cost")
 
 

@@ -82,7 +82,7 @@ def test_what_of_a_latency_may_be_the_generators_own_stands_beside_it(analysis: 
     response = row.response_ns.model_copy(update={"p50": 104_000, "p99": 400_000, "max": None})
     least = response.model_copy(update={"p50": 62_000, "p99": 390_000})
     bounded = row.model_copy(update={"response_ns": response, "least_ns": least})
-    assert [column.cell(bounded) for column in (p50, p99, maximum)] == ["104 µs (≤ 42 µs ours)", "400 µs", "—"]
+    assert [column.cell(bounded) for column in (p50, p99, maximum)] == ["104 µs (≤ 42 µs generator)", "400 µs", "—"]
     unmeasured = bounded.model_copy(update={"least_ns": None})
     assert [column.cell(unmeasured) for column in (p50, p99)] == ["104 µs", "400 µs"]
 
@@ -219,11 +219,11 @@ def settled_row(analysis: Analysis) -> Row:
 def test_an_interval_stands_behind_its_figure_and_a_mark_before_the_one_it_is_about(paced: Analysis) -> None:
     row = settled_row(paced)
     _, p50, p99, _ = fixed_rate_columns([row])
-    assert p50.cell(row) == "25 µs [24, 27] (≤ 2.0 µs ours)"
-    assert p99.cell(row) == "! 1.28 ms [71 µs, 3.90 ms] (≤ 366 µs ours)"
+    assert p50.cell(row) == "25 µs [24, 27] (≤ 2.0 µs generator)"
+    assert p99.cell(row) == "! 1.28 ms [71 µs, 3.90 ms] (≤ 366 µs generator)"
     assert row.at_rate is not None
     open_end = row.at_rate.model_copy(update={"response_interval_ns": {"p50": (24_000.0, None)}})
-    assert p50.cell(row.model_copy(update={"at_rate": open_end})) == "25 µs [24, ∞] (≤ 2.0 µs ours)"
+    assert p50.cell(row.model_copy(update={"at_rate": open_end})) == "25 µs [24, ∞] (≤ 2.0 µs generator)"
 
 
 def test_for_want_of_room_one_bracket_says_both(paced: Analysis) -> None:
@@ -248,7 +248,7 @@ def test_a_rare_stall_is_a_finding_of_its_own_in_table_text_and_spreadsheet(pace
     changed = {"stalls": {"p99": stalls}, "response_interval_ns": {"p99": (250_000.0, 380_000.0)}, "unsettled": {}}
     row = row.model_copy(update={"at_rate": row.at_rate.model_copy(update={**changed, "doubted": ["mean"]})})
     p99 = fixed_rate_columns([row])[2]
-    assert p99.cell(row) == "330 µs† [250, 380] (≤ 40 µs ours)"
+    assert p99.cell(row) == "330 µs† [250, 380] (≤ 40 µs generator)"
     lines = summary.latency_lines(table_of(paced).model_copy(update={"rows": [row]}))
     assert lines[-1] == (
         f"† Stalls, {row.label}: P99: 2 of 60 slices held a stall (0.4 to 12 %), the longest 4.10 ms; the figure is "
@@ -270,7 +270,7 @@ def test_what_does_not_repeat_is_named_below_the_table(paced: Analysis) -> None:
     lines = summary.latency_lines(table.model_copy(update={"rows": [row, row, other]}))
     assert lines[-2:] == [
         f"Suspect, 2 of 3 conditions (e.g. {row.label}): P99: one of 8 slices holds 97 % of the replies beyond it: a "
-        "stall, not the condition; without it P99 is 71.0 us.",
+        "stall, not the condition; without it P99 is 71.0 µs.",
         "Without an interval, another: an interval needs 8 slices, and there are 4",
     ]
 

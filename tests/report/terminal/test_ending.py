@@ -148,7 +148,7 @@ def test_a_cost_that_contradicts_the_rate_stands_in_its_line_and_below(bounded: 
     families = [bounded.families[0].model_copy(update={"comparisons": [pair]})]
     said = as_written("CPU a request of redis: json 8.6 µs and string 6.0 µs.")
     shown = printed(bounded.model_copy(update={"families": families, "costs": said}), 200)
-    assert f"; but {cost.winner_name} COSTS redis " in shown
+    assert f"; but {cost.winner_name} uses " in shown
     assert "string against json: rate and cost differ: string is faster with this client and this load" in shown
     lines = shown.splitlines()
     assert lines.index("CPU a request of redis: json 8.6 µs and string 6.0 µs.") < 6
@@ -206,7 +206,7 @@ def test_a_run_without_a_figure_points_to_the_doctor(build: Callable[..., Analys
     nothing = build(all_invalid=True)
     text = printed(nothing.model_copy(update={"environment": {"command": COMMAND}, "complete": True}), 100)
     assert "condition" not in text
-    assert "0 of 74 figures good within 10 %; 74 not: the generator may have been the limit." in text
+    assert "0 of 74 figures are known within ±10 %; 74 are not: the generator may have been the limit." in text
     assert "\n  loadstone doctor\n" in text
 
 

@@ -234,7 +234,7 @@ def test_what_cannot_be_loaded_is_refused_by_name(their_cluster: Make, user_redi
     cluster = their_cluster(2)
     port = cluster.nodes[1].port
     assert re.search(
-        rf"server (redis \()?127.0.0.1:{port}\)?: it is a node of a cluster; to load all of it add --cluster",
+        rf"server (redis \()?127.0.0.1:{port}\)?: this server is one node of a Redis Cluster; add --cluster",
         refusal(cluster.url),
     )
     assert "it is no node of a cluster; leave out --cluster" in refusal(f"{user_redis().url}?cluster=yes")

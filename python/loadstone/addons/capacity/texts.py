@@ -202,7 +202,7 @@ def _headline(server: str | None, place: str, figures: Sequence[str], quick: boo
     at = _(" at {place}", place=place) if place else ""
     said = listed([one.replace(" a second (", " (", 1) for one in figures])
     return _(
-        "One {server} when full{at}: {said} a second{rest}.",
+        "Peak of one {server}{at}: {said} a second{rest}.",
         server=server or "server",
         at=at,
         said=said,

@@ -110,5 +110,5 @@ def _user(*, root: bool) -> Fact:
         marked("user"),
         said("root"),
         "warn",
-        said("run it as an ordinary user: what it is told to do has its user's rights"),
+        said("run it as an unprivileged user, because everything it starts has its user's rights"),
     )

@@ -71,7 +71,11 @@ def _why_open(figure: GateFigure) -> str:
         return _("open: {by}: {why}", by=_slower_by(figure), why=why)
     if figure.visible is None:
         return _("open: {by}", by=_slower_by(figure))
-    return _("open: {by}; {visible} % would have been seen", by=_slower_by(figure), visible=percent(figure.visible))
+    return _(
+        "open: {by}; {visible} % or more would have been detected",
+        by=_slower_by(figure),
+        visible=percent(figure.visible),
+    )
 
 
 def signed(figure: GateFigure) -> str:

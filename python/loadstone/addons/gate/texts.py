@@ -117,7 +117,10 @@ def _may_be_slower(figure: str, by: Sequence[float | None], good: Sequence[str])
 def _undecided(visible: float | None) -> str:
     if visible is None:
         return _("NOT DECIDABLE HERE (too little was measured: give it a longer --budget)")
-    return _("NOT DECIDABLE HERE (a difference of {visible} % would have been seen)", visible=percent(visible))
+    return _(
+        "NOT DECIDABLE HERE (only differences of {visible} % or more could have been detected)",
+        visible=percent(visible),
+    )
 
 
 def _twin_differs(figure: str, slower: Sequence[float | None]) -> str:
@@ -132,16 +135,22 @@ def _advice_budget(units: int, needed: int, unit: str, unit_s: float, budget_s: 
     each, budget = f"{digits(unit_s)} s", budget_text(budget_s)
     figures = {"units": units, "needed": needed, "each": each, "budget": budget}
     if unit == "round":
-        return _("Helps most: --budget {budget}. Of about {needed} rounds there were {units}, {each} each.", **figures)
+        return _(
+            "A longer run helps most: --budget {budget}. About {needed} rounds of {each} are needed; {units} "
+            "were measured.",
+            **figures,
+        )
     return _(
-        "Helps most: --budget {budget}. Of about {needed} starts of both there were {units}, {each} each.", **figures
+        "A longer run helps most: --budget {budget}. About {needed} starts of both, {each} each, are needed; "
+        "{units} were measured.",
+        **figures,
     )
 
 
 def _advice_warm(warm_up_s: float, budget_s: float) -> str:
     return _(
-        "Helps most: --warm-up {warm_up} --budget {budget}. What was started once still got faster while it was "
-        "measured.",
+        "A longer warm-up helps most: --warm-up {warm_up} --budget {budget}. The versions, started once, still got "
+        "faster while they were measured.",
         warm_up=budget_text(warm_up_s),
         budget=budget_text(budget_s),
     )
@@ -231,7 +240,7 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_column_slower_meaning": "By how much the head is slower, or takes more, with its interval; below 0 faster.",
     "gate_column_verdict": "verdict",
     "gate_column_verdict_meaning": "Slower only where the whole interval lies beyond the tolerance.",
-    "gate_column_visible": "would have been seen",
+    "gate_column_visible": "detectable",
     "gate_column_visible_meaning": "The smallest loss that this gate calls slower 8 times in 10.",
     "gate_column_twin": "base against itself",
     "gate_column_twin_meaning": "The noise floor: the base once more in the same rounds; another start of it, "

@@ -42,7 +42,7 @@ def set_command(
     It stands in baselines.json beside the run; a run of which only the newest are kept is kept from now on.
     """
     if not branch or len(branch) > 200 or not branch.isprintable():
-        raise UserError("--branch {branch}: no name of a branch; write one of at most 200 letters", branch=branch)
+        raise UserError("--branch {branch} is not a branch name; use at most 200 characters", branch=branch)
     folder = _named(run)
     row = _row(folder)
     if row.why or row.running:

@@ -164,7 +164,7 @@ def folded(report: CompareReport) -> list[str]:
     else:
         what = several(of, "{n} pair", "{n} pairs")
     parts = [
-        f"{len(alike)} {why} ({_example(alike, report)})"
+        _("{n} {why} ({example})", n=len(alike), why=why, example=_example(alike, report))
         for why, alike in sorted(reasons.items(), key=lambda item: -len(item[1]))
     ]
     return [

@@ -28,14 +28,14 @@ def _shortened(value: Any) -> str:
 
 def _value(value: Any) -> str:
     if value is None:
-        return _("not known")
+        return _("not set")
     if isinstance(value, bool):
         return _("on") if value else _("off")
     if isinstance(value, list):
         return ", ".join(map(str, value)) or _("none")
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {word}" for key, word in value.items()) or "none"
-    return str(value) or "empty"
+        return ", ".join(f"{key} {word}" for key, word in value.items()) or _("none")
+    return str(value) or _("empty")
 
 
 RUN_DIFFERENCES: dict[str, str | Callable[..., str]] = {

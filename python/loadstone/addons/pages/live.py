@@ -19,12 +19,17 @@ from loadstone.addons.pages.settings import folder_of
 from loadstone.report import figure_format as fmt
 from loadstone.safety.errors import Interrupted
 from loadstone.safety.secrets.known import hide
-from loadstone.text.language import _, language, speaking
+from loadstone.text.language import _, language, marked, speaking, translated
 
 COST_ROWS_MAX = 60
 STALLED_S = 60.0
 """Time that a page may take nothing of what it is sent. One that is closed away comes again by itself."""
 _STREAM = "text/event-stream"
+_ENDED_WITH = {
+    1: marked("ended: an objective was missed, or the new version is slower (status 1)"),
+    3: marked("ended with invalid results (status 3)"),
+    4: marked("ended: not decidable here (status 4)"),
+}
 
 
 def followers_of(request: Request) -> Followers:
@@ -181,6 +186,8 @@ def state_text(run: Following) -> str:
     """The state in words."""
     status = (run.told.ended or {}).get("status")
     ended = _("ended with status {status}", status=int(status)) if status else _("ended")
+    if status in _ENDED_WITH:
+        ended = translated(_ENDED_WITH[int(status)])
     return {
         "preparing": _("preparing"),
         "running": _("running"),
@@ -195,7 +202,7 @@ def state_text(run: Following) -> str:
 def ending(run: Following) -> str:
     """Return how the run ended, in a sentence."""
     why = (run.told.ended or {}).get("why", "")
-    return f"{state_text(run)}: {why}" if why else state_text(run)
+    return f"{state_text(run)}: {translated(why)}" if why else state_text(run)
 
 
 def left_text(run: Following) -> str:

@@ -43,7 +43,8 @@ def saturate_redis(
     """Where does a Redis saturate?
 
     Users are doubled until more of them bring no more; then all numbers of users are measured again and again in random
-    order. Only keys that begin with loadstone: are written, and they are removed. It is full load: not for production.
+    order. Only keys that begin with loadstone: are written, and they are removed. Sends full load; never use it on
+    production.
     """
     from loadstone.addons.saturation.experiment import redis_experiment
 
@@ -61,7 +62,7 @@ def saturate_http(
 ) -> None:
     """Where does an HTTP service saturate?
 
-    It must run already. It is full load: not for production.
+    It must run already. Sends full load; never use it on production.
     """
     from loadstone.addons.saturation.experiment import http_experiment
 

@@ -42,7 +42,7 @@ def latency_objective(value: object) -> LatencyObjective:
         raise Problem("'{unit}' is no unit of time; {example}", unit=unit, example=_EXAMPLE)
     latency_s = float(digits) * _UNITS_S[unit]
     if latency_s <= 0:
-        raise Problem("{value}: no response takes no time; {example}", value=shown(value), example=_EXAMPLE)
+        raise Problem("{value}: a response time must be more than 0; {example}", value=shown(value), example=_EXAMPLE)
     text = f"{name.replace('p999', 'p99.9')} {operator} {digits} {unit}"
     return LatencyObjective(text, _QUANTILES[name], latency_s)
 

@@ -230,7 +230,11 @@ def _search(steps: Sequence[str], of_users: bool, why: str | None) -> str:
 def _eye(users: int | None, per_s: float | None) -> str:
     if users is None:
         return _("The eye finds no flat part in its chart.")
-    return _("Read off its chart by eye: {users:,} users, {figure} a second.", users=users, figure=figure(per_s or 0))
+    return _(
+        "Reading the ramp's chart by eye gives {users:,} users and {figure} a second.",
+        users=users,
+        figure=figure(per_s or 0),
+    )
 
 
 def _kneedle(users: int | None, per_s: float | None) -> str:

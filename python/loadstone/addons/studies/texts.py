@@ -35,7 +35,7 @@ def _not_reached(figure: str, metric: str, label: str, suspect: bool) -> str:
 
 def _in_interval(figure: str, metric: str, label: str, suspect: bool) -> str:
     return _(
-        "Measured: {best}{marked}: the interval holds the claimed figure.",
+        "Measured: {best}{marked}: the interval contains the claimed figure.",
         best=_best(figure, metric, label),
         marked=_marked(suspect),
     )
@@ -124,7 +124,7 @@ def _by_verdicts(
     some = (
         ""
         if holds_in is None or not 0 < holds_in < of
-        else _("Holds in {holds_in} of {of}. ", holds_in=holds_in, of=of)
+        else _("Confirmed in {holds_in} of {of}. ", holds_in=holds_in, of=of)
     )
     if len(sizes) == 1:
         claimed = f" {capitalised(sizes[0])}."
@@ -157,14 +157,14 @@ def _size(claimed: float, estimate: float, low: float, high: float, inside: bool
 
 
 ANSWERS: dict[str, str | Callable[..., str]] = {
-    "claim_holds": "holds",
-    "claim_direction_holds_size_does_not": "direction holds, size does not",
-    "claim_direction_holds_size_undecided": "direction holds, size undecided",
-    "claim_size_does_not_hold": "size does not hold",
-    "claim_does_not_hold": "does not hold",
+    "claim_holds": "confirmed",
+    "claim_direction_holds_size_does_not": "direction confirmed, size not",
+    "claim_direction_holds_size_undecided": "direction confirmed, size undecided",
+    "claim_size_does_not_hold": "size not confirmed",
+    "claim_does_not_hold": "not confirmed",
     "claim_undecided": "undecided",
-    "claim_not_answered_here": "not answered here",
-    "claim_left_out_of_quick": "left out of --quick",
+    "claim_not_answered_here": "could not be tested here",
+    "claim_left_out_of_quick": "not part of --quick",
     "claim_left_out": "left out",
     "claim_one_block": "no comparison: one block",
     "claim_no_valid_data": "no valid data",

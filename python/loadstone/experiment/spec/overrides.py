@@ -19,6 +19,7 @@ from loadstone.safety.secrets.in_experiments import check_given
 from loadstone.safety.secrets.in_texts import REFERENCE
 from loadstone.safety.secrets.references import learn_options
 from loadstone.safety.secrets.references import resolve as resolve_reference
+from loadstone.text.language import said
 from loadstone.text.units import duration_s, margin_share, parse_any, rate_or_share
 from loadstone.text.wording import listed, nearest
 
@@ -118,13 +119,14 @@ def override(
     for text in servers:
         path = _put_server(data, text, experiment)
         if path in given and given[path] == "--server":
-            raise UserError("--server {path}=...: given twice; leave one of them out", path=path[1])
+            raise UserError("--server {path}=... is given twice; remove one of them", path=path[1])
         given[path] = "--server"
     for text in subjects:
         path = _put_subject(data, text, experiment)
         if given.get(path[:-1]) == "--subject":
             raise UserError(
-                "--subject {path}=...: given twice; write its URLs as one, with commas between them", path=path[1]
+                "--subject {path}=... is given twice; give all its URLs in one option, separated by commas",
+                path=path[1],
             )
         given |= {path[:-1]: "--subject", path: "--subject"}
     for text in sets:
@@ -269,11 +271,11 @@ def _index(items: list[Any], part: str, option: str) -> int:
     figures = {"option": option, "part": part, "last": len(items) - 1}
     if known:
         raise UserError(
-            "{option}: '{part}' is no item of the list; write a number from 0 to {last} or one of: {known}",
+            "{option}: '{part}' is not an index of the list; use a number from 0 to {last} or one of: {known}",
             known=listed(known),
             **figures,
         )
-    raise UserError("{option}: '{part}' is no item of the list; write a number from 0 to {last}", **figures)
+    raise UserError("{option}: '{part}' is not an index of the list; use a number from 0 to {last}", **figures)
 
 
 def _drop(data: dict[str, Any], path: Path) -> None:
@@ -306,8 +308,12 @@ def _put_subject(data: dict[str, Any], text: str, experiment: Experiment) -> Pat
             known=known,
         )
     if name not in experiment.subjects or not place:
-        remedy = f"write URL, PATH or NAME=URL; subjects of {experiment.name} are: {known}"
-        raise UserError("--subject {name}=...: {remedy}", name=name, remedy=remedy)
+        raise UserError(
+            "--subject {name}=...: write URL, PATH or NAME=URL; subjects of {experiment} are: {known}",
+            name=name,
+            experiment=experiment.name,
+            known=known,
+        )
     subject = {key: value for key, value in data["subjects"][name].items() if key not in ("manifest", "url")}
     kind = "url" if "://" in resolve_reference(place) else "manifest"
     subject[kind] = place if kind == "url" else _manifest(place, text)
@@ -325,7 +331,7 @@ def _manifest(place: str, text: str) -> str:
     if place in names():
         return place
     shown = text if "@" not in text else "..."  # it may be a URL without its scheme, with a password
-    meant = f"did you mean http://{place}? " if _HOST_AND_PORT.fullmatch(place) else ""
+    meant = said("did you mean http://{place}? ", place=place) if _HOST_AND_PORT.fullmatch(place) else ""
     raise UserError(
         "--subject {shown}: neither a URL nor a manifest; {meant}write http://HOST:PORT, or the path of "
         "a {manifest}, which counts from the current folder; built-in subjects: {names}",

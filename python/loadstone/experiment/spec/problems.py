@@ -85,14 +85,17 @@ def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, d
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return _no_kind(value, [str(_kind(arm)) for arm in _models_at(model, path)])
     if kind == "string_pattern_mismatch":
-        return said("{value} is not a name; use small letters, digits and dashes, a letter first", value=shown(value))
+        return said(
+            "{value} is not a valid name; use lower-case letters, digits and hyphens, and begin with a letter",
+            value=shown(value),
+        )
     if kind in ("too_short", "string_too_short"):
         least = context.get("min_length", 1)
         if least == 1:
             return said("is empty; write at least one entry")
         return said("has too few entries; write at least {least}", least=least)
     if kind == "too_long" and "max_length" in context:
-        return said("has too many entries; write at most {most:,}", most=context["max_length"])
+        return said("has too many entries; at most {most:,} are allowed", most=context["max_length"])
     if kind in ("too_long", "string_too_long", "less_than_max"):
         return said("{value} is too long", value=shown(value))
     nouns = list(dict.fromkeys(_NOUNS[d["type"]] for d in details if d["type"] in _NOUNS))

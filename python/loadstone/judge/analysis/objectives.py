@@ -63,11 +63,14 @@ _RATE_UNITS = {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3}
 _TEXT = re.compile(
     r"\s*(.*?)\s*(>=|<=|>|<)\s*([+-]?)\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([^\s0-9]*)\s*(?:\swhere\s+(.+))?"
 )
-_GRAMMAR = (
-    "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; "
-    f"metrics are {', '.join(_QUANTILES)} (response time), 'service p99' and so on, {', '.join(_RATES)}, {_ERRORS}, "
-    "cpu (CPU a request of all parts) and 'cpu PART', "
-    f"and of a saturation point {', '.join(_POINT_UNITS)}; OP is one of > >= < <="
+_GRAMMAR = said(
+    "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; metrics are {quantiles} (response time), "
+    "'service p99' and so on, {rates}, {errors}, cpu (CPU a request of all parts) and 'cpu PART', and of a saturation "
+    "point {points}; OP is one of > >= < <=",
+    quantiles=", ".join(_QUANTILES),
+    rates=", ".join(_RATES),
+    errors=_ERRORS,
+    points=", ".join(_POINT_UNITS),
 )
 
 
@@ -167,11 +170,11 @@ def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
         units, example = _TIME_NS, "p99 > 5ms"
     if unit not in units:
         known = ", ".join(unit for unit in units if unit)
-        told = said("has the unit '{unit}'", unit=unit) if unit else said("has no unit")
+        problem = said("the value has the unit '{unit}'", unit=unit) if unit else said("the value has no unit")
         raise UserError(
-            "--fail-if '{text}': the value {problem}; units here are {known}, for example '{example}'",
+            "--fail-if '{text}': {problem}; units here are {known}, for example '{example}'",
             text=text,
-            problem=told,
+            problem=problem,
             known=known,
             example=example,
         )

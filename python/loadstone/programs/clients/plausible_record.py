@@ -117,8 +117,11 @@ class Pace:
         if counted.ended > self._ended:
             self._ended, self._went_on_s = counted.ended, passed_s
         elif passed_s - self._went_on_s > self._patience_s:
-            waited = f"no operation ended for {passed_s - self._went_on_s:.3g} s"
-            raise DriverHung("driver {name}: it does not end: {waited}", name=self._name, waited=waited)
+            raise DriverHung(
+                "driver {name}: it does not end: no operation ended for {waited_s:.3g} s",
+                name=self._name,
+                waited_s=passed_s - self._went_on_s,
+            )
 
 
 def _patience_s(share: Plan) -> float:

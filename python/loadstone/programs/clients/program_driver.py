@@ -160,8 +160,14 @@ class ProgramDriver:
     def _require_library(self, ready: Ready) -> None:
         reported = f"{ready.library} {ready.version}"
         if self._library not in ("", reported):
-            what = f"it drives with {reported}, and its {MANIFEST} names {self._library}"
-            raise DriverImplausible("driver {name}: {what}; correct the one that is wrong", name=self.name, what=what)
+            raise DriverImplausible(
+                "driver {name}: it drives with {reported}, and its {manifest} names {library}; correct the one that is "
+                "wrong",
+                name=self.name,
+                reported=reported,
+                manifest=MANIFEST,
+                library=self._library,
+            )
 
     def _unexpected(self, message: Ready | IntervalMessage | RecordMessage | Failed, expected: str) -> DriveFailed:
         if isinstance(message, Failed):

@@ -300,7 +300,7 @@ def _caption(pairs: Values) -> str:
     if any(not pair["filled"] for pair in pairs):
         sentences.append(_("A hollow mark claims nothing; outside of the axis it has no ratio."))
     if any(": CPU a request of " in pair["pair"] for pair in pairs):
-        sentences.append(_("A row of CPU a request shows how many more requests the same CPU time does."))
+        sentences.append(_("Rows of CPU a request compare the requests done per CPU-second."))
     if any(pair["cut_low"] is not None or pair["cut_high"] is not None for pair in pairs):
         sentences.append(_("An arrow: the interval goes on beyond the axis."))
     return " ".join(sentences)

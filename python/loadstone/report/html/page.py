@@ -219,7 +219,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "groups": glossary.groups_of(analysis),
         "rate": goodput_name(analysis),
         "language": language(),
-        "conclusions_heading": _("The author's conclusions, tested"),
+        "conclusions_heading": _("Published conclusions, tested"),
         "blocks_text": blocks_text,
         "meaning": glossary.meaning,
         "anchors": anchors,

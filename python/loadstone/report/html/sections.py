@@ -69,7 +69,7 @@ def hints(analysis: Analysis) -> dict[str, str]:
             _("{number} {verdict}", number=number, verdict=verdict) for verdict, number in answers
         ),
         "checks": _(
-            "{counted}, {failed} of them not passed by every trial",
+            "{failed} of {counted} failed in some trials",
             counted=several(len(analysis.checks), "{n} check", "{n} checks"),
             failed=failed,
         ),

@@ -14,7 +14,7 @@ from loadstone.drivers.outcome import AgentInterval, Interval
 from loadstone.report import figure_format as fmt
 from loadstone.report.live.agents import AgentsNow
 from loadstone.report.live.known import Known, Parts
-from loadstone.text.language import _, several
+from loadstone.text.language import _, marked, several, translated
 
 NOT_PARTS = frozenset({"generator", "host"})
 """The generator's is that of its threads within the interval."""
@@ -26,7 +26,12 @@ _BAR_MAX, _BAR_MIN = 24, 8
 _TEXT_MIN = 12
 """Columns that a cut text keeps, however narrow the terminal is."""
 _LINE_GAP = 2
-_PHASES = {"ramp_up": "ramp-up", "warm_up": "warm-up"}
+_PHASES = {
+    "ramp_up": marked("ramp-up"),
+    "warm_up": marked("warm-up"),
+    "measure": marked("measure"),
+    "drain": marked("drain"),
+}
 
 
 @dataclass(frozen=True)
@@ -178,8 +183,8 @@ def _errors(errors: int) -> str:
 
 
 def phase_text(phase: str) -> str:
-    """A phase as people write it."""
-    return _PHASES.get(phase, phase)
+    """Return what a phase is called in the reader's language."""
+    return translated(_PHASES[phase]) if phase in _PHASES else phase
 
 
 @dataclass

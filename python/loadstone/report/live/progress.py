@@ -133,8 +133,8 @@ class RunProgress:
         self.events.live(self._view.label, figures)
         self._refresh()
         if figures.phase == "measure":
-            now = f"{self._whose()}{fmt.rate(figures.tps)} a second, P99 {fmt.duration(figures.p99_ns)}"
-            self._beat(f"{now}, {self._view.panel.figures_text(self._view.label)}")
+            now = _("{rate} a second, P99 {p99}", rate=fmt.rate(figures.tps), p99=fmt.duration(figures.p99_ns))
+            self._beat(f"{self._whose()}{now}, {self._view.panel.figures_text(self._view.label)}")
         else:
             self._beat(f"{self._whose()}{phase_text(figures.phase)}", patience=2)
 
@@ -161,7 +161,7 @@ class RunProgress:
             self._block[verdict] += 1
             self._block_reasons += reasons
         if self._verbose and not in_block:
-            self._ended(verdict, f"{self._view.place}: {self._view.label}", verdict, reasons)
+            self._ended(verdict, f"{self._view.place}: {self._view.label}", translated(verdict), reasons)
         elif verdict == "invalid" and not self._verbose and reasons:
             self._trouble(reasons[0])
         self._refresh()

@@ -84,7 +84,7 @@ class Column:
         mark = "! " if not self.mostly_doubted and _is_doubted(source, self.quantile) else ""
         stalls = source.stalls.get(self.quantile)
         text += STALLED if stalls is not None and stalls.said is not None else ""
-        said = "" if self.narrow and ends is not None else fmt.of_it_ours(value, ours)
+        said = "" if self.narrow and ends is not None else fmt.generator_share(value, ours)
         return f"{mark}{text}{fmt.around(value, ends)}{said}"
 
     def marked_once(self, rows: Sequence[Row]) -> "Column":

@@ -691,7 +691,7 @@ def fixed_rate_lines(table: ResultTable) -> Iterator[str]:
             where = (
                 _("{alike} of {rows} conditions", alike=len(alike), rows=len(table.rows)) if len(alike) > 1 else label
             )
-            example = f" (e.g. {label})" if len(alike) > 1 else ""
+            example = _(" (e.g. {label})", label=label) if len(alike) > 1 else ""
             yield _("{said} for {where}{example}: {why}", said=said, where=where, example=example, why=why)
 
 

@@ -179,7 +179,7 @@ def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[
         verdicts_counted = ", ".join(
             _("{number} {verdict}", number=number, verdict=answer_verdict(verdict)) for verdict, number in counted
         )
-        said.append(_("The author's conclusions: {verdicts_counted}.", verdicts_counted=verdicts_counted))
+        said.append(_("Published conclusions: {verdicts_counted}.", verdicts_counted=verdicts_counted))
     still: list[RenderableType] = [Text(line) for line in stall_lines(analysis, most=1)]
     parts: list[RenderableType] = [Text(), *still, Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
     if step := next_step(analysis, folder):

@@ -30,7 +30,7 @@ _LABEL_MAX = 40
 ROWS_MAX = 36
 """A longer table is shortened on a terminal."""
 ROWS_KEPT = 24
-_ANSWERS = {"holds": "green", "does_not_hold": "red"}
+_ANSWERS = {"confirmed": "green", "does_not_hold": "red"}
 
 
 def show(
@@ -87,7 +87,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     yield from sections([section for section in sections_of(analysis) if not section.leads], width)
     if analysis.answers:
         yield Text()
-        yield Text(_("The author's conclusions"), style="bold")
+        yield Text(_("Published conclusions"), style="bold")
         yield from (_answer(answer) for answer in analysis.answers)
     yield from lessons(analysis.lessons)
     failed = [check for check in summary.failing_first(analysis.checks) if check.invalid or check.suspect]

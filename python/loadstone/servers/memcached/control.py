@@ -81,8 +81,12 @@ class MemcachedControl(MemcachedSession):
         except (ServerRefused, BadReply) as odd:
             answer, removed = odd.said or str(odd).partition(": ")[2], b""
         if answer.startswith("SERVER_ERROR"):
-            problem = f"it takes no writes ({shortened(answer, 60)}); free some of its memory, or raise its limit (-m)"
-            raise ServerGone("server {endpoint_label}: {problem}", endpoint_label=self.endpoint.label, problem=problem)
+            raise ServerGone(
+                "server {endpoint_label}: it takes no writes ({answer}); free some of its memory, or raise its limit "
+                "(-m)",
+                endpoint_label=self.endpoint.label,
+                answer=shortened(answer, 60),
+            )
         if answer != "HD" or removed != b"HD":
             raise ServerGone(
                 "server {endpoint_label}: {format}",

@@ -169,8 +169,11 @@ class MemcachedSession:
         """Remove these keys of ours; how many there were. Raises UserError if a key is not ours."""
         for key in keys:
             if not key.startswith(OUR_PREFIX):
-                problem = f"only keys that begin with '{OUR_PREFIX}' are removed; use such a key"
-                raise UserError("key '{key}': {problem}", key=key, problem=problem)
+                raise UserError(
+                    "key '{key}': only keys that begin with '{prefix}' are removed; use such a key",
+                    key=key,
+                    prefix=OUR_PREFIX,
+                )
         return sum(reply.startswith(b"HD") for reply in self.pipelined([("md", key) for key in keys])) if keys else 0
 
     def _whole(self, name: str) -> int:
@@ -220,14 +223,16 @@ class MemcachedSession:
             )
         elif line != b"MN":
             told = shortened(line.decode(errors="replace"), 60)
-            problem = f"what listens there is not memcached (it said '{told}'); give the address of a memcached server"
             raise ServerRefused(
-                "server {endpoint_label}: {problem}", endpoint_label=self.endpoint.label, problem=problem
+                "server {endpoint_label}: what listens there is not memcached (it said '{told}'); give the address of "
+                "a memcached server",
+                endpoint_label=self.endpoint.label,
+                told=told,
             )
         elif self.endpoint.password is not None:
-            problem = "it requires no password, and one was given; leave it out"
             raise ServerRefused(
-                "server {endpoint_label}: {problem}", endpoint_label=self.endpoint.label, problem=problem
+                "server {endpoint_label}: it requires no password, and one was given; leave it out",
+                endpoint_label=self.endpoint.label,
             )
         return replies
 

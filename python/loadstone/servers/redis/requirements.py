@@ -16,7 +16,9 @@ from loadstone.servers.server import ServerFacts
 from loadstone.text.language import said
 
 PROCESS_ID_END = 2**31
-NODE_OF_A_CLUSTER = said("it is a node of a cluster; to load all of it add --cluster, or ?cluster=yes to the URL")
+NODE_OF_A_CLUSTER = said(
+    "this server is one node of a Redis Cluster; add --cluster, or ?cluster=yes to the URL, to load every node"
+)
 JSON_REMEDY = said(
     "run Redis 8 or Redis Stack, or start it with --loadmodule /path/to/rejson.so, "
     "or use the embedded server (kind: embedded)"

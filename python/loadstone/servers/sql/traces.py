@@ -182,5 +182,10 @@ def _tables(control: SqlSession, run_id: str, tables: list[Made]) -> Iterator[Ou
             yield Outcome(thing, said("{thing}: it was gone already", thing=describe(thing)), left=False)
         else:
             yield Outcome(
-                thing, said("{thing}: its database does not list it as this run's", thing=describe(thing)), left=True
+                thing,
+                said(
+                    "{thing} was left in place: the database has no mark that this run created it",
+                    thing=describe(thing),
+                ),
+                left=True,
             )

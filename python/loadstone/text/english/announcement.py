@@ -14,8 +14,10 @@ Levels = Sequence[tuple[str, Sequence[str]]]
 def duration(seconds: float) -> str:
     """A time that is known roughly: `45 s`, `15 min` or `2.5 h`."""
     if seconds < 100:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
+        return _("{n} s", n=max(1, round(seconds)))
+    if seconds < 100 * 60:
+        return _("{n} min", n=round(seconds / 60))
+    return _("{n} h", n=f"{seconds / 3600:.1f}")
 
 
 def _off_by_default(factor: str, levels: Sequence[str], off: Sequence[str]) -> str:
@@ -413,7 +415,7 @@ def _guess(
     further = (
         _(
             ", after {last_blocks} (as the budget allows) one of {share}",
-            last_blocks=last_blocks,
+            last_blocks=blocks_text(last_blocks, unit, always_many=True),
             share=_share(last_share),
         )
         if last_share

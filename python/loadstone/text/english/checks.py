@@ -511,8 +511,8 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     ),
     "check.restarted.not_reported": "No part reports how long it has been running.",
     "check.round_trip.empty": (
-        "A reply from a server that does nothing takes {floor_us:.0f} us of the P50 of {p50_us:.0f} us: the P50 "
-        "is what a client waits, but does not show the server's own time."
+        "A reply from a server that does nothing takes {floor_us:.0f} µs of the P50 of {p50_us:.0f} µs: the P50 is "
+        "what a client waits, but does not show the server's own time."
     ),
     "check.round_trip.no_p50": "There is no P50 to compare the empty round trip with.",
     "check.round_trip.not_measured": "The empty round trip was not measured.",
@@ -549,7 +549,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.settings.not_reported": "{servers:list} did not report its settings.",
     "check.settings.of_one": _setting,
     "check.slow_log.not_reported": _slow_log,
-    "check.slow_log.on": "Commands of {from_us} us and more go to the slow log: set {setting} to 10000.",
+    "check.slow_log.on": "Commands of {from_us} µs and more go to the slow log: set {setting} to 10000.",
     "check.deliveries.disconnected": _disconnected,
     "check.deliveries.wrong": (
         "Of {expected:,} deliveries {missing:,} did not come; {repeated:,} came twice, and {unreadable:,} messages "

@@ -107,8 +107,8 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
         "their own may differ otherwise."
     ),
     "rate_against_cost": lambda faster, cheaper, part: _(
-        "rate and cost differ: {faster} is faster with this client and this load; {cheaper} "
-        "costs {part_text} less CPU, which decides once {part_text} is full.",
+        "rate and cost differ: {faster} is faster with this client and this load; {cheaper} uses less CPU of "
+        "{part_text}, which decides once {part_text} is full.",
         faster=faster,
         cheaper=cheaper,
         part_text=part_text(part),

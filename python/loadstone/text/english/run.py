@@ -65,7 +65,9 @@ def _without_interval(
 def _others_took_cpu(quick: bool) -> str:
     why = _("without them every rate could be 50 % higher or more; comparisons remain valid")
     return _(
-        "No rate is printed, because other programs took CPU time: {why}{remarks}.", why=why, remarks=_remarks(quick)
+        "Rates are withheld, because other programs used the CPU during the trials: {why}{remarks}.",
+        why=why,
+        remarks=_remarks(quick),
     )
 
 
@@ -157,8 +159,8 @@ HEADLINE: dict[str, str | Callable[..., str]] = {
 def _trust(good: int, once: int, of: int, within_share: float, others: Sequence[str]) -> str:
     said = several(
         of,
-        "{good} of {n} figure good within {within}",
-        "{good} of {n} figures good within {within}",
+        "{good} of {n} figure is known within ±{within}",
+        "{good} of {n} figures are known within ±{within}",
         good=good,
         within=whole_percent(within_share),
     )
@@ -174,7 +176,7 @@ TRUST: dict[str, str | Callable[..., str]] = {
     "trust": _trust,
     "trust_saturation": "{good} of {of} saturation points found",
     "trust_no_table": "No table was measured",
-    "trust_others": "{figures} not: {why}",
+    "trust_others": lambda figures, why: several(figures, "{n} is not: {why}", "{n} are not: {why}", why=why),
     "trust_other_reasons": "other reasons",
     "trust_generator": "the generator may have been the limit",
     "trust_taken": "other programs took CPU time",
@@ -208,7 +210,7 @@ def _judged_otherwise(trials: int) -> str:
 def _scaled(scale: float) -> str:
     share = f"{digits(100 * scale)} %"
     return _(
-        "Scaled: users (where the experiment scales them) and rows are {share} of what the experiment says.",
+        "Scaled down: rows, and users where the experiment scales them, are {share} of the full experiment.",
         share=share,
     )
 

@@ -184,19 +184,19 @@ def _several_cost_less(winner: str, part: str, least: float, most: float) -> str
 
 def _less(winner: str, part: str, less: str) -> str:
     if part in _ROLES:
-        return _("{winner} COSTS {less} LESS CPU a request of {part}", winner=winner, less=less, part=part_text(part))
-    return _("{winner} COSTS {part} {less} LESS CPU a request", winner=winner, part=part_text(part), less=less)
+        return _("{winner} uses {less} less CPU of {part} a request", winner=winner, less=less, part=part_text(part))
+    return _("{winner} uses {less} less {part} CPU a request", winner=winner, part=part_text(part), less=less)
 
 
 def _cost_equivalent(part: str, margin: float) -> str:
     figures = {"part": part_text(part), "margin": percent_text(margin)}
     if part in _ROLES:
-        return _("both COST THE SAME CPU a request of {part} within {margin}", **figures)
-    return _("both COST {part} THE SAME CPU a request within {margin}", **figures)
+        return _("both use the same CPU of {part} a request within {margin}", **figures)
+    return _("both use the same {part} CPU a request within {margin}", **figures)
 
 
 def _cost_open(part: str, ratio: str | None, why: str = "") -> str:
-    said = _("which costs {part_text} less CPU is UNDECIDED", part_text=part_text(part))
+    said = _("which uses less CPU of {part_text} is UNDECIDED", part_text=part_text(part))
     return f"{said}{'' if ratio is None else f': {ratio}'}{why and f'; {why}'}"
 
 
@@ -246,7 +246,7 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
         "it still moved by {moved} from the first to the last round; warm up for longer", moved=percent_text(moved)
     ),
     "cost_of_runs_apart": _runs_apart,
-    "cost_of_heading": "Whose CPU a request takes",
+    "cost_of_heading": "CPU a request, by part",
     "cost_of_reading": (
         "Of whole trials the cost includes child processes; conditions that took turns have them beside it. User and "
         "system time are told apart by the kernel's ticks of 10 ms."

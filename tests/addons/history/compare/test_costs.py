@@ -55,10 +55,10 @@ def test_a_cost_that_differs_is_found_and_equal_ones_are_not_called_different(wr
     assert math.expm1(few.low) < 0.4 < math.expm1(few.high)
     assert many.kind == "undecided"
     assert math.expm1(many.high) > 0.05, "what runs may differ by is in the interval"
-    line = next(line for line in found.text.splitlines() if "COSTS" in line)
+    line = next(line for line in found.text.splitlines() if " CPU a request: " in line)
     assert line.startswith("set, 1 kB, 32 workers: ")
-    assert " COSTS redis 29 % [" in line
-    assert line.endswith(" LESS CPU a request: 40 µs against 56 µs")
+    assert " uses 29 % [" in line
+    assert line.endswith(" less redis CPU a request: 40 µs against 56 µs")
     assert found.text.count("CPU a request") == 1
     assert "40 µs against 56 µs" in markdown(found.report)
 
@@ -71,7 +71,7 @@ def test_a_cost_stands_where_trials_are_too_few_for_a_rate(write: Write) -> None
     assert one.leading.metric == "cpu_ns.redis"
     assert telling(found.report) == [one]
     assert folded(found.report) == []
-    assert "COSTS redis 33 %" in found.text
+    assert "uses 33 %" in found.text
 
 
 @pytest.mark.parametrize(

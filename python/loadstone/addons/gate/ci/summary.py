@@ -46,7 +46,7 @@ def summary(result: GateResult) -> str:
 
 
 def _table(result: GateResult) -> list[str]:
-    heads = [_("figure"), _("base"), _("head"), _("slower by"), _("verdict"), _("would have been seen")]
+    heads = [_("figure"), _("base"), _("head"), _("slower by"), _("verdict"), _("detectable")]
     rows = []
     for figure, twin in with_twin(result):
         row = [
