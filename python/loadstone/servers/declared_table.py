@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from loadstone.safety.errors import Problem
+from loadstone.text.problem import Problem
 
 ColumnType = Literal["int", "bigint", "decimal", "double", "boolean", "text", "timestamp"]
 TYPES: tuple[ColumnType, ...] = get_args(ColumnType)

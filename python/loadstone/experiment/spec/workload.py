@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag
 from loadstone.experiment.spec.driver_names import NATIVE
 from loadstone.experiment.spec.levels import REFERENCE, Level
 from loadstone.experiment.spec.part import SpecPart
-from loadstone.safety.errors import Problem
+from loadstone.text.problem import Problem
 
 OPERATIONS_MAX = 1000
 
