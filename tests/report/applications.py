@@ -99,7 +99,9 @@ def row(condition: dict[str, Any], label: str, tps: float, users: int, errors: f
     mean_ns = users / tps * 1e9
     operations = round(tps * 30)
     goodput = tps * (1 - errors)
-    bottleneck = Bottleneck(part="subject", message="subject-bound: spring 98 % busy", evidence={"spring": 0.98})
+    bottleneck = Bottleneck(
+        part="subject", message=as_written("subject-bound: spring 98 % busy"), evidence={"spring": 0.98}
+    )
     return Row(
         **{
             "condition": condition, "label": label, "trials": [], "verdict": "valid", "reasons": [],

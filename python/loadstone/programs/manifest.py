@@ -286,8 +286,7 @@ class Manifest(_Part):
     def _tables_have_a_server(self) -> "Manifest":
         if self.declared_tables and not self.servers_named:
             raise Problem(
-                "tables: no value of 'environment' names the server that they are made on; write one, as "
-                "${{mariadb.host}}"
+                "tables: no value of 'environment' names the server that they are made on; write one, as ${{NAME.host}}"
             )
         return self
 

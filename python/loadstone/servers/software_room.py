@@ -6,7 +6,6 @@ The files of a room have the same names in all of them:
     local.py      the settings and the server of a kind that is started here
     url.py        the settings and the server of `url_kind`: the user's own
     known_settings.py  what an experiment may set on it (`servers.known_settings`), where its settings are many
-    dialect.py    how it writes SQL, where it does (`servers.sql.dialect`)
     session.py    a connection to one server of it
     control.py    what loadstone asks and orders by it (`servers.control.Control`)
     monitor.py    what reports them, `WATCHING` for the registry

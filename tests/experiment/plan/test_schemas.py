@@ -50,7 +50,7 @@ def test_an_editor_marks_what_is_wrong(small: str, old: str, new: str, path: str
         ("columns: [tps, peak_tps", "columns: [tps, peak", "$.tables[0].columns[1]"),
         ("manifest: spring #", "manifst: spring #", "$.subjects.app"),
         ("kind: repeats", "kind: repeat", "$.lessons[1].kind"),
-        ("table: post}", "tables: post}", "$.data.posts.into[0]"),
+        (", table: post}", ", tables: post}", "$.data.posts.into[0]"),
         ('count_of: "${work.count_of}"', "countof: posts", "$.workload.keys"),
     ],
 )
