@@ -65,8 +65,8 @@ BESIDE: dict[str, list[str]] = {
     "gate http --slice": [],
     "gate redis --slice": [],
     "http --slice": ["--against", "http://127.0.0.1:2"],
-    "--a": ["--b", "operation=get"],
-    "--b": ["--a", "operation=get"],
+    "--a": ["--b", "pipeline=1"],
+    "--b": ["--a", "pipeline=1"],
 }
 CREDENTIALS = certificates.made()
 NAMES = {"--uri": "servers.redis.url", "--host": "servers.redis.url", "--head": "--base-url"}
