@@ -10,7 +10,7 @@ from generated import keep
 
 from loadstone.judge.checks.check import Check
 from loadstone.judge.checks.checks import CHECKS
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 FILE = Path(__file__).parents[1] / "docs" / "checks.md"
 BEGIN, END = "<!-- checks: by make docs -->", "<!-- end of checks -->"
@@ -27,7 +27,7 @@ def _table() -> Iterator[str]:
     yield "| check | question, and why | limit |"
     yield "|---|---|---|"
     for check in CHECKS:
-        question = text(check.explanation).removeprefix("For information: ")
+        question = render_message(check.explanation).removeprefix("For information: ")
         question = question[0].upper() + question[1:]
         letter, _, why = ("X", "", "") if check.limit is None else check.limit.source.partition(": ")
         # That it is exact is reason enough.

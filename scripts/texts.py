@@ -1,7 +1,7 @@
 """Collects the sentences of the package for translation.
 
-They are the literals in `_(...)`, `said(...)`, `several(...)` and `marked(...)`, in Python and in templates; those of
-errors (`UserError(...)`, `Problem(...)`); the templates of the report's catalogue; and the help of the command line.
+They are the literals in `_(...)`, `said(...)`, `plural(...)` and `translatable(...)`, in Python and in templates; those
+of errors (`UserError(...)`, `Problem(...)`); the templates of the report's catalogue; and the help of the command line.
 The .po files have no dates and no line numbers, so that they change where a sentence does.
 """
 
@@ -22,7 +22,7 @@ from loadstone.text.language import AUTHOR
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "loadstone"
 LOCALES = ("ko",)
-ONE = {"_", "said", "said_as", "marked", "translated"}
+ONE = {"_", "said", "said_as", "translatable", "translated"}
 HEADER = "# The sentences of loadstone. `scripts/texts` collects them; translate what stands behind msgstr.\n"
 WRITTEN = ("question", "title", "note", "description", "claim", "answer", "source", "then")
 """The fields of an experiment that are prose."""
@@ -93,7 +93,7 @@ def calls() -> list[tuple[Path, ast.Call, str]]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-                if name in (*ONE, "several", "tip", "authored"):
+                if name in (*ONE, "plural", "tip", "author_text"):
                     found.append((path, node, name))
                 elif name in errors():
                     found.append((path, node, "said"))
@@ -110,7 +110,7 @@ def in_python() -> Iterator[Found]:
             raise ValueError(f"{path}:{node.lineno}: {name}(f'...') cannot be translated; name its figures")
         elif name == "tip":  # the names of its lines
             yield from ((_place(path), one.arg) for one in node.keywords if one.arg)
-        elif name == "several" and len(literals) >= 3 and isinstance(literals[1], str):
+        elif name == "plural" and len(literals) >= 3 and isinstance(literals[1], str):
             yield _place(path), (literals[1], str(literals[2]))
 
 
@@ -178,7 +178,7 @@ def in_commands() -> Iterator[Found]:
     """Texts of the experiments that commands make of their options."""
     for path, node, name in calls():
         first = node.args[0] if node.args else None
-        if name == "authored" and isinstance(first, ast.Constant):
+        if name == "author_text" and isinstance(first, ast.Constant):
             yield _place(path), str(first.value)
 
 

@@ -23,7 +23,7 @@ from loadstone.monitors.monitor import Sample
 from loadstone.report.live.events import RunEvents
 from loadstone.report.live.live_panel import LiveFigures
 from loadstone.report.live.progress import RunProgress
-from loadstone.text.language import LANGUAGES, speaking
+from loadstone.text.language import LANGUAGES, use_language
 from loadstone.text.message import message
 
 from . import verdicts
@@ -94,7 +94,7 @@ def _told(script: Callable[[RunProgress, Clock, Kept], None], language: str) -> 
     clock, kept, printed = Clock(), Kept(), io.StringIO()
     console = Console(file=printed, width=COLUMNS, force_terminal=False, color_system=None, highlight=False)
     with (
-        speaking(language),
+        use_language(language),
         RunProgress(console, clock, events=RunEvents(clock, clock.unix_s)) as progress,
     ):
         script(progress, clock, kept)
@@ -112,7 +112,7 @@ def _pages(name: str, lines: Iterable[dict[str, object]]) -> Files:
     request = Request(scope)
     files = {f"{name}.series.json": f"{series(run.told.points)}\n".encode()}
     for language in LANGUAGES:
-        with speaking(language):
+        with use_language(language):
             page = part_of_page(request, "live.html", name=name, **figures(run))
         content = page[page.index("<main") :]  # before it stand the digests of scripts and styles
         files[in_language(f"{name}.html", language)] = content.encode()

@@ -33,7 +33,7 @@ from loadstone.report.terminal.outcome import show
 from loadstone.report.write import FORMATS, REPORTERS
 from loadstone.safety.console import SafeConsole
 from loadstone.safety.errors import UserError
-from loadstone.text.language import ENGLISH, speaking
+from loadstone.text.language import ENGLISH, use_language
 
 from .korean_terms import english_in, names_in
 from .plan_text import PLAN, differing
@@ -105,7 +105,7 @@ def made(run: Path, other: Path | None = None) -> Files:
     }
     if other is not None:
         files["compared-runs.txt"] = _compared(CompareOptions((other, run), across=True, fail_if=RATIOS))
-    with speaking("ko"), _nothing_drawn():
+    with use_language("ko"), _nothing_drawn():
         korean = {
             "terminal.ko.txt": _on_terminal(analysis, run),
             "report.ko.md": REPORTERS["md"](analysis)["report.md"],

@@ -34,11 +34,11 @@ from loadstone.experiment.spec.loading import load_experiment
 from loadstone.run.describe import announce
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
-from loadstone.safety.bounds.describe_only import describing
+from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import LoadstoneError
 from loadstone.safety.secrets import known, references
 from loadstone.safety.terminal import shown
-from loadstone.text.language import LANGUAGES, speaking
+from loadstone.text.language import LANGUAGES, use_language
 
 from .frozen_live import live
 from .frozen_runs import FROZEN, Files, in_language, unpacked
@@ -71,7 +71,7 @@ def plans(folder: Path) -> Files:
             name = f"{study}-{length}" if length else study
             files[f"{name}{PLAN}"] = plan_text(plan, _without(folder))
             for language, lines in said.items():
-                with speaking(language):
+                with use_language(language):
                     lines += [f"# {name}", *announce(plan, experiment), ""]
     return files | {in_language("announced.txt", one): _lines(lines) for one, lines in said.items()}
 
@@ -95,7 +95,7 @@ def helps(_folder: Path) -> Files:
     """The help of the whole command and of each command below it."""
     files: Files = {}
     for language in LANGUAGES:
-        with speaking(language):
+        with use_language(language):
             # A parser of its own: what another test asked of one stays in it.
             whole = get_command(app) if language == LANGUAGES[0] else in_readers_language(app)
             for path, text in _helps(whole, ("loadstone",), None):
@@ -114,7 +114,7 @@ def errors(folder: Path) -> Files:
         for case in (json.loads(line) for line in (FROZEN / "errors" / CASES).read_text().splitlines()):
             mistake = _mistake(case)
             for language, lines in said.items():
-                with speaking(language):
+                with use_language(language):
                     lines.append(f"{case['name']}: {' '.join(without(shown(mistake)).split())}")
     return {in_language("errors.txt", one): _lines(lines) for one, lines in said.items()}
 
@@ -158,7 +158,7 @@ def _carried_out(words: list[str], folder: Path) -> _Found:
         plan = _planned(experiment, options)
         said = {}
         for language in LANGUAGES:
-            with speaking(language):
+            with use_language(language):
                 said[language] = [
                     without(line) for line in (*remarks.getvalue().splitlines(), *announce(plan, experiment))
                 ]
@@ -166,7 +166,7 @@ def _carried_out(words: list[str], folder: Path) -> _Found:
 
     place = contextlib.chdir(folder / "clone" if "--start" in words else folder)
     try:
-        with place, describing(), instead_of_measuring(take), contextlib.redirect_stderr(remarks):
+        with place, forbid_connections(), instead_of_measuring(take), contextlib.redirect_stderr(remarks):
             _parsed(words)
     except _Taken as taken:
         return taken.found
@@ -176,7 +176,7 @@ def _carried_out(words: list[str], folder: Path) -> _Found:
 def _mistake(case: Mapping[str, Any]) -> str:
     """What is wrong, to be said in any language."""
     try:
-        with describing(), instead_of_measuring(_refuse), contextlib.redirect_stderr(io.StringIO()):
+        with forbid_connections(), instead_of_measuring(_refuse), contextlib.redirect_stderr(io.StringIO()):
             if "file" in case:
                 text = Path(case["file"]).read_text()
                 assert case["old"] in text, f"{case['name']}: changes nothing"

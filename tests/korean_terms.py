@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from loadstone.text.language import of_author, speaking
+from loadstone.text.language import of_author, use_language
 
 KNOWN = frozenset(
     word
@@ -70,7 +70,7 @@ def english_in(text: str, names: frozenset[str]) -> list[str]:
 
 def names_in(experiment: Any) -> frozenset[str]:
     """What an experiment's author named: factors, levels, columns, servers; and sentences that are not our studies'."""
-    with speaking("ko"):
+    with use_language("ko"):
         return frozenset(word.lower() for name in _named(experiment) for word in re.findall(r"[A-Za-z]{3,}", name))
 
 

@@ -19,7 +19,7 @@ from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlannedLine, PlanSummary
 from loadstone.run_folder.reading import Run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 from tests.changed_facts import with_drive, with_facts, written
 from tests.run_folder.synthetic import as_ours
 
@@ -33,7 +33,7 @@ def condition(**levels: Any) -> Condition:
 
 
 def check(name: str, verdict: str = "invalid", measured: float | None = 97.0, limit: float = 85.0) -> CheckResult:
-    said = as_written(f"By {name}.")
+    said = verbatim(f"By {name}.")
     return CheckResult.model_validate(
         {"name": name, "verdict": verdict, "measured": measured, "limit": limit, "unit": "%", "reason": said}
     )

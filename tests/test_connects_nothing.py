@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.safety.bounds.describe_only import Connected, describing
+from loadstone.safety.bounds.describe_only import ConnectionForbidden, forbid_connections
 
 CANARY = "c4nary-Zq81-never-sent"
 WITNESS = """\
@@ -253,13 +253,13 @@ def test_doctor_reaches_nothing_beyond_this_machine(tmp_path: Path) -> None:
 
 def test_what_connects_while_describing_is_a_defect(listening: Listening) -> None:
     """The guard behind the rule: also where a library's connection or look-up slips in."""
-    with describing(), pytest.raises(Connected, match=r"socket\.connect"):
+    with forbid_connections(), pytest.raises(ConnectionForbidden, match=r"socket\.connect"):
         _plain(listening.port)
-    with describing(), pytest.raises(Connected, match="getaddrinfo"):
+    with forbid_connections(), pytest.raises(ConnectionForbidden, match="getaddrinfo"):
         socket.getaddrinfo("localhost", listening.port)
-    with describing(), pytest.raises(Connected, match=r"urllib\.Request"):
+    with forbid_connections(), pytest.raises(ConnectionForbidden, match=r"urllib\.Request"):
         urllib.request.urlopen(f"http://127.0.0.1:{listening.port}/")
-    with describing(), socket.socket() as one, pytest.raises(Connected, match=r"socket\.sendto"):
+    with forbid_connections(), socket.socket() as one, pytest.raises(ConnectionForbidden, match=r"socket\.sendto"):
         one.sendto(b"x", ("127.0.0.1", listening.port))
     assert listening.came == []
     _plain(listening.port)

@@ -19,7 +19,7 @@ from babel.messages.pofile import read_po
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.machine.installed_programs import Fact
 from loadstone.safety.errors import UserError
-from loadstone.text.language import in_language, po_file, said, speaking
+from loadstone.text.language import in_language, po_file, said, use_language
 
 from .calling import called
 from .korean_terms import CODE, IN_COMMANDS, KNOWN, NAMES, english_in
@@ -107,7 +107,7 @@ def test_no_english_but_names_code_and_terms() -> None:
 
 SAYING = frozenset(
     {
-        *("Refused", "Refusal", "FieldError", "YamlTextError", "Doubt", "TooMuch", "refuse"),
+        *("Refused", "Refusal", "FieldError", "YamlTextError", "Doubt", "ReplyTooLarge", "refuse"),
         *("progress", "Remark", "Step", "step", "last_step", "note", "note_here", "detail", "remark", "say", "error"),
     }
 )
@@ -194,9 +194,9 @@ def test_the_help_speaks_korean(words: list[str]) -> None:
     ],
 )
 def test_what_is_wrong_with_an_experiment_is_said_in_korean(text: str, expected: str) -> None:
-    with pytest.raises(UserError) as raised, speaking("ko"):
+    with pytest.raises(UserError) as raised, use_language("ko"):
         load_experiment(text)
-    with speaking("ko"):
+    with use_language("ko"):
         assert expected in in_language(raised.value)
     assert not re.search("[가-힣]", str(raised.value)), "what is recorded is English"
 
@@ -204,7 +204,7 @@ def test_what_is_wrong_with_an_experiment_is_said_in_korean(text: str, expected:
 def test_the_facts_of_a_machine_are_said_in_korean() -> None:
     fact = Fact("CPU steal", said("{percent:.2f} % since the start", percent=9.5), "warn", said("not installed"))
     assert fact.lines == ["warn  CPU steal                9.50 % since the start", f"{'':<30} not installed"]
-    with speaking("ko"):
+    with use_language("ko"):
         assert fact.lines == ["주의  CPU 뺏김(steal)          부팅 이후 9.50 %", f"{'':<30} 설치되지 않음"]
         assert english_in("\n".join(fact.lines), frozenset()) == []
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from loadstone.judge.verdict import Side, Verdict
 from loadstone.run_folder.trial import CheckResult
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
 
 def verdict(kind: Any, *percents: float, names: tuple[str, str] = ("json", "string"), **more: Any) -> Verdict:
@@ -22,6 +22,6 @@ def verdict(kind: Any, *percents: float, names: tuple[str, str] = ("json", "stri
 def refused_by(check: str, measured: float = 4.0, limit: float = 1.0, unit: str = "%") -> Verdict:
     """INVALID by a check."""
     failed = CheckResult(
-        name=check, verdict="invalid", measured=measured, limit=limit, unit=unit, reason=as_written("So.")
+        name=check, verdict="invalid", measured=measured, limit=limit, unit=unit, reason=verbatim("So.")
     )
     return verdict("invalid", refusal=failed)

@@ -31,7 +31,7 @@ from loadstone.machine.ports import free_port
 from loadstone.report.verdicts import verdict_text
 from loadstone.run_folder.reading import read_looks, read_run
 from loadstone.servers.redis import packages
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENT = ROOT / "bench" / "experiments" / "carried.yaml"
@@ -121,7 +121,7 @@ def main() -> int:
             with lagging_redis(lag_ms) as url:
                 sliced, whole = run(folder, url, "auto"), run(folder, url, "never")
             found = compared(sliced)
-            longer = text(found.lengthened) or "not lengthened"
+            longer = render_message(found.lengthened) or "not lengthened"
             wrong += found.primary.kind in ("faster", "mixed")
             print(f"{lag_ms} ms after the other's last command, {number + 1}:")
             print(f"  slices of 100 ms alone: {by_first_slices(sliced)}")

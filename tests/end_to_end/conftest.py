@@ -16,7 +16,7 @@ import pytest
 from loadstone.servers.redis.local import EmbeddedSettings, LocalRedis
 from loadstone.servers.server import DeployContext
 from loadstone.text.message import Message
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 from tests.calling import Running, calling
 
 PATIENCE_S, CLEAN_S = 180.0, 60.0
@@ -237,7 +237,7 @@ def check_of(trial: dict[str, Any], name: str) -> dict[str, Any]:
 
 def reason_of(check: dict[str, Any]) -> str:
     """What a check of a line of `trials.jsonl` says to a person; empty if nothing."""
-    return text(check["reason"] and Message.model_validate(check["reason"]))
+    return render_message(check["reason"] and Message.model_validate(check["reason"]))
 
 
 def plain(text: str) -> str:

@@ -11,7 +11,7 @@ from loadstone.judge.analysis.analysis import Bottleneck
 from loadstone.judge.bottleneck import bottleneck_of
 from loadstone.judge.typical_load import typical_load
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 Line = dict[str, Any]
 Change = Callable[[Line], Any]
@@ -139,15 +139,15 @@ def unobserved(line: Line) -> None:
 def test_with_nothing_full_the_users_waited_for_round_trips(limited: Callable[..., Bottleneck]) -> None:
     found = limited()
     assert found.part == "latency"
-    assert text(found.message).startswith("latency-bound, X = N/(R+Z) = 32 users / 1")
-    assert "redis 55 %" in text(found.message)
+    assert render_message(found.message).startswith("latency-bound, X = N/(R+Z) = 32 users / 1")
+    assert "redis 55 %" in render_message(found.message)
     assert found.evidence["redis"] == pytest.approx(0.55, abs=0.005)
     assert found.evidence["generator"] == pytest.approx(0.002, abs=0.0005)
     assert found.evidence["pool"] < 0.01
 
 
 def test_the_rate_of_the_formula_is_the_rate_that_was_measured(clean: Line, limited: Callable[..., Bottleneck]) -> None:
-    rate = float(text(limited().message).split(" a second")[0].split("= ")[-1].replace(",", ""))
+    rate = float(render_message(limited().message).split(" a second")[0].split("= ")[-1].replace(",", ""))
     assert rate == pytest.approx(clean["throughput_per_s"], rel=0.03)
 
 
@@ -158,8 +158,8 @@ def test_a_full_server(limited: Callable[..., Bottleneck], share: float, part: s
     found = limited(busy("redis", share))
     assert found.part == part
     if part == "server":
-        assert text(found.message).startswith("server-bound: main thread of redis")
-        assert f"{100 * share:.0f} %" in text(found.message)
+        assert render_message(found.message).startswith("server-bound: main thread of redis")
+        assert f"{100 * share:.0f} %" in render_message(found.message)
 
 
 def test_a_thread_that_others_keep_from_its_cpu_is_full_earlier(limited: Callable[..., Bottleneck]) -> None:
@@ -188,7 +188,7 @@ def test_a_generator_whose_cpu_others_have_is_the_limit(limited: Callable[..., B
     """Neither it nor the server is full of the time that it had: they took turns with the other programs."""
     found = limited(busy("redis", 0.55), starved(0.43, 0.44))
     assert found.part == "generator"
-    assert text(found.message) == (
+    assert render_message(found.message) == (
         "generator-bound: hottest thread of the generator needed a CPU for 87 % of the time and waited for it for "
         "44 %, as other programs had it; beside it redis 55 %"
     )
@@ -210,7 +210,7 @@ def test_a_server_whose_cpu_others_have_is_the_limit(limited: Callable[..., Bott
 
     found = limited(kept(0.3, 0.3))
     assert found.part == "server"
-    assert text(found.message).startswith(
+    assert render_message(found.message).startswith(
         "server-bound: main thread of redis needed a CPU for 85 % of the time and waited for it for 30 %"
     )
     assert limited(kept(0.3, 0.02)).part == "latency", "it waited for parts of its own system"
@@ -225,8 +225,8 @@ def test_a_rate_that_the_round_trips_do_not_give_is_not_said(limited: Callable[.
 
     found = limited(stalled)
     assert found.part == "latency"
-    assert text(found.message).startswith("latency-bound: 32 users wait for round trips, ")
-    assert "X = N" not in text(found.message)
+    assert render_message(found.message).startswith("latency-bound: 32 users wait for round trips, ")
+    assert "X = N" not in render_message(found.message)
 
 
 def test_of_several_numbers_of_users_one_round_trip_is_said(clean: Line) -> None:
@@ -240,12 +240,12 @@ def test_of_several_numbers_of_users_one_round_trip_is_said(clean: Line) -> None
 
     found = bottleneck_of([changed(clean, users(number)) for number in (16, 32, 64)])
     assert found is not None
-    assert text(found.message).startswith("latency-bound, X = N/(R+Z) = 32 users / 1")
+    assert render_message(found.message).startswith("latency-bound, X = N/(R+Z) = 32 users / 1")
 
 
 def test_a_full_driver(limited: Callable[..., Bottleneck]) -> None:
     found = limited(busy("generator", 0.97))
-    assert (found.part, text(found.message)) == (
+    assert (found.part, render_message(found.message)) == (
         "generator",
         "generator-bound: hottest thread of the generator 97 % busy, 4.85 ms a request",
     )
@@ -254,7 +254,7 @@ def test_a_full_driver(limited: Callable[..., Bottleneck]) -> None:
 def test_a_line_that_is_full_is_named_before_what_is_less_so(limited: Callable[..., Bottleneck]) -> None:
     found = limited(busy("redis", 0.6), behind_line(0.97))
     assert found.part == "network"
-    assert text(found.message).startswith(
+    assert render_message(found.message).startswith(
         "network-bound: the line to redis 97 % busy, 4.85 ms a request; beside it redis 60 %"
     )
     assert found.evidence["redis.link"] == 0.97
@@ -266,8 +266,8 @@ def test_a_line_that_is_full_is_named_before_what_is_less_so(limited: Callable[.
 def test_of_two_that_are_full_both_are_named(limited: Callable[..., Bottleneck]) -> None:
     found = limited(busy("generator", 0.99), busy("redis", 0.96))
     assert found.part == "server"
-    assert "main thread of redis 96 %" in text(found.message)
-    assert "generator 99 %" in text(found.message)
+    assert "main thread of redis 96 %" in render_message(found.message)
+    assert "generator 99 %" in render_message(found.message)
     assert limited(busy("generator", 0.99), busy("redis", 0.92)).part == "generator"
 
 
@@ -300,7 +300,7 @@ def test_cpu_that_the_driver_stayed_awake_for_is_free(clean: Line) -> None:
 def test_a_pool_smaller_than_its_users(limited: Callable[..., Bottleneck]) -> None:
     found = limited(waiting(0.875))
     assert found.part == "pool"
-    assert "64 connections for 32 users" in text(found.message)
+    assert "64 connections for 32 users" in render_message(found.message)
     assert limited(waiting(0.05)).part == "latency"
     assert limited(waiting(0.875), busy("redis", 0.99)).part == "server"
 
@@ -310,7 +310,7 @@ def test_a_load_that_was_set_is_paced(limited: Callable[..., Bottleneck]) -> Non
     assert limited(pausing(500)).part == "paced"
     short = limited(pausing(5))
     assert short.part == "latency"
-    assert "5.00 ms pause" in text(short.message)
+    assert "5.00 ms pause" in render_message(short.message)
 
 
 def test_a_rate_that_was_not_reached_is_not_paced(limited: Callable[..., Bottleneck]) -> None:
@@ -323,7 +323,7 @@ def test_a_subject_may_use_all_its_cpus(limited: Callable[..., Bottleneck]) -> N
     found = limited(with_app(1.9))
     assert found.part == "subject"
     assert (
-        text(found.message)
+        render_message(found.message)
         == "subject-bound: app 1.90 of its 2 CPUs, 9.50 ms a request; the store behind it: redis 55 %"
     )
     assert limited(with_app(1.2)).part == "latency"
@@ -348,7 +348,7 @@ def both_cpus(busy: float, stolen: float = 0.0, others: float = 0.0) -> Change:
 def test_parts_that_fill_their_cpus_together_are_named_together(limited: Callable[..., Bottleneck]) -> None:
     found = limited(with_app(1.3), both_cpus(96))
     assert found.part == "cpu", "neither of them is full: the CPUs that they share are"
-    assert text(found.message) == (
+    assert render_message(found.message) == (
         "bound by a shared CPU: app 1.30, redis 0.60 share 2 CPUs, 96 % busy: the placement decides, and more "
         "instances cannot help on them"
     )
@@ -359,13 +359,18 @@ def test_a_full_cpu_is_never_called_round_trips(limited: Callable[..., Bottlenec
     """A server that had 80 % of a CPU of which neighbours took the rest: nothing of ours was full, the CPU was."""
     one = limited(busy("redis", 0.7), each_cpu(cpu0={"busy": 95, "stolen": 15, "others": 10}))
     assert one.part == "server"
-    assert text(one.message) == "server-bound: redis 0.70, other programs 0.10, other machines 0.15 of 1 CPU, 95 % busy"
+    assert (
+        render_message(one.message)
+        == "server-bound: redis 0.70, other programs 0.10, other machines 0.15 of 1 CPU, 95 % busy"
+    )
 
 
 def test_others_that_had_more_than_what_is_measured_are_the_bottleneck(limited: Callable[..., Bottleneck]) -> None:
     found = limited(busy("redis", 0.3), each_cpu(cpu0={"busy": 99, "stolen": 0, "others": 66}))
     assert found.part == "unknown"
-    assert text(found.message) == "not the measured system: redis 0.30, other programs 0.66 of 1 CPU, 99 % busy"
+    assert (
+        render_message(found.message) == "not the measured system: redis 0.30, other programs 0.66 of 1 CPU, 99 % busy"
+    )
 
 
 def test_a_server_that_cannot_be_observed_is_not_called_idle(limited: Callable[..., Bottleneck]) -> None:
@@ -403,22 +408,22 @@ def test_an_application_at_its_limit_is_named_beside_its_idle_stores(limited: Ca
     found = limited(behind_app(1.02, limit=1.0))
     assert found.part == "subject"
     assert (
-        text(found.message)
+        render_message(found.message)
         == "subject-bound: spring 1.02 of its 1 CPU, 5.10 ms a request; the stores are idle (mariadb 12 %, redis 3 %)"
     )
     assert found.evidence["spring"] == pytest.approx(1.02)
     one = limited(behind_app(1.02, limit=1.0, stores={"redis": 0.03}))
-    assert text(one.message).endswith("; the store is idle (redis 3 %)")
+    assert render_message(one.message).endswith("; the store is idle (redis 3 %)")
     busy_store = limited(behind_app(1.02, limit=1.0, stores={"mariadb": 0.7}))
-    assert text(busy_store.message).endswith("; the store behind it: mariadb 70 %")
+    assert render_message(busy_store.message).endswith("; the store behind it: mariadb 70 %")
 
 
 def test_replicas_count_together_against_the_limits_of_all(limited: Callable[..., Bottleneck]) -> None:
     found = limited(behind_app(1.96, replicas=2, limit=1.0))
-    assert text(found.message).startswith("subject-bound: spring 1.96 of its 2 CPUs, 9.80 ms a request;")
+    assert render_message(found.message).startswith("subject-bound: spring 1.96 of its 2 CPUs, 9.80 ms a request;")
     assert limited(behind_app(1.02, replicas=2, limit=1.0)).part == "latency"
     crowded = limited(behind_app(1.96, replicas=4, limit=1.0, cpus=(0, 2)))
-    assert text(crowded.message).startswith(
+    assert render_message(crowded.message).startswith(
         "bound by a shared CPU: spring 1.96 of its 2 CPUs, 9.80 ms a request (4 processes share them: more of them "
         "cannot help);"
     ), "no more than it was given"
@@ -435,19 +440,24 @@ def test_a_limit_that_is_not_in_force_is_none(limited: Callable[..., Bottleneck]
 def test_a_throttled_application_is_at_its_limit_whatever_its_average(limited: Callable[..., Bottleneck]) -> None:
     found = limited(behind_app(0.4, limit=0.5, throttled=0.34))
     assert found.part == "subject"
-    assert "spring 0.40 of its 0.5 CPU, throttled by its limit for 34 % of the time" in text(found.message)
+    assert "spring 0.40 of its 0.5 CPU, throttled by its limit for 34 % of the time" in render_message(found.message)
     assert limited(behind_app(0.4, limit=0.5, throttled=0.05)).part == "latency"
 
 
 def test_a_mariadb_is_a_server_of_many_threads(limited: Callable[..., Bottleneck]) -> None:
     found = limited(behind_app(0.8, stores={"mariadb": 0.98}))
-    assert (found.part, text(found.message)) == ("server", "server-bound: mariadb 0.98 of its 1 CPU, 4.90 ms a request")
+    assert (found.part, render_message(found.message)) == (
+        "server",
+        "server-bound: mariadb 0.98 of its 1 CPU, 4.90 ms a request",
+    )
 
 
 def test_a_server_that_waits_for_the_disk(limited: Callable[..., Bottleneck]) -> None:
     found = limited(behind_app(0.8), waits_for_disk(31, fsyncs_per_s=120.0))
     assert found.part == "disk"
-    assert text(found.message) == "disk-bound: mariadb, with 120 fsyncs a second, waits for the disk (wa 31 %)"
+    assert (
+        render_message(found.message) == "disk-bound: mariadb, with 120 fsyncs a second, waits for the disk (wa 31 %)"
+    )
     assert found.evidence["disk"] == pytest.approx(0.31 * 5)
     assert limited(behind_app(0.8), waits_for_disk(5, fsyncs_per_s=120.0)).part == "latency"
     assert limited(behind_app(0.8), waits_for_disk(31, fsyncs_per_s=0.0)).part == "latency", "somebody else's disk"
@@ -458,7 +468,7 @@ def test_a_machine_that_others_filled_tells_nothing(limited: Callable[..., Bottl
     def others(line: Line) -> None:
         line["facts"]["host"]["idle_share"] = 0.01
 
-    assert text(limited(behind_app(0.8), others).message) == (
+    assert render_message(limited(behind_app(0.8), others).message) == (
         "not the measured system: spring 0.80, mariadb 0.12, redis 0.03, other programs 3.05 of 4 CPUs, 100 % busy"
     )
     assert limited(behind_app(0.8), others, waits_for_disk(30)).part == "latency", "waiting for the disk is not work"
@@ -469,13 +479,13 @@ def test_an_applications_own_pool(limited: Callable[..., Bottleneck]) -> None:
     found = limited(behind_app(0.8, hikari_pending=41.0, hikari_active=10.0))
     assert found.part == "pool"
     assert (
-        text(found.message)
+        render_message(found.message)
         == "pool-bound: 41 threads of spring wait for its connections to the database, 10 of which are in use"
     )
     assert limited(behind_app(0.8, redis_pool_pending=0.2)).part == "latency"
     both = limited(behind_app(0.8, replicas=2, redis_pool_pending=3.0, redis_pool_active=8.0))
     assert (
-        text(both.message)
+        render_message(both.message)
         == "pool-bound: 6 threads of spring wait for its connections to Redis, 16 of which are in use"
     )
     assert limited(behind_app(1.0, limit=1.0, hikari_pending=41.0)).part == "subject"
@@ -484,7 +494,7 @@ def test_an_applications_own_pool(limited: Callable[..., Bottleneck]) -> None:
 def test_a_store_that_cannot_be_observed_may_be_what_is_full(limited: Callable[..., Bottleneck]) -> None:
     found = limited(behind_app(0.8, stores={}))
     assert found.part == "unknown"
-    assert text(found.message).startswith(
+    assert render_message(found.message).startswith(
         "not known: how busy redis was could not be observed; nothing else was saturated (spring 20 %"
     )
     assert limited(behind_app(1.0, limit=1.0, stores={})).part == "subject"
@@ -502,17 +512,17 @@ def test_a_server_that_waits_for_its_disk_is_bound_by_that_and_not_by_round_trip
 ) -> None:
     found = limited(busy("redis", 0.3), _at_the_disk(0.38))
     assert (found.part, found.share, found.demand_ns) == ("disk", 0.38, 1_900_000)
-    assert text(found.message) == (
+    assert render_message(found.message) == (
         "disk-bound: the disk (fsync) of redis, 1.90 ms a request, 38 % of the time; its CPU 1.50 ms a request, "
         "30 % of the time; beside it generator 0 %"
     )
     found = limited(busy("redis", 0.4), _at_the_disk(0.25))
     assert (found.part, found.share, found.demand_ns) == ("server", 0.4, 2_000_000)
-    assert text(found.message).startswith(
+    assert render_message(found.message).startswith(
         "server-bound: main thread of redis, 2.00 ms a request, 40 % of the time; the disk (fsync) 1.25 ms a request, "
     )
     full = limited(busy("redis", 0.55), _at_the_disk(0.4))
-    assert text(full.message) == (
+    assert render_message(full.message) == (
         "server-bound: main thread of redis 95 % busy, 2.75 ms a request, 40 % of the time waiting for the disk (fsync)"
     )
     assert limited(busy("redis", 0.3), _at_the_disk(0.6)).part == "disk", "it is full, of that"
@@ -530,8 +540,8 @@ def test_replicas_on_one_cpu_are_named_with_it(limited: Callable[..., Bottleneck
 
     found = limited(two, busy("redis", 0.16), each_cpu(cpu0={"busy": 100, "stolen": 0, "others": 0}))
     assert found.part == "cpu"
-    assert "app 0.84 (2 processes), redis 0.16 share 1 CPU, 100 % busy" in text(found.message)
-    assert "more instances cannot help on it" in text(found.message)
+    assert "app 0.84 (2 processes), redis 0.16 share 1 CPU, 100 % busy" in render_message(found.message)
+    assert "more instances cannot help on it" in render_message(found.message)
 
 
 def test_a_line_whose_delay_users_wait_for_is_named(limited: Callable[..., Bottleneck]) -> None:
@@ -540,7 +550,7 @@ def test_a_line_whose_delay_users_wait_for_is_named(limited: Callable[..., Bottl
 
     found = limited(slow)
     assert (found.part, found.demand_ns) == ("network", 120_000_000)
-    assert text(found.message).startswith("network-bound: the line to redis adds 120 ms to a request, 7")
+    assert render_message(found.message).startswith("network-bound: the line to redis adds 120 ms to a request, 7")
     assert limited(behind_line(0.02)).part == "latency", "a millisecond of 160"
 
 

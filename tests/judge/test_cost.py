@@ -14,7 +14,7 @@ from loadstone.judge.statistics.rounds.interference_adjustment import SLOPE_SDS
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
 from loadstone.run_folder.trial import CheckResult, TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 REDIS = {"redis": "redis", "generator": "driver", "host": "host"}
 ROUNDS = 48
@@ -224,20 +224,20 @@ def test_a_difference_in_cost_is_found_where_rates_say_nothing(synthetic: Any) -
     assert verdict.low is not None
     assert verdict.high is not None
     assert verdict.low < math.log(0.76) < verdict.high
-    assert text(verdict.said).startswith("hash uses 24 % [2")
-    assert text(verdict.said).endswith("less redis CPU a request")
-    assert text(verdict.brief) == text(verdict.said)
+    assert render_message(verdict.said).startswith("hash uses 24 % [2")
+    assert render_message(verdict.said).endswith("less redis CPU a request")
+    assert render_message(verdict.brief) == render_message(verdict.said)
 
 
 def test_the_dearer_side_may_be_the_second(synthetic: Any) -> None:
     (verdict,) = judged(noisy(synthetic, 7.6, seed=1), noisy(synthetic, 10.0, seed=2))
-    assert text(verdict.said).startswith("json uses 24 % [2")
+    assert render_message(verdict.said).startswith("json uses 24 % [2")
 
 
 def test_equal_costs_are_called_the_same(synthetic: Any) -> None:
     (verdict,) = judged(noisy(synthetic, 10.0, seed=1, spread=0.01), noisy(synthetic, 10.0, seed=2, spread=0.01))
     assert verdict.kind == "equivalent"
-    assert text(verdict.said) == "both use the same redis CPU a request within 5 %"
+    assert render_message(verdict.said) == "both use the same redis CPU a request within 5 %"
 
 
 def test_what_others_add_is_no_part_of_the_difference(synthetic: Any) -> None:
@@ -313,7 +313,7 @@ def test_slices_that_disagree_with_their_sum_leave_it_open(synthetic: Any) -> No
     mixed = in_slices(synthetic, spent, [1_000] * 2 * ROUNDS)
     (verdict,) = judged(usual, mixed)
     assert (verdict.kind, verdict.winner) == ("undecided", None)
-    assert text(verdict.said).endswith("; most slices say so, and all slices together the opposite")
+    assert render_message(verdict.said).endswith("; most slices say so, and all slices together the opposite")
 
 
 @pytest.mark.parametrize(("last_s", "kind"), [(0.01, "faster"), (0.004, "undecided")])
@@ -324,7 +324,7 @@ def test_what_still_gets_cheaper_has_no_verdict_yet(synthetic: Any, last_s: floa
     b = in_slices(synthetic, [{"redis": 0.8 * used["redis"]} for used in warming], [1_000] * ROUNDS)
     (verdict,) = judged(a, b, started_once=True)
     assert (verdict.kind, verdict.estimate) == (kind, pytest.approx(math.log(0.8)))
-    assert ("; it still moved by 1" in text(verdict.said)) is (kind == "undecided")
+    assert ("; it still moved by 1" in render_message(verdict.said)) is (kind == "undecided")
     (verdict,) = judged(a, b)
     assert verdict.kind == "faster", "a server that both conditions share is no matter of it"
 
@@ -339,7 +339,7 @@ def test_of_processes_that_were_started_once_no_further_run_is_spoken_of(synthet
 def test_too_few_rounds_leave_it_open(synthetic: Any) -> None:
     a, b = (in_slices(synthetic, [{"redis": s}] * 6, [1_000] * 6) for s in (0.01, 0.008))
     (verdict,) = judged(a, b)
-    assert text(verdict.said) == "which uses less CPU of redis is UNDECIDED"
+    assert render_message(verdict.said) == "which uses less CPU of redis is UNDECIDED"
 
 
 def test_servers_of_different_names_are_compared_as_stores(synthetic: Any) -> None:

@@ -13,7 +13,7 @@ from loadstone.judge.metrics import figure, less_is_better
 from loadstone.safety.errors import UserError
 from loadstone.text.english.figures import figure_text, metric_text
 from loadstone.text.figures import duration, rounded
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ def test_an_unknown_metric_is_one_clear_line() -> None:
     ],
 )
 def test_sources_are_one_sentence(sources: list[str], words: str) -> None:
-    assert text(published_sources(sources)) == words
+    assert render_message(published_sources(sources)) == words

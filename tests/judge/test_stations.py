@@ -9,7 +9,7 @@ from tests.judge.checks import injectors
 from loadstone.judge.bottleneck import bottleneck_of
 from loadstone.judge.stations import Station, stations_of
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 SLICE_S = 0.1
 PHASE_S = 6.0
@@ -120,7 +120,7 @@ def test_a_narrow_line_is_busy_for_as_long_as_bytes_pass_it(synthetic: Any) -> N
     limit = bottleneck_of([trial])
     assert limit is not None
     assert limit.part == "network"
-    assert text(limit.message).startswith("network-bound: the line to redis 9")
+    assert render_message(limit.message).startswith("network-bound: the line to redis 9")
     assert limit.demand_ns == found.demand_ns
 
 
@@ -157,7 +157,7 @@ def test_a_lock_that_threads_wait_for_is_the_limit(synthetic: Any) -> None:
     limit = bottleneck_of([trial])
     assert limit is not None
     assert (limit.part, limit.demand_ns) == ("lock", found.demand_ns)
-    assert text(limit.message).startswith(
+    assert render_message(limit.message).startswith(
         "lock-bound: threads of app wait for a lock, 100 ms a request, 63 % of its response time; it is held for "
         "4.50 ms a request, 90 % of the time; "
     )
@@ -180,7 +180,9 @@ def test_a_lock_that_explains_little_is_not_named(synthetic: Any, seen: dict[str
     limit = bottleneck_of([TrialRecord.model_validate(written)])
     assert limit is not None
     assert limit.part == "subject"
-    assert text(limit.message).startswith("subject-bound: app held each request for 15"), "where the load is for it"
+    assert render_message(limit.message).startswith("subject-bound: app held each request for 15"), (
+        "where the load is for it"
+    )
 
 
 def test_threads_that_a_jvm_calls_blocked_wait_for_a_lock(synthetic: Any) -> None:
@@ -207,7 +209,7 @@ def test_many_threads_at_the_disk(synthetic: Any, share: float, part: str) -> No
     assert limit is not None
     assert limit.part == part
     if part == "disk":
-        assert text(limit.message).startswith(
+        assert render_message(limit.message).startswith(
             "disk-bound: threads of app wait for the disk, 4.00 ms a request, 80 % of the time; nothing was saturated ("
         )
 

@@ -10,10 +10,10 @@ from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.judge.checks.checks import BOUNDS
 from loadstone.run.preflight import ask_users_parts
-from loadstone.safety.errors import OutOfRoom, UserError
+from loadstone.safety.errors import OutOfSpace, UserError
 from loadstone.servers.redis import memory
 from loadstone.servers.redis.memory import MemoryUse
-from loadstone.text.sentences import text as sentence
+from loadstone.text.sentences import render_message as sentence
 
 from .conftest import Rig, UsersRedis, check_of, experiment_text
 
@@ -162,7 +162,7 @@ def test_the_run_ends_at_the_first_loss_and_keeps_the_trial_as_invalid(
     theirs = users_redis()
     filled(theirs, policy, 2 * MIB)
     run = rig(text(theirs, measure="5 s", **BIG))
-    with pytest.raises(OutOfRoom) as ended:
+    with pytest.raises(OutOfSpace) as ended:
         run.trial(operation=operation)
     assert f"server redis (127.0.0.1:{theirs.port}): " in str(ended.value)
     assert f"policy {policy}" in str(ended.value)
@@ -213,7 +213,7 @@ def test_rows_that_find_no_room_end_the_run(
     theirs = users_redis()
     filled(theirs, policy, 2 * MIB)
     run = rig(text(theirs, **SMALL) + ROWS)
-    with pytest.raises(OutOfRoom, match=r"evicted|refused|OOM|are free"):
+    with pytest.raises(OutOfSpace, match=r"evicted|refused|OOM|are free"):
         run.trial()
     (record,) = run.recorded()
     assert record.verdict == "invalid"

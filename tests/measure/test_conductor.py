@@ -8,7 +8,7 @@ import pytest
 from loadstone.drivers.outcome import Interval
 from loadstone.measure.conductor import START_TRIES
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.safety.errors import Interrupted, OutOfRoom, ServerGone, UserError
+from loadstone.safety.errors import Interrupted, OutOfSpace, ServerGone, UserError
 
 from ..fakes import DONE, FakeSubject, FullFile
 from .conftest import check_of
@@ -205,8 +205,8 @@ def test_one_start_that_succeeds_allows_as_many_failures_again(fake_rig: Open) -
 
 def test_rows_that_find_no_room_are_recorded_and_end_the_run(fake_rig: Open) -> None:
     rig = fake_rig(ours=False)
-    rig.parts.fails = OutOfRoom("server redis: it is full")
-    with pytest.raises(OutOfRoom, match="it is full"):
+    rig.parts.fails = OutOfSpace("server redis: it is full")
+    with pytest.raises(OutOfSpace, match="it is full"):
         rig.trial()
     assert rig.recorded()[0].facts.failure == "server redis: it is full"
 
@@ -214,7 +214,7 @@ def test_rows_that_find_no_room_are_recorded_and_end_the_run(fake_rig: Open) -> 
 def test_a_server_of_the_users_that_throws_keys_away_stops_the_load_and_ends_the_run(fake_rig: Open) -> None:
     rig = fake_rig(ours=False)
     rig.driver.at = {"measure": lambda: rig.server.store.info.update(evicted_keys=7)}
-    with pytest.raises(OutOfRoom, match="evicted 7 keys"):
+    with pytest.raises(OutOfSpace, match="evicted 7 keys"):
         rig.trial()
     (found,) = rig.recorded()
     assert found.verdict == "invalid"

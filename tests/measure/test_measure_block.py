@@ -8,7 +8,7 @@ import pytest
 from loadstone.experiment.plan.rounds import Rounds
 from loadstone.experiment.plan.run_plan import Block
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.safety.errors import Interrupted, OutOfRoom, ServerGone, UserError
+from loadstone.safety.errors import Interrupted, OutOfSpace, ServerGone, UserError
 
 from ..fakes import DONE
 from .conftest import check_of
@@ -103,6 +103,6 @@ def test_an_interruption_records_nothing_and_leaves_no_key(fake_rig: Open) -> No
 def test_a_server_of_the_users_that_loses_keys_ends_the_run(fake_rig: Open) -> None:
     rig = fake_rig(ours=False)
     rig.driver.at = {"measure": lambda: rig.server.store.info.update(evicted_keys=5)}
-    with pytest.raises(OutOfRoom):
+    with pytest.raises(OutOfSpace):
         run(rig)
     assert {one.verdict for one in rig.recorded()} == {"invalid"}

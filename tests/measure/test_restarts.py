@@ -20,7 +20,7 @@ from loadstone.run_folder.facts import PartStart
 from loadstone.servers.deployed import Deployed
 from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.local import find
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 from .conftest import Rig, UsersRedis, check_of, experiment_text
 
@@ -52,7 +52,7 @@ def test_a_redis_of_the_users_that_was_restarted_makes_the_trial_invalid(users_r
     spoiled = run.trial(once_in_measure(again))
     found = check_of(spoiled, "restarted")
     assert (spoiled.verdict, found.verdict, found.measured) == ("invalid", "invalid", 1)
-    assert text(found.reason).startswith("redis was restarted during the trial")
+    assert render_message(found.reason).startswith("redis was restarted during the trial")
     assert check_of(run.trial(), "restarted").verdict == "valid", "the next trial begins with the new one"
 
 
@@ -66,7 +66,7 @@ def test_a_redis_of_ours_that_was_restarted_makes_the_trial_invalid(rig: Open) -
         server.restart()
 
     spoiled = run.trial(once_in_measure(again))
-    assert text(check_of(spoiled, "restarted").reason).startswith("redis was restarted")
+    assert render_message(check_of(spoiled, "restarted").reason).startswith("redis was restarted")
     assert spoiled.verdict == "invalid"
 
 
@@ -231,10 +231,10 @@ def test_another_server_behind_one_address_is_named_and_its_counters_are_not_com
     start = PartStart(before="a", after="other", uptime_before_s=500, uptime_after_s=900, between_s=10)
     judged = judge_trial(with_facts(trial, servers=servers, starts={name: start.model_dump()}))
     found = check_of(judged, "restarted")
-    assert (found.verdict, text(found.reason).split(":")[0]) == ("unknown", name)
-    assert "another server answered after the drive" in text(found.reason)
+    assert (found.verdict, render_message(found.reason).split(":")[0]) == ("unknown", name)
+    assert "another server answered after the drive" in render_message(found.reason)
     assert check_of(judged, "evicted_keys").verdict == "unknown"
-    assert "another one answered" in text(check_of(judged, "server_counter").reason)
+    assert "another one answered" in render_message(check_of(judged, "server_counter").reason)
 
 
 def test_every_part_that_was_restarted_is_named(synthetic: Any) -> None:
@@ -246,4 +246,4 @@ def test_every_part_that_was_restarted_is_named(synthetic: Any) -> None:
         "restarted",
     )
     assert found.measured == 2
-    assert text(found.reason).startswith("app-2, db were restarted")
+    assert render_message(found.reason).startswith("app-2, db were restarted")

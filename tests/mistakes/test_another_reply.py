@@ -17,7 +17,7 @@ from loadstone.judge.checks.checks import judge_trial
 from loadstone.run_folder.make_trial import make_trial_record
 from loadstone.run_folder.observation import Drive, Observation, measure_phase
 from loadstone.run_folder.trial import CheckResult
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 OK = b"+OK\r\n"
 Behaviour = Callable[[int], bytes]
@@ -81,7 +81,7 @@ def test_a_reply_too_many_makes_the_trial_invalid_though_one_of_a_thousand_is_be
 ) -> None:
     found = judged(lambda number: OK * (2 if number == 500 else 1), "ok")
     assert found["replies"].verdict == "invalid"
-    assert "came without a request" in text(found["replies"].reason)
+    assert "came without a request" in render_message(found["replies"].reason)
     assert found["errors"].verdict == "valid"
     assert found["trial"].verdict == "invalid"
 

@@ -35,7 +35,7 @@ from loadstone.servers.redis.control import RedisControl
 from loadstone.servers.redis.local import EmbeddedSettings, LocalRedis
 from loadstone.servers.redis.monitor import snapshot
 from loadstone.servers.server import DeployContext
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 pytestmark = pytest.mark.alone
 PREFIX = "loadstone:fault:"
@@ -168,7 +168,7 @@ def test_without_a_fault_nothing_is_found(bench: Bench, operation: dict[str, Any
     assert trial.counts.ok > 0
     found = bottleneck_of([trial])
     assert found is not None
-    said = text(found.message)
+    said = render_message(found.message)
     assert found.part != "unknown" or "other programs" in said, said
 
 
@@ -227,7 +227,7 @@ def test_connections_that_are_opened_and_never_given_back(bench: Bench) -> None:
     try:
         found = check_of(bench.trial(fault=leaks, phases=phases), "connection_leak")
         assert found.verdict == "suspect"
-        assert text(found.reason).startswith("The connections at redis rose all the time")
+        assert render_message(found.reason).startswith("The connections at redis rose all the time")
     finally:
         for connection in leaked:
             connection.close()
@@ -255,7 +255,7 @@ def test_a_server_that_evicts(bench: Bench) -> None:
 def test_a_snapshot_of_the_server_within_the_trial(bench: Bench) -> None:
     found = check_of(bench.trial(fault=lambda client: client.bgsave()), "background")
     assert found.verdict == "suspect"
-    assert "the fork stopped it for" in text(found.reason)
+    assert "the fork stopped it for" in render_message(found.reason)
 
 
 def test_somebody_who_watches_every_command(bench: Bench) -> None:
@@ -338,7 +338,9 @@ def test_a_hot_loop_on_the_servers_core(bench: Bench) -> None:
             hog.communicate()
     found = check_of(trial, "taken")
     assert found.verdict in ("suspect", "invalid"), found
-    assert "loadstone 0." in text(found.reason), "the loop was started by this process, so it is named as loadstone's"
+    assert "loadstone 0." in render_message(found.reason), (
+        "the loop was started by this process, so it is named as loadstone's"
+    )
 
 
 def test_a_server_that_dies(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from loadstone.addons.saturation.closed_estimate import Probe, Sweep, closed_saturation
 from loadstone.judge.analysis.analysis import Comparison
 from loadstone.report.verdicts import verdict_text
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 Line = dict[str, Any]
 
@@ -104,7 +104,7 @@ def test_3_saturation_is_not_read_off_a_ramp(ramps: int) -> None:
     assert found.kind == "none"
     assert found.users is None
     assert found.per_s is None
-    assert "users only rose" in text(found.message)
+    assert "users only rose" in render_message(found.message)
 
 
 def test_3_a_ramp_that_is_one_trial_has_not_settled(study: Any) -> None:

@@ -15,7 +15,7 @@ from loadstone.judge.analysis.analysis import (
 )
 from loadstone.judge.analysis.crashes import CrashRow, CrashTable
 from loadstone.run_folder.facts import AvgMax
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
 STORES = {"mariadb": "MariaDB", "no": "Redis", "everysec": "Redis, AOF everysec", "always": "Redis, AOF always"}
 PUBLISHED = {
@@ -203,10 +203,10 @@ def application(analysis: Analysis) -> Analysis:
         update={
             "experiment": "aof-modes",
             "question": "What do the append-only-file modes cost, on Redis itself and behind an application?",
-            "answer": as_written("Behind the application, nothing that matters: the application is the limit."),
+            "answer": verbatim("Behind the application, nothing that matters: the application is the limit."),
             "tables": [posts(), clients()], "trials": [], "families": [], "answers": [], "checks": [], "notes": [],
             "timeline": analysis.timeline[:40], "lessons": lessons(), "crashes": crashes(), "scale": 0.1,
-            "published_source": as_written("A blog post, Kubernetes, nGrinder"),
+            "published_source": verbatim("A blog post, Kubernetes, nGrinder"),
             "factors": {
                 "store": FactorView(title="Store"), "users": FactorView(title="vUsers", unit="vUsers"),
                 "replicas": FactorView(title="Replicas", unit="replicas"), "client": FactorView(title="Client"),

@@ -21,7 +21,7 @@ from loadstone.judge.analysis.analysis import (
     TrialView,
 )
 from loadstone.run_folder.trial import CheckResult
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
 SIZES = {"10 B": 10, "100 B": 100, "500 B": 500, "1 kB": 1000, "10 kB": 10_000, "100 kB": 100_000}
 OPERATIONS = ("set", "get", "update")
@@ -121,7 +121,7 @@ class Builder:
             cpu_share={"generator": 0.41, "redis": min(0.99, rate * service_us * 0.45e-6)},
             published=published,
             unmeasurable={
-                name: as_written(f"{operations:,} samples; 100 beyond the quantile are needed") for name in unmeasurable
+                name: verbatim(f"{operations:,} samples; 100 beyond the quantile are needed") for name in unmeasurable
             },
         )
 
@@ -412,6 +412,6 @@ def empty_analysis() -> Analysis:
         update={
             "tables": tables, "trials": [], "timeline": [], "checks": [], "answers": [], "complete": False,
             "trials_done": 0, "trials_valid": 0, "trials_suspect": 0, "trials_invalid": 0, "environment": {},
-            "answer": as_written("Nothing was measured."),
+            "answer": verbatim("Nothing was measured."),
         }
     )  # fmt: skip

@@ -12,12 +12,12 @@ from loadstone.judge.statistics.pair_evidence import block_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import BlockPoint, Side, Verdict
 from loadstone.run_folder.trial import CheckResult
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
 LATENCY = "response_ns.p50"
 TOO_MANY_ERRORS = CheckResult(
     name="errors", verdict="invalid", measured=3.4, limit=1.0, unit="%",
-    reason=as_written("hash: 3.4 % of the operations failed, limit 1 %"),
+    reason=verbatim("hash: 3.4 % of the operations failed, limit 1 %"),
 )  # fmt: skip
 
 
@@ -65,14 +65,14 @@ class Maker:
         settings = {"pairs": len(pairs), "budget": 2.0 if metric == LATENCY else 45.0}
         comparisons = [self.comparison(name, question, pair, metric, **settings) for pair in pairs]
         return Family(
-            name=name, question=question, answer=as_written(answer), note="", metric=metric, comparisons=comparisons
+            name=name, question=question, answer=verbatim(answer), note="", metric=metric, comparisons=comparisons
         )
 
     def comparison(self, name: str, question: str, pair: Pair, metric: str, *, pairs: int, budget: float) -> Comparison:
         points = [self.point(name, pair, block, metric) for block in range(1, pair.blocks + 1)]
         if pair.spoiled:
             points[4] = points[4].model_copy(
-                update={"used": False, "why": as_written(f"{points[4].trial_a} is invalid: generator cpu")}
+                update={"used": False, "why": verbatim(f"{points[4].trial_a} is invalid: generator cpu")}
             )
         primary = self.verdict(pair, points, metric, "primary", pairs, budget)
         other = LATENCY if metric == "goodput_per_s" else "goodput_per_s"
@@ -84,7 +84,7 @@ class Maker:
             name=name, question=question, place=pair.place, between="storage", primary=primary,
             exploratory=[self.verdict(pair, flipped, other, "exploratory", pairs, budget)], pairs=pairs,
             sequential=True, blocks_done=pair.blocks, blocks_repeated=2 if pair.spoiled else 0, ended=pair.ended,
-            checks=self.comparison_checks(pair), warnings=list(map(as_written, pair.warnings)),
+            checks=self.comparison_checks(pair), warnings=list(map(verbatim, pair.warnings)),
         )  # fmt: skip
 
     def comparison_checks(self, pair: Pair) -> list[CheckResult]:
@@ -151,7 +151,7 @@ def with_families(analysis: Analysis) -> Analysis:
     return analysis.model_copy(
         update={
             "families": families, "trials": [*analysis.trials, *maker.trials], "elapsed_s": 723.0, "budget_s": 2700.0,
-            "comparison": as_written("9 comparisons: 4 decided, 4 undecided, 1 invalid"),
+            "comparison": verbatim("9 comparisons: 4 decided, 4 undecided, 1 invalid"),
         }
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import Analysis, AtRate, Row
-from loadstone.text.message import as_written, message
+from loadstone.text.message import message, verbatim
 
 LATE = "The generator sent requests up to 3.4 ms late: its limit is 5 % of P50."
 REFUSED = {
@@ -35,16 +35,16 @@ def at_rate(row: Row, share: float | None = 0.5) -> AtRate:
         return _empty(common, "missing", reasons, None)
     rate = 5_000.0 if share is None else share * row.goodput_per_s
     if verdict == "invalid":
-        return _empty(common, "invalid", [as_written(why)], rate)
+        return _empty(common, "invalid", [verbatim(why)], rate)
     return AtRate(
         **common,
         verdict=verdict,
-        reasons=[as_written(why)] if why else [],
+        reasons=[verbatim(why)] if why else [],
         trials=[f"r{name}" for name in row.trials],
         rate_per_s=rate,
         achieved_per_s=0.999 * rate,
         response_ns=_calmer(row.response_ns),
-        unmeasurable={} if row.response_ns.p999 else {"p999": as_written("P99.9 needs 100,000 operations")},
+        unmeasurable={} if row.response_ns.p999 else {"p999": verbatim("P99.9 needs 100,000 operations")},
     )
 
 

@@ -20,8 +20,8 @@ from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import markdown_report
 from loadstone.report.html import page as html_report
 from loadstone.safety.errors import UserError
-from loadstone.text.language import of_author, speaking
-from loadstone.text.message import as_written, message
+from loadstone.text.language import of_author, use_language
+from loadstone.text.message import message, verbatim
 
 HOSTILE = (
     "`x` ``| a | <script>alert(1)</script> [y](javascript:z) ![i](http://e/x.png) <!-- @octocat #12 https://evil.example",
@@ -73,7 +73,7 @@ def test_a_summary_is_short() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_summary_has_one_heading_and_one_table_whatever_names_hold(name: str) -> None:
-    hostile = gate(base=name, head=name, run=name, message=as_written(name), machine={"cpu_model": name})
+    hostile = gate(base=name, head=name, run=name, message=verbatim(name), machine={"cpu_model": name})
     page = MarkdownIt("commonmark", {"html": True}).enable("table").render(summary(hostile))
     tags = set(re.findall(r"</?([a-z0-9]+)", page))
     assert tags <= {"h3", "p", "code", "table", "thead", "tbody", "tr", "th", "td", "pre", "sub"}, page
@@ -91,7 +91,7 @@ def test_a_name_is_shown_as_it_is() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_junit_is_xml_whatever_names_hold(name: str) -> None:
-    found = ElementTree.fromstring(junit(gate(base=name, head=name, message=as_written(name))))
+    found = ElementTree.fromstring(junit(gate(base=name, head=name, message=verbatim(name))))
     suite = found.find("testsuite")
     assert suite is not None
     assert [case.get("name") for case in suite.findall("testcase")] == ["verdict", "CPU a request"]
@@ -120,7 +120,7 @@ COMMAND = re.compile(r"^\s*::(?P<name>[a-z-]+)(?: (?P<properties>[^:]*(?:%3A[^:]
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_an_annotation_is_one_command(name: str) -> None:
-    text = github(gate(base=name, head=name, message=as_written(name)))
+    text = github(gate(base=name, head=name, message=verbatim(name)))
     assert text.count("\n") == 1
     (command,) = COMMAND.finditer(text)
     assert (command["name"], command["properties"]) == ("error", "title=loadstone gate")
@@ -211,7 +211,7 @@ def test_every_report_of_the_run_begins_with_the_verdict_and_has_the_figures(
 ) -> None:
     result = gate(twin=[figure("same", slower=0.001, slower_low=-0.01, slower_high=0.012)])
     of_gate = analysis.model_copy(update={"gate": result, "answer": gate_answer(result)})
-    with speaking(spoken):
+    with use_language(spoken):
         page = html.unescape(html_report.render(of_gate)["report.html"].decode()).replace("\u00a0", " ")
         text = markdown_report.render(of_gate)["report.md"].decode().replace("\\", "")
         cost = of_author(NAMES["cpu"])

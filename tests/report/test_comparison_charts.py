@@ -14,7 +14,7 @@ from loadstone.report.charts.effects_chart import effects_chart
 from loadstone.report.charts.forest_chart import forest_chart
 from loadstone.report.charts.theme import reach, ticks
 from loadstone.report.verdicts import verdict_text
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +168,7 @@ def test_combinations_that_are_close_are_not_flattened_by_their_scale(
     ]  # fmt: skip
     answer = EffectsAnswer(
         name="redis", question="?", note="", metric="goodput_per_s", factors=["redis", "processes"],
-        answer=as_written("so"), terms=[], cells=cells,
+        answer=verbatim("so"), terms=[], cells=cells,
     )  # fmt: skip
     with alt.utils.schemapi.debug_mode(False):  # as all pictures of a report are made
         chart = effects_chart(answer, judged.families[0])

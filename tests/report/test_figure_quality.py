@@ -7,9 +7,9 @@ from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.report import figure_format as fmt
 from loadstone.report.figure_quality import half_width, trust, trust_text
 from loadstone.run_folder.trial import CheckResult
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
-PACED = Bottleneck(part="paced", message=as_written(""), evidence={})
+PACED = Bottleneck(part="paced", message=verbatim(""), evidence={})
 FREE = Bound(generator=0.0, taken=0.0)
 
 
@@ -109,5 +109,5 @@ def test_a_bottleneck_has_its_share(analysis: Analysis) -> None:
 
 
 def _with(row: Row, part: Part, share: float | None) -> Row:
-    limit = Bottleneck(part=part, message=as_written(""), evidence={}, share=share)
+    limit = Bottleneck(part=part, message=verbatim(""), evidence={}, share=share)
     return row.model_copy(update={"bottleneck": limit})

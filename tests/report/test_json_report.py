@@ -7,7 +7,7 @@ from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.verdict import Verdict
 from loadstone.report.json_report import render
 from loadstone.report.verdicts import all_comparisons, verdict_text
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 def written(analysis: Analysis) -> bytes:
@@ -31,7 +31,7 @@ def test_a_verdict_is_data_with_its_sentence_beside_it(judged: Analysis) -> None
 def test_a_message_has_its_sentence_beside_it(judged: Analysis) -> None:
     (first, *_) = json.loads(written(judged))["families"]
     answer = judged.families[0].answer
-    assert first["answer"] == {**answer.model_dump(mode="json"), "text": text(answer)}
+    assert first["answer"] == {**answer.model_dump(mode="json"), "text": render_message(answer)}
 
 
 def test_it_is_read_back_as_it_was(judged: Analysis) -> None:

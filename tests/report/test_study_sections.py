@@ -19,7 +19,7 @@ from loadstone.report.json_report import render as json_report
 from loadstone.report.sections.crashes import crash_section
 from loadstone.report.sections.of_analysis import sections_of
 from loadstone.report.terminal import outcome as terminal
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
 
 def on_terminal(analysis: Analysis, width: int = 120) -> str:
@@ -167,9 +167,9 @@ def test_texts_of_applications_are_explained_where_there_is_one(application: Ana
 
 def test_hostile_texts_are_texts(application: Analysis) -> None:
     bad = "a|b <script>x</script>\n# h"
-    lesson = application.lessons[0].model_copy(update={"then": bad, "now": as_written(bad)})
+    lesson = application.lessons[0].model_copy(update={"then": bad, "now": verbatim(bad)})
     table = application.crashes[0]
-    row = table.rows[0].model_copy(update={"label": bad, "problems": [as_written(bad)]})
+    row = table.rows[0].model_copy(update={"label": bad, "problems": [verbatim(bad)]})
     evil = application.model_copy(
         update={"lessons": [lesson], "crashes": [table.model_copy(update={"rows": [row], "title": bad, "note": bad})]}
     )

@@ -12,7 +12,7 @@ from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.text.message import Message
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 APP = Path(__file__).parents[1] / "examples" / "experiment" / "app.yaml"
 
@@ -22,7 +22,7 @@ WHOLE = "design.rounds=never"
 
 
 def said(lines: list[Message]) -> list[str]:
-    return [text(line) for line in lines]
+    return [render_message(line) for line in lines]
 
 
 def test_every_comparison_says_what_it_can_show() -> None:

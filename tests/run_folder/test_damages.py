@@ -17,7 +17,7 @@ from loadstone.run_folder.digests import DigestFile, Digests
 from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.reading import read_run
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 from .damages import WELL, damaged, with_digests
 
@@ -118,7 +118,7 @@ def test_of_a_damaged_log_no_figure_is_made(tmp_path: Path) -> None:
     damaged_row = next(one for table in found.tables for one in table.rows if one.label == row.label)
     assert row.response_ns is not None
     assert damaged_row.response_ns is None
-    assert any(f"latency/{log.name}: it holds " in text(note) for note in found.notes)
+    assert any(f"latency/{log.name}: it holds " in render_message(note) for note in found.notes)
     with pytest.raises(DriveFailed, match=rf"{log.name}: it holds [\d,]+ response times of the [\d,]+ correct replies"):
         read_run(run).logs.whole(row.trials[0], "response")
 
@@ -177,7 +177,10 @@ def test_a_search_that_lost_a_probe_ends_before_it(tmp_path: Path) -> None:
     file.write_bytes(b"".join(line for line in lines if line != lost))
     found = analyse(run)
     assert [[point.users for point in one.search.points] for one in found.saturations] == [[1, 2]]
-    assert any(text(note).startswith("trials.jsonl: lines that the run wrote are missing (1)") for note in found.notes)
+    assert any(
+        render_message(note).startswith("trials.jsonl: lines that the run wrote are missing (1)")
+        for note in found.notes
+    )
 
 
 @pytest.mark.fault(

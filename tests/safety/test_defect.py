@@ -84,10 +84,10 @@ def test_the_file_lies_in_the_runs_folder(
 ) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    defect.happens_in(run)
+    defect.write_tracebacks_to(run)
     assert ended_by(KeyError("x"), monkeypatch) == 70
     assert len(list(run.glob("defect-*.txt"))) == 1
-    defect.happens_in(tmp_path / "nowhere")
+    defect.write_tracebacks_to(tmp_path / "nowhere")
     assert ended_by(KeyError("x"), monkeypatch) == 70
     assert str(tmp_path) in capsys.readouterr().err
 

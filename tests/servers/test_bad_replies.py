@@ -13,9 +13,9 @@ import pytest
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.programs.subjects.url import UrlSubject
 from loadstone.safety.bounds.bounded_socket import BoundedSocket
-from loadstone.safety.bounds.deadlines import TooMuch
+from loadstone.safety.bounds.deadlines import ReplyTooLarge
 from loadstone.safety.bounds.http_exchange import NotHttp, exchange
-from loadstone.safety.bounds.replies import came
+from loadstone.safety.bounds.replies import describe_unreadable
 from loadstone.safety.errors import BadReply, LoadstoneError, ServerGone, UserError
 from loadstone.servers.redis import connection as redis_connection
 from loadstone.servers.redis import probe as probe_module
@@ -256,7 +256,7 @@ def test_more_than_is_expected_ends_the_exchange() -> None:
         bounded = BoundedSocket(here, step_s=20.0)
         bounded.begin(within_s=20.0, largest_bytes=10)
         there.sendall(b"x" * 11)
-        with pytest.raises(TooMuch):
+        with pytest.raises(ReplyTooLarge):
             bounded.makefile().read(11)
 
 
@@ -264,13 +264,13 @@ def test_more_than_is_expected_ends_the_exchange() -> None:
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        (b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 30_000, (TooMuch, NotHttp)),
-        (b"HTTP/1.1 200 OK\r\na: " + b"b" * 200_000, (TooMuch, NotHttp)),
+        (b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 30_000, (ReplyTooLarge, NotHttp)),
+        (b"HTTP/1.1 200 OK\r\na: " + b"b" * 200_000, (ReplyTooLarge, NotHttp)),
         (b"HTTP/1.1 many\r\n\r\n", NotHttp),
         (b"\xff\xfe\x1b\r\n\r\n", NotHttp),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc", NotHttp),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", NotHttp),
-        (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 200_000, TooMuch),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 200_000, ReplyTooLarge),
         (b"", (NotHttp, OSError)),
     ],
 )
@@ -304,7 +304,7 @@ SAID_BY_PYTHON = {
 
 @pytest.mark.parametrize("said", SAID_BY_PYTHON)
 def test_what_python_says_of_a_reply_becomes_what_came(said: str) -> None:
-    assert came(ValueError(said)) == SAID_BY_PYTHON[said]
+    assert describe_unreadable(ValueError(said)) == SAID_BY_PYTHON[said]
 
 
 def test_a_length_that_is_none_is_shown_as_it_came(serve: Serve) -> None:

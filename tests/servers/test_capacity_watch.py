@@ -9,7 +9,7 @@ import pytest
 from tests.real_servers import PATIENCE_S, UserRedis
 
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.safety.errors import OutOfRoom
+from loadstone.safety.errors import OutOfSpace
 from loadstone.servers import registry
 from loadstone.servers.free_space import RoomWatch
 from loadstone.servers.pool import ServerPool
@@ -63,7 +63,7 @@ def test_it_stops_the_load_before_anything_is_lost(theirs: UserRedis, policy: st
         assert room.reason is not None
         assert "bytes of its memory are free" in room.reason
         assert "raise its maxmemory" in room.reason
-    with pytest.raises(OutOfRoom, match=r"^server redis "):
+    with pytest.raises(OutOfSpace, match=r"^server redis "):
         room.require()
     with theirs.client() as client:
         assert client.dbsize() == keys + 1

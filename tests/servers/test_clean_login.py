@@ -11,7 +11,7 @@ from loadstone.cli.clean_command import clean
 from loadstone.run_folder.ledger import Made, place_of
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 from loadstone.servers.redis.url import parse_url
 
 PASSWORD = "Zr7-mq-pel-0413"
@@ -61,7 +61,7 @@ def test_a_variable_that_is_missing_is_named(left: tuple[Path, UserRedis]) -> No
 def test_a_password_that_is_written_out_is_hidden_from_then_on(left: tuple[Path, UserRedis]) -> None:
     folder, theirs = left
     cleaned(folder, f"redis://:{PASSWORD}@127.0.0.1:{theirs.port}/0")
-    assert PASSWORD not in hide(f"the server said: {PASSWORD}")
+    assert PASSWORD not in redact(f"the server said: {PASSWORD}")
 
 
 def test_a_wrong_password_is_called_so(left: tuple[Path, UserRedis]) -> None:

@@ -11,7 +11,7 @@ from loadstone.cli.clean_command import clean
 from loadstone.run_folder.ledger import Made, Place
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 
 PASSWORD = "Hunter2/with@odd:signs"
 
@@ -47,7 +47,7 @@ def test_a_secret_is_given_as_a_reference(
     with theirs.client(password=PASSWORD) as client:
         assert not client.exists("loadstone:x")
     assert PASSWORD not in "".join(lines)
-    assert hide(f"login {PASSWORD}") == f"login {reference}"
+    assert redact(f"login {PASSWORD}") == f"login {reference}"
 
 
 def test_a_reference_that_leads_nowhere_is_one_clear_line(folder: Path) -> None:
@@ -58,4 +58,4 @@ def test_a_reference_that_leads_nowhere_is_one_clear_line(folder: Path) -> None:
 def test_a_password_that_is_given_as_it_is_counts_as_one(theirs: UserRedis, folder: Path) -> None:
     url = f"redis=redis://:Hunter2wrong@127.0.0.1:{theirs.port}"
     assert clean(str(folder), [url], lambda _: None) == 3
-    assert hide("echo of Hunter2wrong") == "echo of ***"
+    assert redact("echo of Hunter2wrong") == "echo of ***"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from loadstone.programs.manifest import Manifest, Run, read_manifest
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 from loadstone.servers.declared_table import TYPES, Column, Table, column_of
 
 ENVIRONMENT = {"DB": "${mariadb.address}", "OTHER": "${postgresql.host}:${postgresql.port}"}
@@ -109,7 +109,7 @@ def test_a_column_called_password_is_no_secret(tmp_path: Path) -> None:
     text = f"name: x\nrun: {{command: a}}\nenvironment: {{A: '${{db.host}}'}}\ntables: {{t: {table}}}\n"
     (tmp_path / "subject.yaml").write_text(text)
     assert read_manifest(tmp_path)[0].declared_tables["t"].columns["password"] == Column("text", (77,))
-    assert hide("a text 77 of it") == "a text 77 of it"
+    assert redact("a text 77 of it") == "a text 77 of it"
 
 
 def test_there_are_seven_types() -> None:

@@ -12,7 +12,7 @@ from tests.real_servers import PLAN
 from loadstone.experiment.plan.required import RequiredData
 from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.run.preflight import ask_users_parts, require_room
-from loadstone.safety.errors import OutOfRoom, UserError
+from loadstone.safety.errors import OutOfSpace, UserError
 from loadstone.servers import registry
 from loadstone.servers.data_rows import DataWriter
 from loadstone.servers.deployed import Deployed
@@ -70,7 +70,7 @@ def test_a_full_table_of_the_users_ends_the_run(url: str, control: MariaDbContro
     control.query(FULL)
     pool = ServerPool(registry.server, DeployContext(), lambda: None)
     servers = pool.need({"db": {"kind": "mariadb-url", "url": url}})
-    with pytest.raises(OutOfRoom, match=r"^data\.posts: .*is full; give it more room, or ask for fewer rows"):
+    with pytest.raises(OutOfSpace, match=r"^data\.posts: .*is full; give it more room, or ask for fewer rows"):
         DataWriter(DeployContext()).write([rows()], servers)
     pool.stop()
     assert control.query("SELECT COUNT(*) FROM loadstone_post") == [(0,)], "what was written is removed"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadstone.text.korean_particles import UNITS, particle, particles
+from loadstone.text.korean_particles import UNITS, particle, resolve_particles
 
 READ = {
     "는": (
@@ -21,7 +21,7 @@ READ = {
 
 @pytest.mark.parametrize(("word", "form"), [(word, form) for form, words in READ.items() for word in words.split()])
 def test_by_the_last_sound(word: str, form: str) -> None:
-    assert particles(f"{word}[은/는]") == f"{word}{form}"
+    assert resolve_particles(f"{word}[은/는]") == f"{word}{form}"
 
 
 def test_by_rieul() -> None:
@@ -46,7 +46,7 @@ def test_by_rieul() -> None:
     ],
 )
 def test_what_is_not_read(given: str, said: str) -> None:
-    assert particles(given) == said
+    assert resolve_particles(given) == said
 
 
 def test_every_unit_is_read() -> None:

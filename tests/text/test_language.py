@@ -22,11 +22,11 @@ from loadstone.text.language import (
     of_author,
     of_locale,
     of_request,
+    plural,
     po_file,
     read_po,
     said,
-    several,
-    speaking,
+    use_language,
 )
 
 PO = """
@@ -60,11 +60,11 @@ def korean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("korean")
 def test_a_sentence_is_said_in_the_language_of_the_block() -> None:
     assert _("{server} is slow", server="Redis") == "Redis is slow"
-    with speaking("ko"):
+    with use_language("ko"):
         assert _("{server} is slow", server="JSON") == "JSON은 느립니다"
-        assert several(1, "{n} run", "{n} runs") == several(3, "{n} run", "{n} runs").replace("3", "1") == "실행 1개"
+        assert plural(1, "{n} run", "{n} runs") == plural(3, "{n} run", "{n} runs").replace("3", "1") == "실행 1개"
         assert (_("unsure"), _("not there {x}", x=1)) == ("unsure", "not there 1")
-    assert several(3, "{n} run", "{n} runs") == "3 runs"
+    assert plural(3, "{n} run", "{n} runs") == "3 runs"
 
 
 @pytest.mark.usefixtures("korean")
@@ -75,7 +75,7 @@ def test_what_is_said_is_english_data_and_korean_for_a_person() -> None:
     assert json.dumps(error.args[0]) == '"took 12,346/s: Redis is slow"'
     assert TypeAdapter(str).validate_python(error.args[0]) == error.args[0]
     again = pickle.loads(pickle.dumps(error.args[0]))
-    with speaking("ko"):
+    with use_language("ko"):
         assert in_language(str(error)) == in_language(error) == in_language(again) == "초당 12,346: Redis는 느립니다"
         assert terminal.shown(str(error)) == "초당 12,346: Redis는 느립니다"
         assert f"{error}" == "took 12,346/s: Redis is slow"
@@ -89,20 +89,20 @@ def test_a_page_escapes_what_others_wrote() -> None:
         "{{ _('{server} is slow', server=name) }} {% trans %}{{ name }} is{% endtrans %}"
     )
     assert template.render(name="<b>") == "&lt;b&gt; is slow &lt;b&gt; is"
-    with speaking("ko"):
+    with use_language("ko"):
         assert template.render(name="<JSON'") == "&lt;JSON&#39;은 느립니다 &lt;JSON&#39; is"
 
 
 def test_threads_speak_the_language_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language, "_WHOLE_PROCESS", ["en"])
-    language.speak("ko")
+    language.set_language("ko")
     heard: list[str] = []
     thread = threading.Thread(target=lambda: heard.append(language.language()))
     thread.start()
     thread.join()
     assert heard == ["ko"]
     with pytest.raises(ValueError, match="there are en, ko"):
-        language.speak("fr")
+        language.set_language("fr")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_the_option_may_stand_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_experiments_say_is_known_by_its_text_or_its_template(english: str, korean: str) -> None:
     assert of_author(english) == english
-    with speaking("ko"):
+    with use_language("ko"):
         assert of_author(english) == korean
 
 

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from loadstone.run_folder.trial import CheckResult
-from loadstone.text.message import DEPTH_MAX, Message, alike, message
+from loadstone.text.message import DEPTH_MAX, Message, message, message_identity
 
 LINE: dict[str, Any] = {"name": "x", "verdict": "valid", "measured": None, "limit": None, "unit": ""}
 
@@ -52,10 +52,14 @@ def invalid(trial: str, checks: list[str]) -> Message:
 
 
 def test_messages_are_alike_but_for_numbers_trials_and_blocks() -> None:
-    assert alike(suspect("swap", 3)) == alike(suspect("swap", 4))
-    assert alike(suspect("swap", 3)) != alike(suspect("errors", 3))
-    assert alike(evicted(3)) != alike(message("check.swap.moved", keys=3))
-    assert alike(invalid("a", ["swap"])) == alike(invalid("b", ["swap"])) != alike(invalid("a", ["errors"]))
-    assert alike(message("check.errors.failed", percent=1.0, kinds={"timeout": 3})) == alike(
+    assert message_identity(suspect("swap", 3)) == message_identity(suspect("swap", 4))
+    assert message_identity(suspect("swap", 3)) != message_identity(suspect("errors", 3))
+    assert message_identity(evicted(3)) != message_identity(message("check.swap.moved", keys=3))
+    assert (
+        message_identity(invalid("a", ["swap"]))
+        == message_identity(invalid("b", ["swap"]))
+        != message_identity(invalid("a", ["errors"]))
+    )
+    assert message_identity(message("check.errors.failed", percent=1.0, kinds={"timeout": 3})) == message_identity(
         message("check.errors.failed", percent=2.0, kinds={"timeout": 4})
     )

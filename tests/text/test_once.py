@@ -26,7 +26,7 @@ def said(kind: VerdictKind, *, started_once: bool) -> str:
         quick=True,
         started_once=started_once,
     )
-    return sentences.text(verdict.message)
+    return sentences.render_message(verdict.message)
 
 
 @pytest.mark.parametrize("kind", ["faster", "equivalent", "mixed"])

@@ -86,7 +86,7 @@ FIFTEEN = (math.log(14.66), math.log(13.2), math.log(16.3))
 
 
 def lead(**figures: float | None) -> str:
-    return sentences.text(message("verdict_faster", winner="string", materially=False, **figures))
+    return sentences.render_message(message("verdict_faster", winner="string", materially=False, **figures))
 
 
 def test_a_lead_of_three_times_or_more_is_a_factor() -> None:
@@ -101,11 +101,17 @@ def test_a_lead_of_three_times_or_more_is_a_factor() -> None:
 
 def test_the_same_lead_is_a_factor_wherever_it_is_printed() -> None:
     several = message("verdicts_faster", winner="string", least=math.log(1.5), most=FIFTEEN[0])
-    assert sentences.text(several) == "string FASTER, 1.5 to 14.7 times as fast"
-    assert sentences.text(message("verdict_in_total", total=FIFTEEN[0])) == "in total 14.7 times"
+    assert sentences.render_message(several) == "string FASTER, 1.5 to 14.7 times as fast"
+    assert sentences.render_message(message("verdict_in_total", total=FIFTEEN[0])) == "in total 14.7 times"
     figures = dict(zip(("estimate", "low", "high"), FIFTEEN, strict=True))
-    assert sentences.text(message("verdict_ratio", **figures)) == fmt.ratio(*FIFTEEN) == "14.7 times [13.2, 16.3]"
+    assert (
+        sentences.render_message(message("verdict_ratio", **figures))
+        == fmt.ratio(*FIFTEEN)
+        == "14.7 times [13.2, 16.3]"
+    )
     assert fmt.ratio(-FIFTEEN[0]) == "-93 %"
     mixed = dict(zip(("lead", "low", "high"), FIFTEEN, strict=True))
-    said = sentences.text(message("verdict_mixed", larger_is_faster=True, winner="string", total=0.1, **mixed))
+    said = sentences.render_message(
+        message("verdict_mixed", larger_is_faster=True, winner="string", total=0.1, **mixed)
+    )
     assert "(string 14.7 times as fast [13.2, 16.3], in total +11 %)" in said

@@ -10,8 +10,8 @@ import pytest
 
 from loadstone.judge.checks.checks import CHECKS
 from loadstone.measure.goals.registry import DECLARED
-from loadstone.text.message import Message, as_written, message
-from loadstone.text.sentences import ENGLISH, text
+from loadstone.text.message import Message, message, verbatim
+from loadstone.text.sentences import ENGLISH, render_message
 
 PACKAGE = Path(__file__).parents[2] / "python" / "loadstone"
 OF_GOALS = {kind: said for goal in DECLARED for kind, said in goal.sentences.items()}
@@ -65,13 +65,13 @@ def test_no_sentence_is_left_over() -> None:
 
 
 def test_a_text_of_others_is_said_as_it_is() -> None:
-    assert text(as_written("ERR {not} a format")) == "ERR {not} a format"
+    assert render_message(verbatim("ERR {not} a format")) == "ERR {not} a format"
 
 
 def test_a_message_that_came_back_from_a_file() -> None:
     inner = message("as_written", text="here")
     there = message("as_written", text=inner.model_dump())
-    assert text(there) == "here"
+    assert render_message(there) == "here"
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ def test_a_message_that_came_back_from_a_file() -> None:
     ],
 )
 def test_a_message_of_a_damaged_folder_is_printed_as_it_is(kind: str, figures: dict[str, object], said: str) -> None:
-    assert text(Message(kind=kind, figures=figures)) == said
+    assert render_message(Message(kind=kind, figures=figures)) == said

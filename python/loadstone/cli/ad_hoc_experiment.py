@@ -13,7 +13,7 @@ from loadstone.experiment.spec.loading import resolve
 from loadstone.experiment.spec.problems import Source
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.secrets.references import learn_environment
-from loadstone.text.language import authored
+from loadstone.text.language import author_text
 from loadstone.text.units import NEVER
 
 FACTOR, TARGET_FACTOR, RATE_FACTOR = "operation", "target", "rate"
@@ -126,11 +126,11 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
     load = ad_hoc.load
     rates = () if capacity else load.rates
     names = [row.name for row in ad_hoc.rows]
-    factors: Fields = {FACTOR: {"title": authored("Operation"), "levels": names}}
+    factors: Fields = {FACTOR: {"title": author_text("Operation"), "levels": names}}
     vary: Fields = {FACTOR: names}
     if ad_hoc.compares:
         labels = [target.label for target in ad_hoc.targets]
-        factors[TARGET_FACTOR] = {"title": authored("Target"), "levels": labels}
+        factors[TARGET_FACTOR] = {"title": author_text("Target"), "levels": labels}
         if ad_hoc.of_drivers:
             factors[TARGET_FACTOR]["values"] = {one.label: {"driver": one.driver} for one in ad_hoc.targets}
         vary = {TARGET_FACTOR: labels, **vary}
@@ -138,9 +138,9 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
         factors[TWIN] = {"levels": list(TWIN_LEVELS), "alike": True}
     if rates:
         labels = [rate.label for rate in rates]
-        factors[RATE_FACTOR] = {"title": authored("Rate"), "levels": labels}
+        factors[RATE_FACTOR] = {"title": author_text("Rate"), "levels": labels}
         vary[RATE_FACTOR] = labels
-    table = {"name": "results", "title": authored("Results"), "vary": vary, "columns": list(ad_hoc.columns)}
+    table = {"name": "results", "title": author_text("Results"), "vary": vary, "columns": list(ad_hoc.columns)}
     experiment: Fields = {
         "format": 1,
         "name": ad_hoc.command,

@@ -100,10 +100,10 @@ def show_outcome(outcome: "Outcome", results: "Results") -> None:
 
         terminal.result_json(dump_document(with_texts(outcome.analysis)).decode())
     if outcome.missed:
-        from loadstone.text.sentences import text
+        from loadstone.text.sentences import render_message
 
         for line in outcome.missed:
-            terminal.remark(f"--fail-if: {text(line)}")
+            terminal.remark(f"--fail-if: {render_message(line)}")
     if outcome.unwritten:
         terminal.remark(f"loadstone: {outcome.unwritten}")
     if results.open:

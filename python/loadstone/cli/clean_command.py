@@ -21,7 +21,7 @@ from loadstone.run_folder.earlier_runs import LATEST, RUNS, run_folder
 from loadstone.run_folder.files import LEDGER
 from loadstone.run_folder.ledger import Copies, Made, Place, describe, describe_place
 from loadstone.run_folder.ledger_file import Entries, RunLedger, goes_on, read_ledger, this_machine
-from loadstone.safety.bounds.deadlines import LOOK, REMOVAL, conversation
+from loadstone.safety.bounds.deadlines import LOOK, REMOVAL, deadline
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.references import give_files, learn_environment, learn_options, resolve
 from loadstone.safety.terminal import printable
@@ -135,7 +135,7 @@ class _CleanPlace:
     def _remove_at(self, place: Place, url: str, things: dict[Made, None], stays: set[Made], *, last: bool) -> None:
         """Remove things at one place; what is dealt with is taken out of `things`."""
         where = describe_place(place)
-        with conversation(REMOVAL), _control(place, url) as control:
+        with deadline(REMOVAL), _control(place, url) as control:
             for outcome in remove_left(control, self.ledger.run_id, list(things)):
                 text = printable(in_language(outcome.text))
                 left = _("  left: {where}: {what}", where=where, what=text)
@@ -273,7 +273,7 @@ def _is_beside(place: Place, home: Place) -> bool:
 
 def _standing(place: Place, url: str) -> Standing | None:
     """Return how a server stands to its copies; None for software that has none. Raises LoadstoneError."""
-    with conversation(LOOK), _control(place, url) as control:
+    with deadline(LOOK), _control(place, url) as control:
         return control.standing(place.server) if isinstance(control, FailsOver) else None
 
 

@@ -22,7 +22,7 @@ from typer.exceptions import TyperException
 
 from loadstone.cli.options import PANELS, Option, option_of
 from loadstone.safety.errors import UserError
-from loadstone.text.language import Said, marked, said
+from loadstone.text.language import Said, said, translatable
 
 Function = Callable[..., None]
 _TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")
@@ -235,21 +235,27 @@ EXAMPLES = {"URL": said("for example http://127.0.0.1:8080/"), "RUN": said("`lat
 _PARSER_SAYS = tuple(
     (re.compile(pattern, re.DOTALL), template)
     for pattern, template in (
-        (r"No such option: (?P<option>\S+)", marked("No such option: {option}")),
+        (r"No such option: (?P<option>\S+)", translatable("No such option: {option}")),
         (
             r"No such command '(?P<command>.*)'\. Did you mean '(?P<near>.*)'\?",
-            marked("No such command '{command}'. Did you mean '{near}'?"),
+            translatable("No such command '{command}'. Did you mean '{near}'?"),
         ),
-        (r"No such command '(?P<command>.*)'", marked("No such command '{command}'")),
-        (r"Missing argument '(?P<argument>.*)'", marked("Missing argument '{argument}'")),
-        (r"Missing option '(?P<option>.*)'", marked("Missing option '{option}'")),
-        (r"Option '(?P<option>.*)' requires an argument", marked("Option '{option}' requires an argument")),
-        (r"Option '(?P<option>.*)' does not take a value", marked("Option '{option}' does not take a value")),
-        (r"Got unexpected extra argument\(s\) \((?P<word>\S+)\)", marked("Got unexpected extra argument ({word})")),
-        (r"Got unexpected extra argument\(s\) \((?P<words>.*)\)", marked("Got unexpected extra arguments ({words})")),
-        (r"Invalid value for '(?P<option>.*?)': (?P<why>.*)", marked("Invalid value for '{option}': {why}")),
-        (r"(?P<value>'.*?') is not one of (?P<known>'.*')", marked("{value} is not one of {known}")),
-        (r"Value (?P<value>'.*?') is not a valid (?P<kind>.*)", marked("{value} is not a valid {kind}")),
+        (r"No such command '(?P<command>.*)'", translatable("No such command '{command}'")),
+        (r"Missing argument '(?P<argument>.*)'", translatable("Missing argument '{argument}'")),
+        (r"Missing option '(?P<option>.*)'", translatable("Missing option '{option}'")),
+        (r"Option '(?P<option>.*)' requires an argument", translatable("Option '{option}' requires an argument")),
+        (r"Option '(?P<option>.*)' does not take a value", translatable("Option '{option}' does not take a value")),
+        (
+            r"Got unexpected extra argument\(s\) \((?P<word>\S+)\)",
+            translatable("Got unexpected extra argument ({word})"),
+        ),
+        (
+            r"Got unexpected extra argument\(s\) \((?P<words>.*)\)",
+            translatable("Got unexpected extra arguments ({words})"),
+        ),
+        (r"Invalid value for '(?P<option>.*?)': (?P<why>.*)", translatable("Invalid value for '{option}': {why}")),
+        (r"(?P<value>'.*?') is not one of (?P<known>'.*')", translatable("{value} is not one of {known}")),
+        (r"Value (?P<value>'.*?') is not a valid (?P<kind>.*)", translatable("{value} is not a valid {kind}")),
     )
 )
 """What the library that reads command lines says, as sentences that can be said in another language."""

@@ -7,14 +7,14 @@ import typer
 from typer._click.core import Context
 from typer._click.formatting import HelpFormatter
 
-from loadstone.text.language import ENGLISH, _, language, marked, translated
+from loadstone.text.language import ENGLISH, _, language, translatable, translated
 
 _OF_TYPER = {
-    "Options": marked("Options"),
-    "Commands": marked("Commands"),
-    "Arguments": marked("Arguments"),
-    "Help": marked("Help"),
-    "Show this message and exit.": marked("Show this message and exit."),
+    "Options": translatable("Options"),
+    "Commands": translatable("Commands"),
+    "Arguments": translatable("Arguments"),
+    "Help": translatable("Help"),
+    "Show this message and exit.": translatable("Show this message and exit."),
 }
 """What typer says of itself."""
 _COLUMN_MAX = 30

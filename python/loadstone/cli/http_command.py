@@ -11,7 +11,7 @@ from loadstone.cli.load import Load, rate_per_s
 from loadstone.cli.options import LOAD, MEASURES, RESULTS, Option, Output
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
-from loadstone.text.language import authored, said
+from loadstone.text.language import author_text, said
 
 if TYPE_CHECKING:
     from loadstone.cli.ad_hoc_experiment import AdHoc
@@ -110,8 +110,8 @@ def http_ad_hoc(url: str, work: HttpWork, load: Load) -> "AdHoc":
     targets: tuple[Target, ...]
     if against is None:
         targets = (replace(first, rows=()),)
-        what = authored("the service {at}", at=at(url))
-        question = authored("How fast is {what} under {under}?", what=what, under=row.name)
+        what = author_text("the service {at}", at=at(url))
+        question = author_text("How fast is {what} under {under}?", what=what, under=row.name)
     else:
         other, theirs = services[1]
         label = unlike(address(other), first.label)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from loadstone.cli.options import REQUESTS, Option, whole
 from loadstone.safety.errors import UserError
-from loadstone.text.language import marked
+from loadstone.text.language import translatable
 
 _STATUS = re.compile(r"[2-5](?:[0-9]{2}|xx)")
 
@@ -70,7 +70,7 @@ class HttpWork:
             metavar="NUMBER",
             help="How many {number} there are.",
             panel=REQUESTS,
-            read=whole(marked("not a number"), 1, 1_000_000_000),
+            read=whole(translatable("not a number"), 1, 1_000_000_000),
         ),
     ] = 1000
 

@@ -19,7 +19,7 @@ from loadstone.cli.options import (
     whole,
 )
 from loadstone.safety.errors import UserError
-from loadstone.text.language import authored, marked
+from loadstone.text.language import author_text, translatable
 
 CONNECTIONS = 50
 REPEATS = 6
@@ -140,7 +140,7 @@ class Load:
             metavar="NUMBER",
             help=f"Connections of all threads together; each has one user, who waits for the reply ({CONNECTIONS}).",
             panel=LOAD,
-            read=whole(marked("not a number of connections"), 1, 65_536),
+            read=whole(translatable("not a number of connections"), 1, 65_536),
         ),
     ] = None
     requests: Annotated[
@@ -151,7 +151,7 @@ class Load:
             metavar="NUMBER",
             help="Exactly so many requests of each operation, of all connections together, in the place of a time.",
             panel=LENGTH,
-            read=whole(marked("not a number of requests"), 1, 10**12),
+            read=whole(translatable("not a number of requests"), 1, 10**12),
         ),
     ] = None
     measure_s: Annotated[
@@ -181,7 +181,7 @@ class Load:
             metavar="NUMBER",
             help="Measure each so often; from 6 on there is an interval. With --against: so many blocks.",
             panel=LENGTH,
-            read=whole(marked("not a number of repeats"), 1, 1000),
+            read=whole(translatable("not a number of repeats"), 1, 1000),
         ),
     ] = None
     total_rate_per_s: Annotated[
@@ -203,7 +203,7 @@ class Load:
             metavar="RATE",
             help="As --rate, of each connection.",
             panel=LOAD,
-            read=positive(marked("not a rate"), 1e9),
+            read=positive(translatable("not a rate"), 1e9),
         ),
     ] = None
     rates: Annotated[
@@ -280,20 +280,20 @@ class Load:
         names = {"side": b, "side2": a, "under": under, "rate": f"{self.rate_per_s or 0:,.0f}"}
         if self.rates:
             if not under:
-                return authored(
+                return author_text(
                     "Is {side} faster than {side2}, by the P99 of the response time at equal rates?", **names
                 )
-            return authored(
+            return author_text(
                 "Is {side} faster than {side2} under {under}, by the P99 of the response time at equal rates?", **names
             )
         if self.rate_per_s is None:
-            either = authored("Is {side} faster than {side2}?", **names)
-            return authored("Is {side} faster than {side2} under {under}?", **names) if under else either
+            either = author_text("Is {side} faster than {side2}?", **names)
+            return author_text("Is {side} faster than {side2} under {under}?", **names) if under else either
         if not under:
-            return authored(
+            return author_text(
                 "Is {side} faster than {side2}, by the P99 of the response time at {rate} requests a second?", **names
             )
-        return authored(
+        return author_text(
             "Is {side} faster than {side2} under {under}, by the P99 of the response time at {rate} requests a second?",
             **names,
         )

@@ -50,9 +50,9 @@ from loadstone.report.write import AGAIN_FORMATS, FORMATS
 from loadstone.run.request import RunRequest
 from loadstone.run_folder.files import MAIN
 from loadstone.safety import defect, terminal
-from loadstone.safety.bounds.describe_only import describing
+from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import Interrupted, LoadstoneError, UserError
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 from loadstone.text import language
 from loadstone.text.language import _, in_language, of_author, said
 
@@ -143,7 +143,7 @@ def _root(
 
 
 @app.command("list")
-@describing()
+@forbid_connections()
 def list_command() -> None:
     """List the built-in experiments, a line each."""
     from loadstone.experiment.spec.built_in import questions
@@ -154,7 +154,7 @@ def list_command() -> None:
 
 
 @command(app, "show")
-@describing()
+@forbid_connections()
 def show(
     *,
     experiment: Named = None,
@@ -169,14 +169,14 @@ def show(
     described, acts = describe_experiment(replace(options, experiment=experiment))
     terminal.result_lines([described, ""])
     for line in acts:
-        terminal.evidence(line, result=True)
+        terminal.print_unredacted(line, result=True)
     terminal.result_lines(
         ["", _("try it: {command}", command=f"{own_command()} run {shlex.quote(experiment)} --quick")]
     )
 
 
 @command(app, "init")
-@describing()
+@forbid_connections()
 def init(
     file: Annotated[Path, typer.Argument(metavar="[FILE]", show_default=False)] = Path("experiment.yaml"),
 ) -> None:
@@ -238,13 +238,13 @@ def report(
 
     formats = tuple(part.strip() for part in format_.split(",") if part.strip())
     printed = console.results(beside_json=results.json, quiet=quiet)
-    with describing():
+    with forbid_connections():
         outcome = report_run(path, formats, printed, console.remarks(quiet=quiet), objectives, verbose=verbose)
     show_outcome(outcome, results)
 
 
 @command(app, "compare")
-@describing()
+@forbid_connections()
 def compare(
     *,
     runs: Annotated[
@@ -416,7 +416,7 @@ def _choose_language() -> None:
 
     Raises UserError.
     """
-    language.speak(language.of_locale(os.environ))
+    language.set_language(language.of_locale(os.environ))
     words = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
     for at, word in reversed(list(enumerate(words, 1))):
         name, attached, value = word.partition("=")
@@ -427,7 +427,7 @@ def _choose_language() -> None:
         if value not in language.LANGUAGES:
             raise UserError("--lang {value}: write {languages}", value=value, languages=" or ".join(language.LANGUAGES))
         del sys.argv[at : at + (1 if attached else 2)]
-        language.speak(value, by_option=True)
+        language.set_language(value, by_option=True)
 
 
 def _help() -> NoReturn:
@@ -516,7 +516,7 @@ def _about_file(error: OSError) -> str:
 
 
 def _exit(status: int, message: str) -> None:
-    terminal.remark(f"loadstone: {_short(hide(in_language(message)))}")
+    terminal.remark(f"loadstone: {_short(redact(in_language(message)))}")
     terminal.finish()
     sys.exit(status)
 

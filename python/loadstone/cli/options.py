@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from loadstone.run.request import LostAgent, RunRequest
 from loadstone.safety.errors import UserError
-from loadstone.text.language import marked, said
+from loadstone.text.language import said, translatable
 
 if TYPE_CHECKING:
     from loadstone.judge.analysis.analysis import Analysis
@@ -176,7 +176,7 @@ Threads = Annotated[
         metavar="NUMBER",
         help="Threads of the generator; without it as many as the CPUs allow.",
         panel=LOAD,
-        read=whole(marked("not a number of threads"), 1, 256),
+        read=whole(translatable("not a number of threads"), 1, 256),
     ),
 ]
 Think = Annotated[
@@ -263,7 +263,7 @@ OF_RUN: Mapping[str, Option] = {
         metavar="NUMBER",
         help="Measure this number of blocks, and compare once at the end.",
         panel=LENGTH,
-        read=whole(marked("not a number of blocks"), 1, 1000),
+        read=whole(translatable("not a number of blocks"), 1, 1000),
     ),
     "at_rate": AT_RATE,
     "twin": Option("--twin", help="Compare one condition with itself, too: this machine's noise floor.", panel=LENGTH),
@@ -272,7 +272,7 @@ OF_RUN: Mapping[str, Option] = {
         metavar="NUMBER",
         help="Seed of the order, the keys and the documents; a fresh one if not given.",
         panel=LENGTH,
-        read=whole(marked("not a seed"), 0),
+        read=whole(translatable("not a seed"), 0),
     ),
     "out": Option("--out", metavar="DIR", help="Where the run's folder is made.", panel=PLACE),
     "resume": Option(
@@ -286,7 +286,7 @@ OF_RUN: Mapping[str, Option] = {
         metavar="PORT",
         help="Offer live figures to Prometheus there.",
         panel=PLACE,
-        read=whole(marked("not a port"), 1, 65535),
+        read=whole(translatable("not a port"), 1, 65535),
     ),
     "fleet": Option(
         "--fleet",

@@ -25,7 +25,7 @@ from loadstone.cli.redis_rows import payload_bytes, redis_rows
 from loadstone.cli.targets import OTHER, READ_FROM, SERVER, address, at, names_cluster, redis_server, unlike
 from loadstone.experiment.plan.operations import MESSAGE, MESSAGE_LEAST_BYTES
 from loadstone.safety.errors import UserError
-from loadstone.text.language import authored, said
+from loadstone.text.language import author_text, said
 
 COLUMNS: tuple[str, ...] = (
     "goodput",
@@ -90,12 +90,12 @@ class Receiving:
         """Return the question that is asked of a server, as it is called."""
         figures = {"what": what, "connections": self.connections, "channels": self.channels}
         if self.kind == "subscribe":
-            return authored(
+            return author_text(
                 "How many messages a second does {what} deliver to {connections} subscribers of {channels} channels, "
                 "and how late?",
                 **figures,
             )
-        return authored(
+        return author_text(
             "How many messages a second does {what} hand to {connections} consumers of {channels} streams, "
             "and how late?",
             **figures,
@@ -229,22 +229,22 @@ def _question(asked: RedisAsked, rows: tuple[LoadRow, ...], targets: tuple[Targe
     under = ", ".join(row.name for row in rows)
     if len(targets) > 1:
         return load.faster(targets[1].label, targets[0].label, under)
-    return authored("How fast is {what} under {under}?", what=_what(asked), under=under)
+    return author_text("How fast is {what} under {under}?", what=_what(asked), under=under)
 
 
 def _what(asked: RedisAsked) -> str:
     """The server as a question calls it."""
     if asked.url is not None and asked.address.cluster:
-        return authored("the Redis Cluster {at}", at=at(asked.url))
+        return author_text("the Redis Cluster {at}", at=at(asked.url))
     if asked.url is not None:
-        return authored("the Redis {at}", at=at(asked.url))
+        return author_text("the Redis {at}", at=at(asked.url))
     if asked.address.read_from != PRIMARY:
-        return authored("an embedded Redis with a replica")
-    return authored("a Redis Cluster") if asked.address.cluster else authored("an embedded Redis")
+        return author_text("an embedded Redis with a replica")
+    return author_text("a Redis Cluster") if asked.address.cluster else author_text("an embedded Redis")
 
 
 def _received(asked: RedisAsked, receiving: Receiving) -> str:
-    what = authored("an embedded Redis") if asked.url is None else authored("the Redis {at}", at=at(asked.url))
+    what = author_text("an embedded Redis") if asked.url is None else author_text("the Redis {at}", at=at(asked.url))
     return receiving.question(what)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from loadstone.cli.options import LOAD, PARTS, REQUESTS, Option, positive, whole
 from loadstone.safety.errors import UserError
-from loadstone.text.language import marked
+from loadstone.text.language import translatable
 
 PRIMARY = "primary"
 """Who is read from by default."""
@@ -31,7 +31,7 @@ Keys = Annotated[
         metavar="NUMBER",
         help=f"How many keys there are ({KEYS}; with --documents one for each).",
         panel=REQUESTS,
-        read=whole(marked("not a number of keys"), 1, 1_000_000_000),
+        read=whole(translatable("not a number of keys"), 1, 1_000_000_000),
     ),
 ]
 Pipeline = Annotated[
@@ -42,7 +42,7 @@ Pipeline = Annotated[
         metavar="NUMBER",
         help="Requests that a connection sends at once.",
         panel=LOAD,
-        read=whole(marked("not a pipeline depth"), 1, 10_000),
+        read=whole(translatable("not a pipeline depth"), 1, 10_000),
     ),
 ]
 
@@ -88,7 +88,7 @@ class Address:
             metavar="PORT",
             help="Of --host (6379).",
             panel=PARTS,
-            read=whole(marked("not a port"), 1, 65535),
+            read=whole(translatable("not a port"), 1, 65535),
         ),
     ] = None
     uri: Annotated[str | None, Option("--uri", ("-u",), metavar="URL", help="The same as URL.", panel=PARTS)] = None
@@ -167,7 +167,7 @@ class RedisWork:
             metavar="NUMBER",
             help="The weight of each --command, in their order. Repeatable.",
             panel=REQUESTS,
-            read=whole(marked("not a weight"), 1, 1_000_000),
+            read=whole(translatable("not a weight"), 1, 1_000_000),
         ),
     ] = ()
     commands_file: Annotated[
@@ -248,7 +248,7 @@ class KeySpace:
             metavar="KEYS",
             help="Of the pattern G:G.",
             panel=REQUESTS,
-            read=positive(marked("not a standard deviation"), 1e9),
+            read=positive(translatable("not a standard deviation"), 1e9),
         ),
     ] = None
     zipf: Annotated[
@@ -258,7 +258,7 @@ class KeySpace:
             metavar="EXPONENT",
             help="Some keys are used far more often than others, by Zipf's law, e.g. 0.99.",
             panel=REQUESTS,
-            read=positive(marked("not an exponent"), 9.99),
+            read=positive(translatable("not an exponent"), 9.99),
         ),
     ] = None
 
@@ -295,7 +295,7 @@ class Receivers:
             metavar="NUMBER",
             help="In the place of -t: -c connections publish messages, so many subscribe; how late each message comes.",
             panel=REQUESTS,
-            read=whole(marked("not a number of subscribers"), 1, 65_536),
+            read=whole(translatable("not a number of subscribers"), 1, 65_536),
         ),
     ] = None
     channels: Annotated[
@@ -305,7 +305,7 @@ class Receivers:
             metavar="NUMBER",
             help="Of --subscribers, who are spread evenly over them; each has one (1).",
             panel=REQUESTS,
-            read=whole(marked("not a number of channels"), 1, 65_536),
+            read=whole(translatable("not a number of channels"), 1, 65_536),
         ),
     ] = None
     consumers: Annotated[
@@ -315,7 +315,7 @@ class Receivers:
             metavar="NUMBER",
             help="In the place of -t: entries are added to streams, and so many consumers of a group get them.",
             panel=REQUESTS,
-            read=whole(marked("not a number of consumers"), 1, 65_536),
+            read=whole(translatable("not a number of consumers"), 1, 65_536),
         ),
     ] = None
     streams: Annotated[
@@ -325,7 +325,7 @@ class Receivers:
             metavar="NUMBER",
             help="Of --consumers, who are spread evenly over them; each reads one (1).",
             panel=REQUESTS,
-            read=whole(marked("not a number of streams"), 1, 65_536),
+            read=whole(translatable("not a number of streams"), 1, 65_536),
         ),
     ] = None
 

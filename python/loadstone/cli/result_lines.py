@@ -11,7 +11,7 @@ from loadstone.report import verdicts
 from loadstone.report.figure_quality import why_so_far
 from loadstone.report.summary import ERRORS_FAILED
 from loadstone.text.language import _
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 CSV_HEADER = (
     "test",
@@ -64,7 +64,7 @@ def quiet_lines(analysis: Analysis) -> list[str]:
 def verdict_lines(analysis: Analysis) -> list[str]:
     """A line a comparison, and one for each part that a request costs less on one side; first that nothing was answered
     correctly, if so."""
-    lines = [] if analysis.unanswered is None else [text(analysis.unanswered)]
+    lines = [] if analysis.unanswered is None else [render_message(analysis.unanswered)]
     for pair in verdicts.all_comparisons(analysis):
         said = verdicts.by_latency(pair.primary) + verdicts.verdict_text(pair.primary, quick=False)
         same = [fmt.sentence(warning) for warning in pair.warnings if warning.kind == "one_process"]

@@ -20,7 +20,7 @@ from loadstone.run_folder.folder import RunFolder, TrialWriter
 from loadstone.run_folder.make_trial import failed_trial_record, make_trial_record
 from loadstone.run_folder.observation import Drive, Observation
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.safety.errors import DriveFailed, LoadstoneError, OutOfRoom, ServerGone, UserError
+from loadstone.safety.errors import DriveFailed, LoadstoneError, OutOfSpace, ServerGone, UserError
 
 START_TRIES = 2
 """How often in a row the parts of one condition are started at most, where that fails."""
@@ -58,10 +58,10 @@ class Conductor:
 
         try:
             ready = self._ready(block)
-        except (UserError, OutOfRoom) as error:
+        except (UserError, OutOfSpace) as error:
             failed = [failed_trial_record(trial, trial.plan, str(error), started_unix_ns) for trial in block.trials]
             written = self._written(writers, failed)
-            if isinstance(error, OutOfRoom):
+            if isinstance(error, OutOfSpace):
                 raise
             return written
         with prepared_block(self.measurement, block, ready) as prepared:

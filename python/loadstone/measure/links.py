@@ -8,7 +8,7 @@ from typing import Any
 
 from loadstone.programs.ready import Ready
 from loadstone.run_folder.facts import LinkFacts
-from loadstone.safety.bounds.deadlines import SNAPSHOT, conversation
+from loadstone.safety.bounds.deadlines import SNAPSHOT, deadline
 from loadstone.safety.errors import LoadstoneError
 from loadstone.servers.control import Control
 from loadstone.servers.delay_line import Line, part_of
@@ -84,7 +84,7 @@ def _pinged(name: str, one: Deployed, line: Line) -> LinkFacts:
     beside = one.server.control(PING_TIMEOUT_S)
     through = beside.by_way_of(one.endpoint)
     try:
-        with conversation(SNAPSHOT):
+        with deadline(SNAPSHOT):
             pairs = _ping_both(through, beside)
     except LoadstoneError:
         return plain

@@ -7,7 +7,7 @@ from typing import Self
 
 from loadstone.machine import clock as steady_clock
 from loadstone.monitors.monitor import Monitor, Sample
-from loadstone.safety.bounds.deadlines import SAMPLE, conversation
+from loadstone.safety.bounds.deadlines import SAMPLE, deadline
 from loadstone.safety.bounds.replies import shortened
 
 
@@ -75,7 +75,7 @@ class Sampler:
         samples: list[Sample] = []
         for index, monitor in enumerate(self._monitors):
             try:
-                with conversation(SAMPLE):
+                with deadline(SAMPLE):
                     samples.extend(sample for sample in monitor.sample(unix_s) if math.isfinite(sample.value))
             except Exception as error:
                 if index not in self._reported:

@@ -29,7 +29,7 @@ from loadstone.programs.ready import Ready
 from loadstone.run_folder.facts import LinkFacts, PartStart, PortFacts, StoredFacts, SubjectFacts
 from loadstone.run_folder.ledger import Made
 from loadstone.run_folder.observation import Drive, PartReadings
-from loadstone.safety.bounds.deadlines import REMOVAL, SNAPSHOT, conversation
+from loadstone.safety.bounds.deadlines import REMOVAL, SNAPSHOT, deadline
 from loadstone.safety.errors import LoadstoneError, ServerGone
 from loadstone.servers.addresses import resolved
 from loadstone.servers.control import KeyStore, Start, TableStore
@@ -176,7 +176,7 @@ def snapshots(ready: Ready) -> dict[str, Snapshot | None]:
     for name, deployed in ready.servers.items():
         if SOFTWARE[deployed.control.software].has_counters:
             try:
-                with conversation(SNAPSHOT):
+                with deadline(SNAPSHOT):
                     counters[name] = deployed.control.snapshot()
             except LoadstoneError:
                 counters[name] = None
@@ -190,7 +190,7 @@ def held(ready: Ready, counts: Iterable[StoredCount]) -> list[Held]:
 
 def _held(one: Deployed, text: str) -> Held:
     # A SELECT that counts may take minutes, and has a deadline of its own.
-    bounds = nullcontext() if isinstance(one.control, TableStore) else conversation(SNAPSHOT)
+    bounds = nullcontext() if isinstance(one.control, TableStore) else deadline(SNAPSHOT)
     try:
         with bounds:
             return Held(one.control.count(text), one.control.keys())
@@ -236,7 +236,7 @@ def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str
         if not isinstance(requested, Mapping) or not requested:
             continue
         try:
-            with conversation(SNAPSHOT):
+            with deadline(SNAPSHOT):
                 reported[name] = dict(deployed.control.settings(requested))
         except LoadstoneError:
             continue
@@ -322,7 +322,7 @@ def _named(text: str, prefix: str) -> Made | None:
 
 
 def _remove(control: KeyStore, prefix: str, count: int) -> None:
-    with conversation(REMOVAL, count):
+    with deadline(REMOVAL, count):
         control.remove_numbered(prefix, count)
 
 

@@ -19,7 +19,7 @@ from loadstone.report import verdicts
 from loadstone.report.tables.column import Cell
 from loadstone.report.tables.columns import COLUMNS, is_at_rate
 from loadstone.run_folder.facts import HOST
-from loadstone.text.language import speaking
+from loadstone.text.language import use_language
 
 _LATENCIES = ("response", "service", "pool_wait")
 _STALLS = {
@@ -61,7 +61,7 @@ COMBINATIONS = ("effects", "metric", "condition", "label", "figure", "low", "hig
 """The columns of `combinations.csv`."""
 
 
-@speaking("en")
+@use_language("en")
 def render(analysis: Analysis) -> dict[str, bytes]:
     """`tables.csv` and `comparisons.csv` in UTF-8, and `effects.csv`, `combinations.csv`, `full-servers.csv`,
     `host.csv`, `parts.csv`, `saturation.csv` and `ramp.csv` where there is something of the kind.

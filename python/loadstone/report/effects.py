@@ -8,7 +8,7 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.run_folder.trial import CheckResult
 from loadstone.text.english.figures import blocks_text, metric_text
-from loadstone.text.language import _, opened
+from loadstone.text.language import _, sentence_case
 from loadstone.text.sentences import check_names
 
 
@@ -38,7 +38,7 @@ def lines(answer: EffectsAnswer) -> Iterator[TermLine]:
 
 def said(term: EffectTerm) -> str:
     """Its sentence, with a large letter."""
-    return opened(fmt.sentence(term.message))
+    return sentence_case(fmt.sentence(term.message))
 
 
 def cell_text(answer: EffectsAnswer, cell: EffectCell) -> str:

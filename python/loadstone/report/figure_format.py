@@ -6,14 +6,22 @@ from collections.abc import Callable, Mapping
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.report.document import Cell, Unit
 from loadstone.safety.terminal import plain as printable
-from loadstone.text.figures import decimal, decimals_of_one, difference_text, digits, log_percent, three_digits, up_to
+from loadstone.text.figures import (
+    bound_suffix,
+    decimal,
+    decimals_of_one,
+    difference_text,
+    digits,
+    log_percent,
+    three_digits,
+)
 from loadstone.text.figures import duration as exact_duration
-from loadstone.text.language import _, marked, of_author, translated
+from loadstone.text.language import _, of_author, translatable, translated
 from loadstone.text.message import Message
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 NONE = "—"
-NO_BOUND = marked("no upper bound")
+NO_BOUND = translatable("no upper bound")
 SMALL = "<1 %"
 
 
@@ -26,7 +34,7 @@ def plain(raw: str) -> str:
     return printable(of_author(raw))
 
 
-_PARTS = {"generator": marked("generator")}
+_PARTS = {"generator": translatable("generator")}
 
 
 def part(name: str) -> str:
@@ -36,7 +44,7 @@ def part(name: str) -> str:
 
 def sentence(message: Message | None) -> str:
     """The sentence of a message, as it may be printed; empty for none."""
-    return printable(text(message))
+    return printable(render_message(message))
 
 
 _PLAIN_SIGNS = "([{<>#*._`'\"/$€~—–−±≤≥…✓"
@@ -155,7 +163,7 @@ def bound(found: Bound | None) -> str:
     small."""
     if found is None:
         return ""
-    return translated(NO_BOUND) if found.printed >= UNBOUNDED else up_to(found.printed)
+    return translated(NO_BOUND) if found.printed >= UNBOUNDED else bound_suffix(found.printed)
 
 
 def bound_phrase(found: Bound | None) -> str:

@@ -1,4 +1,4 @@
-"""The analysis as it is, for programs; beside each message and each verdict its sentence, as `text`."""
+"""The analysis as it is, for programs; beside each message and each verdict its sentence, as `render_message`."""
 
 import json
 from math import isfinite
@@ -8,9 +8,9 @@ from pydantic import BaseModel
 
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.verdict import Verdict
-from loadstone.text.language import speaking
+from loadstone.text.language import use_language
 from loadstone.text.message import Message
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 TEXT = "text"
 
@@ -20,7 +20,7 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     return {"analysis.json": json_text(analysis).encode()}
 
 
-@speaking("en")
+@use_language("en")
 def json_text(model: BaseModel) -> str:
     """A model as JSON, with the sentences that its data stand for."""
     return json.dumps(with_texts(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -39,9 +39,9 @@ def _with_texts(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if value.keys() == Message.model_fields.keys():
-        return {**value, TEXT: text(Message.model_validate(value))}
+        return {**value, TEXT: render_message(Message.model_validate(value))}
     inner = {name: _with_texts(one) for name, one in value.items()}
-    return {**inner, TEXT: text(Verdict.model_validate(value).message)} if _is_verdict(value) else inner
+    return {**inner, TEXT: render_message(Verdict.model_validate(value).message)} if _is_verdict(value) else inner
 
 
 def _is_verdict(value: dict[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from loadstone.report.tables.columns import (
 )
 from loadstone.run_folder.trial import CheckResult
 from loadstone.text.english.figures import listed
-from loadstone.text.language import _, marked, several, translated
+from loadstone.text.language import _, plural, translatable, translated
 
 _STALL_CHECKS = ("stalls", "own_stalls")
 _STALLS_SHOWN_MAX = 5
@@ -31,7 +31,7 @@ def trials(analysis: Analysis) -> str:
     said += [_("{n} invalid", n=fmt.count(analysis.trials_invalid))] if analysis.trials_invalid else []
     said += [_("{n} not run", n=fmt.count(left))] if left else []
     planned = analysis.trials_planned
-    return several(
+    return plural(
         planned, "{listed} of {planned} trial", "{listed} of {planned} trials", listed=listed(said),
         planned=fmt.count(planned),
     )  # fmt: skip
@@ -82,7 +82,7 @@ def scaled(analysis: Analysis) -> str:
     )
 
 
-_TITLES = {"hit_rate": marked("reads that missed"), "key_count": marked("keys too many or too few")}
+_TITLES = {"hit_rate": translatable("reads that missed"), "key_count": translatable("keys too many or too few")}
 """Titles of checks whose figure is not what their name says."""
 
 

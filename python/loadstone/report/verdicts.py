@@ -8,8 +8,8 @@ from loadstone.judge.analysis.analysis import Analysis, Comparison, Ended, Famil
 from loadstone.judge.verdict import COST, DECIDED, Side, Verdict, VerdictKind
 from loadstone.report import figure_format as fmt
 from loadstone.text.english.figures import blocks_text, listed, metric_short, metric_text, units_text
-from loadstone.text.language import _, opened, several
-from loadstone.text.message import Message, alike, message
+from loadstone.text.language import _, plural, sentence_case
+from loadstone.text.message import Message, message, message_identity
 
 MARKS: dict[VerdictKind, str] = {
     "faster": "▲",
@@ -159,7 +159,7 @@ def basis(comparison: Comparison) -> list[str]:
     again = comparison.blocks_repeated
     if again:
         said.append(
-            several(
+            plural(
                 again,
                 "{n} block was measured again, since the run was interrupted in it; never because of the result.",
                 "{n} blocks were measured again, since the run was interrupted in them; never because of the result.",
@@ -202,7 +202,7 @@ def pairing_text(verdict: Verdict) -> str:
         )
     else:
         said = _("{said} from different rounds: taking turns took the rest away.", said=said)
-    return opened(said)
+    return sentence_case(said)
 
 
 def level_text(comparison: Comparison) -> str:
@@ -281,8 +281,8 @@ class Warned(NamedTuple):
 
 
 def folded(warnings: Iterable[tuple[str, Message]]) -> list[list[Warned]]:
-    """Pairs and their warnings, in groups that are about the same; see `text.message.alike`."""
+    """Pairs and their warnings, in groups that are about the same; see `text.message.message_identity`."""
     found: dict[Hashable, list[Warned]] = {}
     for pair, warning in warnings:
-        found.setdefault(alike(warning), []).append(Warned(pair, fmt.sentence(warning)))
+        found.setdefault(message_identity(warning), []).append(Warned(pair, fmt.sentence(warning)))
     return list(found.values())

@@ -28,13 +28,13 @@ from loadstone.machine.processes.inherited import ALL, Names
 from loadstone.programs.clients.manifest import read_driver_manifest
 from loadstone.programs.manifest import Build, Manifest, read_manifest
 from loadstone.programs.subjects.url import parse_subject_url
-from loadstone.safety.secrets.in_texts import HIDDEN, REFERENCE, hide_shown, hide_url, is_open, is_secret
+from loadstone.safety.secrets.in_texts import REDACTED, REFERENCE, hide_shown, hide_url, is_open, is_secret
 from loadstone.safety.secrets.references import variables
 from loadstone.safety.terminal import printable
 from loadstone.servers import registry
 from loadstone.servers.transport import is_loopback, stays_here
 from loadstone.servers.urls import TLS_OPTIONS
-from loadstone.text.language import Said, in_language, joined, marked, said
+from loadstone.text.language import Said, in_language, joined, said, translatable
 
 
 def is_here(address: str) -> bool:
@@ -53,33 +53,33 @@ def names_variable_as_host(url: str) -> bool:
 
 
 KINDS = {
-    "starts": marked("programs"),
-    "builds": marked("build commands"),
-    "runs the image": marked("images"),
-    "sets for a program": marked("settings of programs"),
-    "sets on a server": marked("settings of servers that may reach files or others"),
-    "sends to a server": marked("commands that may reach files or others"),
-    "sends the variable": marked("variables"),
-    "sends the file": marked("files sent"),
-    "connects to": marked("addresses"),
-    "reads the file": marked("files read"),
-    "starts its own": marked("parts of loadstone's own"),
-    "configures": marked("other settings of servers"),
+    "starts": translatable("programs"),
+    "builds": translatable("build commands"),
+    "runs the image": translatable("images"),
+    "sets for a program": translatable("settings of programs"),
+    "sets on a server": translatable("settings of servers that may reach files or others"),
+    "sends to a server": translatable("commands that may reach files or others"),
+    "sends the variable": translatable("variables"),
+    "sends the file": translatable("files sent"),
+    "connects to": translatable("addresses"),
+    "reads the file": translatable("files read"),
+    "starts its own": translatable("parts of loadstone's own"),
+    "configures": translatable("other settings of servers"),
 }
 """Kinds of acts, and what they are to people; the most dangerous first."""
 _SPOKEN = {
-    "starts": marked("starts {what}"),
-    "builds": marked("builds {what}"),
-    "runs the image": marked("runs the image {what}"),
-    "sets for a program": marked("sets for a program {what}"),
-    "sets on a server": marked("sets on a server {what}"),
-    "sends to a server": marked("sends to a server {what}"),
-    "sends the variable": marked("sends the variable {what}"),
-    "sends the file": marked("sends the file {what}"),
-    "connects to": marked("connects to {what}"),
-    "reads the file": marked("reads the file {what}"),
-    "starts its own": marked("starts its own {what}"),
-    "configures": marked("configures {what}"),
+    "starts": translatable("starts {what}"),
+    "builds": translatable("builds {what}"),
+    "runs the image": translatable("runs the image {what}"),
+    "sets for a program": translatable("sets for a program {what}"),
+    "sets on a server": translatable("sets on a server {what}"),
+    "sends to a server": translatable("sends to a server {what}"),
+    "sends the variable": translatable("sends the variable {what}"),
+    "sends the file": translatable("sends the file {what}"),
+    "connects to": translatable("connects to {what}"),
+    "reads the file": translatable("reads the file {what}"),
+    "starts its own": translatable("starts its own {what}"),
+    "configures": translatable("configures {what}"),
 }
 _ORDER = tuple(KINDS)
 _FIELDS = frozenset(
@@ -548,14 +548,14 @@ def _given(who: str, environment: Mapping[str, str]) -> Iterator[Act]:
 def _of_variable(name: str, value: str) -> str:
     """As it is shown. What a shell could run is shown whatever its variable is called."""
     if is_secret(name) and not is_open(value) and _OF_PASSWORDS.fullmatch(value):
-        return HIDDEN
+        return REDACTED
     shown = hide_url(value)
     return shown if _ONE_WORD.fullmatch(REFERENCE.sub("", value)) and _hides_passwords(value, shown) else value
 
 
 def _hides_passwords(value: str, shown: str) -> bool:
     """Whether all that is hidden of a text is made of what passwords are."""
-    first, *parts = shown.split(HIDDEN)
+    first, *parts = shown.split(REDACTED)
     at = len(first)
     for number, part in enumerate(parts, start=1):
         end = value.find(part, at) if number < len(parts) else len(value) - len(part)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.in_texts import HIDDEN
+from loadstone.safety.secrets.in_texts import REDACTED
 
 SWITCHES = "3q"
 """The letters of options without a value, which may stand before the `a` of a password, as in `-qaPASSWORD`."""
@@ -19,9 +19,9 @@ def without_password(arguments: Sequence[str]) -> tuple[str, ...]:
     for word in arguments:
         here = _PASSWORD.fullmatch(word)
         if awaited:
-            kept.append(HIDDEN)
+            kept.append(REDACTED)
         elif here is not None:
-            kept.append(f"{here['head']}{HIDDEN}" if here["value"] else word)
+            kept.append(f"{here['head']}{REDACTED}" if here["value"] else word)
         else:
             kept.append(word)
         awaited = not awaited and here is not None and not here["value"]

@@ -18,7 +18,7 @@ from loadstone.experiment.software import software_of
 from loadstone.experiment.spec.subject_names import is_built_in
 from loadstone.programs.manifest import REFERENCE, read_manifest
 from loadstone.programs.subjects.schema import users_script
-from loadstone.safety.bounds.deadlines import OPENING, conversation
+from loadstone.safety.bounds.deadlines import OPENING, deadline
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers import registry
@@ -143,7 +143,7 @@ def refused_by_servers(run_plan: RunPlan) -> list[Refused]:
     """
     answers: _Found = {}
     for one in _users_servers(run_plan):
-        with conversation(OPENING), one.server.control() as control:
+        with deadline(OPENING), one.server.control() as control:
             address = control.endpoint.label
             _require_no_script(one, address)
             _collect(answers, one, Rules(f"{one.name} ({address})", control.confinement()))

@@ -158,7 +158,7 @@ def _ask(label: str, acts: Sequence[Act], look: str) -> None:
     for kind in KINDS:
         of_kind = [act for act in acts if act.kind == kind]
         for act in of_kind[:SHOWN_LINES]:
-            terminal.evidence(f"  {_shortened(act.spoken)}", result=False)
+            terminal.print_unredacted(f"  {_shortened(act.spoken)}", result=False)
         if len(of_kind) > SHOWN_LINES:
             terminal.remark(
                 _(
@@ -278,7 +278,7 @@ def _of_build(build: Build | None, folder: Path) -> Iterator[str]:
     if build is not None:
         root = (folder / build.root).resolve()
         try:
-            yield pinned_files.pin(pinned_as(root), source_hash(build, root))
+            yield pinned_files.pin_digest(pinned_as(root), source_hash(build, root))
         except OSError as error:
             raise UserError("{root}: its sources cannot be read ({error}); allow it", root=root, error=error) from None
 

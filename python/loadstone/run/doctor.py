@@ -16,7 +16,7 @@ from loadstone.machine.processes.resource_limits import Limits, limit
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
-from loadstone.text.language import marked, said
+from loadstone.text.language import said, translatable
 
 SYS = Path("/sys")
 PROC = Path("/proc")
@@ -69,7 +69,7 @@ def _container() -> Fact | None:
     if engine is None:
         return None
     return Fact(
-        marked("container"),
+        translatable("container"),
         said("{engine}; programs outside of it take CPU time too, and are not seen by name", engine=engine),
         "ok",
     )
@@ -80,7 +80,7 @@ def _waits_by() -> Fact | None:
     containers."""
     back_end = engine_back_end()
     if back_end == "io_uring" or platform.system() != "Linux":
-        return None if back_end is None else Fact(marked("generator waits by"), back_end, "ok")
+        return None if back_end is None else Fact(translatable("generator waits by"), back_end, "ok")
     value = said("{back_end}, not io_uring", back_end=back_end)
     if (_read(PROC / "sys/kernel/io_uring_disabled") or "0") != "0":
         remedy = said("sysctl kernel.io_uring_disabled=0: its top rate is lower without, all figures hold")
@@ -90,7 +90,7 @@ def _waits_by() -> Fact | None:
         )
     else:
         remedy = said("Linux 6.1 or newer: its top rate is lower without, all figures hold")
-    return Fact(marked("generator waits by"), value, "warn", remedy)
+    return Fact(translatable("generator waits by"), value, "warn", remedy)
 
 
 def is_filtered() -> bool:
@@ -105,12 +105,12 @@ def _cpus(cpus: Collection[int] = ()) -> Fact:
     value = said("{count} of {machine}; {placement}", count=count, machine=platform.machine(), placement=placement.note)
     if placement.shared:
         return Fact(
-            marked("CPUs"),
+            translatable("CPUs"),
             value,
             "warn",
             said("give it two CPUs or more: servers and generator disturb each other on one"),
         )
-    return Fact(marked("CPUs"), value, "ok")
+    return Fact(translatable("CPUs"), value, "ok")
 
 
 def _cpu_quota() -> Fact | None:
@@ -125,7 +125,7 @@ def _cpu_quota() -> Fact | None:
         return None
     value = said("{cpus:.2f} CPU", cpus=int(quota) / int(period))
     return Fact(
-        marked("CPU limit (cgroup)"),
+        translatable("CPU limit (cgroup)"),
         value,
         "warn",
         said("raise the limit of the container: a throttled generator makes trials invalid"),
@@ -138,9 +138,9 @@ def _governor() -> Fact | None:
         return None
     value = ", ".join(sorted(governors))
     if governors == {"performance"}:
-        return Fact(marked("CPU governor"), value, "ok")
+        return Fact(translatable("CPU governor"), value, "ok")
     return Fact(
-        marked("CPU governor"),
+        translatable("CPU governor"),
         value,
         "warn",
         said("cpupower frequency-set -g performance: the clock rate moves otherwise"),
@@ -156,12 +156,12 @@ def _steal() -> Fact | None:
     value = said("{percent:.2f} % since the start", percent=percent)
     if percent > STEAL_LIMIT_PERCENT:
         return Fact(
-            marked("CPU steal"),
+            translatable("CPU steal"),
             value,
             "warn",
             said("the host gives this machine's time to others: use a less busy or dedicated one"),
         )
-    return Fact(marked("CPU steal"), value, "ok")
+    return Fact(translatable("CPU steal"), value, "ok")
 
 
 def _busy() -> Fact | None:
@@ -172,7 +172,7 @@ def _busy() -> Fact | None:
     busy = [(name, cores) for name, cores in programs.items() if cores > BUSY_CORES]
     if not busy:
         return Fact(
-            marked("other programs"),
+            translatable("other programs"),
             said("none takes more than {share:.0%} of a CPU now", share=BUSY_CORES),
             "ok",
         )
@@ -180,7 +180,10 @@ def _busy() -> Fact | None:
     more = said(" and {count} more", count=len(busy) - BUSY_SHOWN) if len(busy) > BUSY_SHOWN else ""
     remedy = said("end them or wait until they are done: what they take is missing from what is measured")
     return Fact(
-        marked("other programs"), said("use the CPUs now: {named} CPU{more}", named=named, more=more), "warn", remedy
+        translatable("other programs"),
+        said("use the CPUs now: {named} CPU{more}", named=named, more=more),
+        "warn",
+        remedy,
     )
 
 
@@ -190,9 +193,12 @@ def clock_source() -> Fact | None:
     if value is None:
         return None
     if value in ("tsc", "kvm-clock", "arch_sys_counter"):
-        return Fact(marked("clock source"), value, "ok")
+        return Fact(translatable("clock source"), value, "ok")
     return Fact(
-        marked("clock source"), value, "warn", said("use tsc where the kernel offers it: reading this clock is slow")
+        translatable("clock source"),
+        value,
+        "warn",
+        said("use tsc where the kernel offers it: reading this clock is slow"),
     )
 
 
@@ -201,8 +207,8 @@ def _open_files() -> Fact:
     value = said("{soft} (may be raised to {hard})", soft=_limit(soft), hard=_limit(hard))
     if soft != resource.RLIM_INFINITY and soft < FILES_NEEDED:
         remedy = said("ulimit -n {files}, or more: each connection needs one on each side", files=FILES_NEEDED)
-        return Fact(marked("open files"), value, "warn", remedy)
-    return Fact(marked("open files"), value, "ok")
+        return Fact(translatable("open files"), value, "warn", remedy)
+    return Fact(translatable("open files"), value, "ok")
 
 
 def _limit(value: int) -> str:
@@ -228,8 +234,8 @@ def _overcommit() -> Fact | None:
         return None
     if value != "1":
         remedy = said("sysctl vm.overcommit_memory=1: a fork for RDB or an AOF rewrite may fail when memory is short")
-        return Fact(marked("memory overcommit"), value, "warn", remedy)
-    return Fact(marked("memory overcommit"), value, "ok")
+        return Fact(translatable("memory overcommit"), value, "warn", remedy)
+    return Fact(translatable("memory overcommit"), value, "ok")
 
 
 def _huge_pages() -> Fact | None:
@@ -240,8 +246,8 @@ def _huge_pages() -> Fact | None:
     value = chosen[1] if chosen else text
     if value == "always":
         remedy = said("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: Redis stalls after a fork otherwise")
-        return Fact(marked("transparent huge pages"), value, "warn", remedy)
-    return Fact(marked("transparent huge pages"), value, "ok")
+        return Fact(translatable("transparent huge pages"), value, "warn", remedy)
+    return Fact(translatable("transparent huge pages"), value, "ok")
 
 
 def _swap() -> Fact | None:
@@ -252,12 +258,12 @@ def _swap() -> Fact | None:
     used = kib.get("SwapTotal", 0) - kib.get("SwapFree", 0)
     if used > 0:
         return Fact(
-            marked("swap in use"),
+            translatable("swap in use"),
             said("{used} MiB", used=used // 1024),
             "warn",
             said("free memory: a swapped server answers from the disk"),
         )
-    return Fact(marked("swap in use"), said("none"), "ok")
+    return Fact(translatable("swap in use"), said("none"), "ok")
 
 
 def _read(path: Path) -> str | None:
@@ -330,7 +336,7 @@ def limits() -> Fact:
         workspace = Workspace("doctor")
     except OSError as error:
         return Fact(
-            marked("CPU and memory limits"),
+            translatable("CPU and memory limits"),
             said("no temporary folder can be made ({error})", error=error),
             "warn",
             said("free some room, or set TMPDIR to another disk: no server starts without"),
@@ -341,12 +347,12 @@ def limits() -> Fact:
         workspace.remove()
     if tried.unavailable is not None:
         return Fact(
-            marked("CPU and memory limits"),
+            translatable("CPU and memory limits"),
             tried.unavailable,
             "warn",
             said("an experiment's limits are not in force without them"),
         )
-    return Fact(marked("CPU and memory limits"), said("can be given (control groups)"), "ok")
+    return Fact(translatable("CPU and memory limits"), said("can be given (control groups)"), "ok")
 
 
 def containers() -> Fact:
@@ -354,6 +360,6 @@ def containers() -> Fact:
     from loadstone.servers.containers.container_engine import find_engine  # the library takes half a second to load
 
     try:
-        return Fact(marked("container engine"), find_engine().name, "ok")
+        return Fact(translatable("container engine"), find_engine().name, "ok")
     except UserError:
-        return Fact(marked("container engine"), said("none answers (needed for kind: container only)"), "ok")
+        return Fact(translatable("container engine"), said("none answers (needed for kind: container only)"), "ok")

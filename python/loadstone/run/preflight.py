@@ -19,7 +19,7 @@ from loadstone.machine.processes.resource_limits import Limits
 from loadstone.programs.manifest import read_manifest
 from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.url import UrlSubject, parse_subject_url
-from loadstone.safety.bounds.deadlines import OPENING, within
+from loadstone.safety.bounds.deadlines import OPENING, with_deadline
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers import registry
 from loadstone.servers.control import LimitsValues
@@ -120,7 +120,7 @@ def _distinct(run_plan: RunPlan) -> Iterator[PlannedTrial]:
             yield trial
 
 
-@within(OPENING)
+@with_deadline(OPENING)
 def require_room(server: Server, trials: Sequence[PlannedTrial]) -> None:
     """Hold what these trials store against what a server that runs takes, and the room of one that is not ours.
 

@@ -29,7 +29,7 @@ from loadstone.safety import defect
 from loadstone.safety.bounds.folder_files import NotOfFolder
 from loadstone.safety.errors import LoadstoneError
 from loadstone.safety.secrets.command_line import hidden_arguments
-from loadstone.safety.secrets.in_texts import HIDDEN
+from loadstone.safety.secrets.in_texts import REDACTED
 from loadstone.text.language import _
 from loadstone.text.message import Message
 
@@ -75,7 +75,7 @@ def run(
     progress = RunProgress(remarks, verbose=options.verbose, quiet=options.quiet)
     with progress.events as events:
         with progress, opened(options, prepared, progress, announcement, seams) as parts:  # 3. deploy
-            defect.happens_in(parts.folder.path)
+            defect.write_tracebacks_to(parts.folder.path)
             try:
                 _loop(parts, prepared, progress, options).run()  # 4. drive, 5. observe, 6. record: trial after trial
                 ended = None
@@ -107,7 +107,7 @@ def report_run(
 
     Its `status` is that of the objectives alone: whether the run was valid is said by the run.
     """
-    defect.happens_in(folder)
+    defect.write_tracebacks_to(folder)
     require_formats(formats)
     begin_report(formats)
     analysis = analyse(folder)
@@ -194,7 +194,7 @@ def _advised(error: LoadstoneError, folder: Path, options: RunRequest, unwritten
         return type(error).of(f"{error} ({unwritten})") if unwritten else error
     command = ["loadstone", "run", "--resume", str(folder)]
     for server in options.servers:
-        if HIDDEN in hidden_arguments(["--server", server])[1]:  # the folder keeps no password
+        if REDACTED in hidden_arguments(["--server", server])[1]:  # the folder keeps no password
             command += ["--server", f"{server.partition('=')[0]}=URL"]
     if options.allow_any_command:  # it is never taken from a folder
         command.append("--allow-any-command")

@@ -39,7 +39,7 @@ from loadstone.safety.errors import LoadstoneError
 from loadstone.servers import registry
 from loadstone.servers.server import DeployContext
 from loadstone.text.english.run import why_not_io_uring
-from loadstone.text.language import _, several
+from loadstone.text.language import _, plural
 
 
 @dataclass(frozen=True)
@@ -452,7 +452,7 @@ def _machine(name: str) -> Part:
     warned = [fact.name for fact in machine_facts() if fact.verdict == "warn"]
     if not warned:
         return Part(name, "ok", _("nothing to be warned of"))
-    found = several(len(warned), "{n} warning: {names}", "{n} warnings: {names}", names=", ".join(warned))
+    found = plural(len(warned), "{n} warning: {names}", "{n} warnings: {names}", names=", ".join(warned))
     return Part(name, "note", found, _("`loadstone doctor` says what helps"))
 
 

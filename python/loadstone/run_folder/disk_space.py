@@ -5,7 +5,7 @@ from pathlib import Path
 
 from loadstone.experiment.plan.drive_plan import Phases, Plan
 from loadstone.experiment.plan.run_plan import RunPlan, in_tables
-from loadstone.safety.bounds.files import is_there
+from loadstone.safety.bounds.files import exists
 from loadstone.safety.errors import NoPlace
 
 HISTOGRAM_BYTES = 6_000
@@ -50,7 +50,7 @@ def check_space(path: Path, needed_bytes: int) -> None:
     Raises:
         NoPlace: there is less room than `needed_bytes` where `path` is or would be.
     """
-    place = next((p for p in (path, *path.absolute().parents) if is_there(p)), None)
+    place = next((p for p in (path, *path.absolute().parents) if exists(p)), None)
     if place is None:
         return
     free = shutil.disk_usage(place).free

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.run_folder.files import ENVIRONMENT, EXPERIMENT, PLAN, require_run, run_folders
-from loadstone.safety.bounds.files import is_there, read_json
+from loadstone.safety.bounds.files import exists, read_json
 from loadstone.safety.bounds.folder_files import NotOfFolder, open_file
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.in_texts import HIDDEN
+from loadstone.safety.secrets.in_texts import REDACTED
 from loadstone.text.language import said
 
 RUNS = Path("runs")
@@ -93,7 +93,7 @@ def run_folder(word: str | Path, root: Path = RUNS) -> Path:
 
 def _require_no_slip(path: Path) -> None:
     """Returns unless a name that is nowhere is one that is nearly `latest`. Raises UserError."""
-    if not is_there(path) and difflib.get_close_matches(str(path)[:80], [LATEST]):
+    if not exists(path) and difflib.get_close_matches(str(path)[:80], [LATEST]):
         raise UserError("{path}: there is no such folder; did you mean '{latest}'?", path=path, latest=LATEST)
 
 
@@ -147,7 +147,7 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
         raise UserError("--resume {folder}: its command was not recorded; name the experiment, too", folder=folder)
     kept: list[str] = []
     for word in _without_given(_taken(folder, arguments), given):
-        if HIDDEN in word:
+        if REDACTED in word:
             option = kept.pop() if kept and kept[-1] in _KEEPING_NO_SECRET else ""
             _require_given(folder, option, word, given)
         else:
@@ -259,7 +259,7 @@ def options_given(command: object) -> list[str] | None:
 
 def hides_secret(arguments: Sequence[str]) -> bool:
     """Whether a secret in a recorded command was replaced: then it does not work as it stands."""
-    return any(HIDDEN in word for word in arguments)
+    return any(REDACTED in word for word in arguments)
 
 
 def _require_given(folder: Path, option: str, word: str, given: Sequence[str]) -> None:
@@ -291,7 +291,7 @@ def _is_same(option: str, name: str, value: str) -> bool:
 
 def _copy_if_gone(word: str, folder: Path) -> str:
     names_file = word.endswith((".yaml", ".yml")) and not word.startswith("-") and "=" not in word
-    if not names_file or is_there(Path(word)):
+    if not names_file or exists(Path(word)):
         return word
     try:
         os.close(open_file(folder / EXPERIMENT))

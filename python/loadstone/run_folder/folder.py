@@ -48,7 +48,7 @@ from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.bounds.files import read_own_bytes
 from loadstone.safety.bounds.folder_files import make_folder
 from loadstone.safety.errors import LoadstoneError, NoPlace, UserError
-from loadstone.safety.secrets.known import hidden
+from loadstone.safety.secrets.known import redacted
 
 LOOKED_AT_S = 0.2
 """For so long a list of runs may hold a folder to see whether it is written to."""
@@ -102,7 +102,7 @@ class RunFolder:
         try:
             make_folder(path / LATENCY, path)
             documents = {
-                EXPERIMENT: _yaml(hidden({"format": FORMAT, **resolved_experiment})),
+                EXPERIMENT: _yaml(redacted({"format": FORMAT, **resolved_experiment})),
                 ENVIRONMENT: dump_document({"format": FORMAT, **environment}),
                 PLAN: dump_document(plan_summary.model_dump(mode="json")),
             }
@@ -229,7 +229,7 @@ class TrialWriter:
         Raises:
             UserError: the disk is full; the trial does not count, earlier ones do.
         """
-        facts = hidden({**trial.facts.model_dump(mode="json"), "attempt": self.attempt})
+        facts = redacted({**trial.facts.model_dump(mode="json"), "attempt": self.attempt})
         line = {**trial.model_dump(mode="json", exclude={"facts"}), "facts": facts}
         log = "".join(f"{line}\n" for line in log_lines(self.observed, trial.started_unix_ns)).encode()
         self._note({LATENCY: digest(log), **{name: hashes.of(self.trial) for name, hashes in self._hashes.items()}})

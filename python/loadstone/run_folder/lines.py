@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from loadstone.safety.bounds.files import load_json, read_json, why
 from loadstone.safety.bounds.folder_files import NotOfFolder, open_file, replace_file
 from loadstone.safety.errors import LoadstoneError, UserError
-from loadstone.safety.secrets.known import hidden
+from loadstone.safety.secrets.known import redacted
 from loadstone.text.language import said
 
 FORMAT = 1
@@ -49,13 +49,13 @@ def write_error(error: OSError, path: Path) -> LoadstoneError:
 
 def dump_line(record: Mapping[str, Any]) -> bytes:
     """`record` as one line of JSON with its newline, without secrets. Raises ValueError for NaN and infinity."""
-    text = json.dumps(hidden(record), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(redacted(record), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.encode(errors=_ODD) + b"\n"
 
 
 def dump_document(record: Mapping[str, Any]) -> bytes:
     """`record` as a JSON document for people and programs, without secrets. Raises ValueError for NaN and infinity."""
-    return json.dumps(hidden(record), ensure_ascii=False, indent=1, allow_nan=False).encode(errors=_ODD) + b"\n"
+    return json.dumps(redacted(record), ensure_ascii=False, indent=1, allow_nan=False).encode(errors=_ODD) + b"\n"
 
 
 M = TypeVar("M", bound=BaseModel)

@@ -13,7 +13,7 @@ from loadstone.experiment.plan.run_plan import TABLE_GROUP, AtRatePlan, PlannedT
 from loadstone.experiment.spec.levels import Condition
 from loadstone.run_folder.trial import Line
 from loadstone.safety.secrets.in_texts import without_login
-from loadstone.safety.secrets.known import hidden
+from loadstone.safety.secrets.known import redacted
 
 
 class PlannedLine(Line):
@@ -186,7 +186,7 @@ def _fingerprint(trial: PlannedTrial, crash: PlannedCrash | None = None) -> str:
         "crash": asdict(crash) if crash else None,
         "driver": trial.driver,
     }
-    return hashlib.sha256(json.dumps(hidden(settled), sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(redacted(settled), sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _settings(settings: Mapping[str, object]) -> object:

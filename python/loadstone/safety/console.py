@@ -39,7 +39,7 @@ def remarks(*, quiet: bool = False) -> Console:
     return _console(terminal.STDERR, quiet=quiet)
 
 
-def _console(output: terminal.Output, *, quiet: bool = False) -> Console:
+def _console(output: terminal.OutputStream, *, quiet: bool = False) -> Console:
     width = None if output.isatty() else _PIPE_COLUMNS
     return SafeConsole(file=cast(IO[str], output), highlight=False, width=width, quiet=quiet)
 

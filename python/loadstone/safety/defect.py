@@ -12,7 +12,7 @@ from pathlib import Path
 from loadstone import __version__
 from loadstone.safety import terminal
 from loadstone.safety.bounds.replies import shortened
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 
 STATUS = 70
 """Exit status, `EX_SOFTWARE` of sysexits.h."""
@@ -23,7 +23,7 @@ _LARGEST_BYTES = 256 * 1024
 _folder: Path | None = None
 
 
-def happens_in(folder: Path) -> None:
+def write_tracebacks_to(folder: Path) -> None:
     """From now on the traceback of a defect is written into this folder, that of the run."""
     global _folder
     _folder = folder
@@ -55,7 +55,7 @@ def report_those_of_threads() -> None:
 
 def _short(error: BaseException) -> str:
     try:
-        return shortened(hide(str(error)), 160)
+        return shortened(redact(str(error)), 160)
     except Exception:  # an error that cannot say what it is
         return ""
 
@@ -69,7 +69,7 @@ def _text(error: BaseException) -> str:
         lines = f"{type(error).__name__}, and its traceback cannot be made: {type(second).__name__}\n"
     if len(lines) > _LARGEST_BYTES:
         lines = f"{lines[: _LARGEST_BYTES // 2]}\n...\n{lines[-_LARGEST_BYTES // 2 :]}"
-    return head + hide(lines)
+    return head + redact(lines)
 
 
 def _written(text: str) -> Path | None:

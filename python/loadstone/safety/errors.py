@@ -3,7 +3,7 @@
 | status | |
 |---|---|
 | 2 | `UserError`: bad input |
-| 3 | `ServerGone`, `ServerRefused`, `BadReply`, `OutOfRoom`: a server is gone, refuses, talks nonsense, or is full |
+| 3 | `ServerGone`, `ServerRefused`, `BadReply`, `OutOfSpace`: a server is gone, refuses, talks nonsense, or is full |
 | 3 | `DriveFailed`, `FleetGone` |
 | 70 | what is none of these: a defect of loadstone (`safety/defect.py`) |
 | 130 | `Interrupted` |
@@ -11,7 +11,7 @@
 
 from typing import Self
 
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 from loadstone.text.language import Said, said
 from loadstone.text.problem import SaidError
 
@@ -23,7 +23,7 @@ class LoadstoneError(SaidError):
 
     def __str__(self) -> str:
         text = super().__str__()
-        return text.changed(hide) if isinstance(text, Said) else hide(text)
+        return text.changed(redact) if isinstance(text, Said) else redact(text)
 
 
 class UserError(LoadstoneError):
@@ -78,7 +78,7 @@ class ServerRefused(ServerGone):
         return self.because(reason)
 
 
-class OutOfRoom(LoadstoneError):
+class OutOfSpace(LoadstoneError):
     """A server that is not ours has no room left: the run ends, before more of what others hold there is lost."""
 
     exit_status = 3

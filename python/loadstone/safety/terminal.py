@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import IO, Literal
 
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 from loadstone.text.language import in_language
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -79,10 +79,10 @@ def _escape_of(c: str) -> str:
 
 def shown(text: str) -> str:
     """`text` as it may be written: secrets hidden, and nothing in it that a terminal obeys."""
-    return visible(hide(in_language(text)))
+    return visible(redact(in_language(text)))
 
 
-class Output:
+class OutputStream:
     """stdout or stderr, whichever file stands there at the moment of writing; what `rich` writes to.
 
     A reader that went away is no failure: the rest is dropped. Nor is a stderr that takes nothing (a full disk, a
@@ -132,7 +132,7 @@ class Output:
                 raise
 
 
-STDOUT, STDERR = Output("stdout"), Output("stderr")
+STDOUT, STDERR = OutputStream("stdout"), OutputStream("stderr")
 
 
 def result(text: str) -> None:
@@ -148,7 +148,7 @@ def result_lines(lines: Iterable[str]) -> None:
 
 def result_json(text: str) -> None:
     """Write a JSON text to stdout: characters that a terminal obeys are escaped, so that the data are the same."""
-    _write(STDOUT, "".join(_escaped(c) for c in hide(text)) if not _ASCII.fullmatch(text) else hide(text))
+    _write(STDOUT, "".join(_escaped(c) for c in redact(text)) if not _ASCII.fullmatch(text) else redact(text))
 
 
 def remark(line: str) -> None:
@@ -156,7 +156,7 @@ def remark(line: str) -> None:
     _write(STDERR, f"{shown(line)}\n")
 
 
-def evidence(line: str, *, result: bool) -> None:
+def print_unredacted(line: str, *, result: bool) -> None:
     """Write a line of what a stranger's file would do, to stdout or stderr, without the redactor.
 
     What counts as a secret is learned from the file, too: it could hide its own command. So whoever makes the line
@@ -211,7 +211,7 @@ def discard(stream: IO[str]) -> None:
             os.close(nowhere)
 
 
-def _write(output: Output, text: str) -> None:
+def _write(output: OutputStream, text: str) -> None:
     output.write(text)
     output.flush()
 

@@ -19,9 +19,9 @@ import numpy as np
 from loadstone.experiment.plan.required import RequiredData
 from loadstone.machine.processes.cache_folder import cache_folder, only_one
 from loadstone.machine.start_context import Step
-from loadstone.safety.bounds.deadlines import ROWS, conversation
+from loadstone.safety.bounds.deadlines import ROWS, deadline
 from loadstone.safety.bounds.files import read_json
-from loadstone.safety.errors import LoadstoneError, OutOfRoom, ServerGone, UserError
+from loadstone.safety.errors import LoadstoneError, OutOfSpace, ServerGone, UserError
 from loadstone.servers.control import Rows, Tell
 from loadstone.servers.deployed import Deployed
 from loadstone.servers.free_space import RoomWatch
@@ -256,7 +256,7 @@ class DataWriter:
                 full = deployed.control.is_full(error)
                 text = _explained(data, error, full=full)
                 if isinstance(error, ServerGone) and not deployed.server.ours and full:
-                    raise OutOfRoom.of(text) from None
+                    raise OutOfSpace.of(text) from None
                 raise UserError.of(text) from None
             deployed.holds[_place(data)] = _identity(data)
 
@@ -270,7 +270,7 @@ class DataWriter:
                 room.require()
                 telling(done)
 
-            with RoomWatch([deployed.server]) as room, conversation(ROWS, rows.count):
+            with RoomWatch([deployed.server]) as room, deadline(ROWS, rows.count):
                 written = write(tell)
             room.require()
         if not written:

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Self
 
-from loadstone.safety.bounds.deadlines import LOOK, conversation
-from loadstone.safety.errors import LoadstoneError, OutOfRoom
+from loadstone.safety.bounds.deadlines import LOOK, deadline
+from loadstone.safety.errors import LoadstoneError, OutOfSpace
 from loadstone.servers.control import Control, LossWatch
 from loadstone.servers.server import Server
 from loadstone.text.language import joined, said
@@ -87,7 +87,7 @@ class RoomWatch:
         for server in self._servers:
             control = server.control(TIMEOUT_S)
             try:
-                with conversation(LOOK):
+                with deadline(LOOK):
                     watch = control.loss_watch(server.name)
             except LoadstoneError:
                 watch = None
@@ -139,9 +139,9 @@ class RoomWatch:
     def require(self) -> None:
         """Raises OutOfRoom if something was lost."""
         if self.reason is not None:
-            raise OutOfRoom.of(self.reason)
+            raise OutOfSpace.of(self.reason)
 
     def _look(self) -> None:
         for _, watch in self._watched:
-            with contextlib.suppress(LoadstoneError), conversation(LOOK):
+            with contextlib.suppress(LoadstoneError), deadline(LOOK):
                 self.reason = self.reason or watch.lost()

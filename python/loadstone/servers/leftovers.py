@@ -8,7 +8,7 @@ That is kept by each software (`servers.control.HoldsOurs.remove_left`).
 from collections.abc import Iterable, Iterator
 
 from loadstone.run_folder.ledger import KEYS, TABLES, Made, Outcome, Traces, describe
-from loadstone.safety.bounds.deadlines import REMOVAL, conversation
+from loadstone.safety.bounds.deadlines import REMOVAL, deadline
 from loadstone.servers.control import HoldsOurs
 from loadstone.text.language import said
 
@@ -48,7 +48,7 @@ def remove_earlier(traces: Traces, control: HoldsOurs) -> None:
     if traces.place is None:
         return
     things = traces.ledger.take_earlier(traces.place, (*KEYS, *TABLES))
-    with conversation(REMOVAL):
+    with deadline(REMOVAL):
         for outcome in remove_left(control, traces.ledger.run_id, things) if things else ():
             if not outcome.left:
                 traces.gone(outcome.thing)

@@ -14,7 +14,7 @@ from loadstone.machine.placement import OWN_CPUS, own_cpus
 from loadstone.machine.processes.idle import hold, release
 from loadstone.machine.start_context import Stays
 from loadstone.run_folder.ledger import Ledger, Traces, describe
-from loadstone.safety.bounds.deadlines import LOOK, REMOVAL, conversation
+from loadstone.safety.bounds.deadlines import LOOK, REMOVAL, deadline
 from loadstone.safety.errors import LoadstoneError, ServerGone, UserError
 from loadstone.servers.control import FailsOver
 from loadstone.servers.delay_line import Line, link_of
@@ -221,7 +221,7 @@ def _note_copies(deployed: Deployed, ledger: Ledger) -> None:
     """Where the server is copied to, of software that says so: after a failover it is there that keys are removed."""
     place, control = deployed.traces.place, deployed.control
     if place is not None and isinstance(control, FailsOver):
-        with suppress(LoadstoneError), conversation(LOOK):
+        with suppress(LoadstoneError), deadline(LOOK):
             copies = control.copies(place.server)
             if copies is not None:
                 ledger.copied(place, copies)
@@ -229,10 +229,10 @@ def _note_copies(deployed: Deployed, ledger: Ledger) -> None:
 
 def _leave_as_it_was(deployed: Deployed) -> None:
     if not deployed.server.ours:
-        with conversation(REMOVAL):
+        with deadline(REMOVAL):
             deployed.control.remove_traces(deployed.traces)
 
 
 def _stop(server: Server) -> None:
-    with nullcontext() if server.ours else conversation(REMOVAL):
+    with nullcontext() if server.ours else deadline(REMOVAL):
         server.stop()

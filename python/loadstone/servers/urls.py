@@ -10,7 +10,7 @@ from pydantic import AfterValidator, ValidationError
 
 from loadstone.experiment.plan.endpoints import Tls
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.in_texts import HIDDEN
+from loadstone.safety.secrets.in_texts import REDACTED
 from loadstone.safety.secrets.known import learn
 from loadstone.text.language import said
 from loadstone.text.problem import Problem
@@ -78,7 +78,7 @@ def password_of(parts: SplitResult, options: Mapping[str, str], shown: str) -> s
     return learned(os.environ[variable], f"${{env:{variable}}}")
 
 
-def learned(password: str, label: str = HIDDEN) -> str:
+def learned(password: str, label: str = REDACTED) -> str:
     """The password; it is hidden from now on, and `label` stands in its place."""
     learn(password, label)
     return password

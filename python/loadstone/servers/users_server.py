@@ -11,7 +11,7 @@ import psutil
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.ports import listeners
-from loadstone.safety.bounds.deadlines import LOOK, OPENING, within
+from loadstone.safety.bounds.deadlines import LOOK, OPENING, with_deadline
 from loadstone.safety.errors import LoadstoneError, ServerGone, UserError
 from loadstone.servers.server import DeployContext, ServerFacts
 from loadstone.servers.transport import is_loopback
@@ -97,7 +97,7 @@ class UsersServer(ABC):
     def _inspect(self, context: DeployContext) -> Endpoint:
         """Find out what it is, and whether it can be loaded. Raises UserError, ServerGone."""
 
-    @within(OPENING)
+    @with_deadline(OPENING)
     def start(self, context: DeployContext) -> Endpoint:
         """Ask it whether it can be loaded; see `server.Server.start`."""
         try:
@@ -113,7 +113,7 @@ class UsersServer(ABC):
         """
         return answering_again(self.start)
 
-    @within(LOOK)
+    @with_deadline(LOOK)
     def alive(self) -> bool:
         """Whether it answers, as what it was."""
         try:

@@ -86,7 +86,7 @@ def decimal(value: float, decimals: int) -> str:
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
-def up_to(share: float) -> str:
+def bound_suffix(share: float) -> str:
     """A bound as it stands behind a figure, rounded up: 0.042 is `+5 %`; empty where it is too small to matter."""
     return "" if share < SMALL_BOUND else f"+{up_to_percent(share):,} %"
 

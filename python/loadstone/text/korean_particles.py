@@ -1,6 +1,6 @@
 """Korean particles: which form stands after a figure or a name, by the last sound as it is read aloud.
 
-A translation writes both forms in brackets, `{server}[은/는]`, and `particles` leaves the right one: `Redis는`,
+A translation writes both forms in brackets, `{server}[은/는]`, and `resolve_particles` leaves the right one: `Redis는`,
 `PostgreSQL은`, `3.1 ms는`, `10으로`. What stands in brackets before a particle is not read: `P99 (all)[은/는]` is
 `P99 (all)는`, as after `P99`.
 """
@@ -60,7 +60,7 @@ NAMES = {
 """Products and words as they are called in Korean: 레디스, 마리아디비, 포스트그레스큐엘, 제이슨, 겟."""
 
 
-def particles(text: str) -> str:
+def resolve_particles(text: str) -> str:
     """`text` with the right form of each particle in it."""
     if "/" not in text:
         return text

@@ -23,7 +23,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from loadstone.text.korean_particles import particles
+from loadstone.text.korean_particles import resolve_particles
 
 ENGLISH, KOREAN = "en", "ko"
 LANGUAGES = (ENGLISH, KOREAN)
@@ -54,7 +54,7 @@ def language() -> str:
     return _here.get() or _WHOLE_PROCESS[0]
 
 
-def speak(name: str, *, by_option: bool = False) -> None:
+def set_language(name: str, *, by_option: bool = False) -> None:
     """Speak a language in the whole process, in all its threads. Raises ValueError for one that there is not.
 
     `by_option`: the user named it on the command line, so that it counts more than what a browser prefers.
@@ -69,7 +69,7 @@ def by_option() -> str | None:
 
 
 @contextlib.contextmanager
-def speaking(name: str) -> Iterator[None]:
+def use_language(name: str) -> Iterator[None]:
     """A block (a request of a page, data in English) in a language of its own."""
     token = _here.set(_known(name))
     try:
@@ -107,23 +107,25 @@ def translated(template: str, context: str = "") -> str:
 def _(template: str, /, **figures: Any) -> str:
     """A sentence in the language of now. `figures` are texts already, or take the formats of `str.format`."""
     text = translated(template)
-    return finished(text.format(**{name: in_language(value) for name, value in figures.items()}) if figures else text)
+    return with_particles(
+        text.format(**{name: in_language(value) for name, value in figures.items()}) if figures else text
+    )
 
 
-def several(n: int, one: str, many: str, /, **figures: Any) -> str:
+def plural(n: int, one: str, many: str, /, **figures: Any) -> str:
     """A sentence with a number `n`: `one` for 1, else `many`. Korean has one form."""
     text = one if n == 1 else many
     if language() != ENGLISH:
         text = _catalogue(language()).ngettext(one, many, n)
-    return finished(text.format(n=n, **{name: in_language(value) for name, value in figures.items()}))
+    return with_particles(text.format(n=n, **{name: in_language(value) for name, value in figures.items()}))
 
 
-def marked(template: str) -> str:
+def translatable(template: str) -> str:
     """Return the text unchanged, and mark it as one that is kept in English and translated where it is shown."""
     return template
 
 
-def authored(template: str, /, **figures: Any) -> str:
+def author_text(template: str, /, **figures: Any) -> str:
     """A text of an experiment that a command makes, in English: where it is printed, `of_author` knows its template."""
     return template.format(**figures)
 
@@ -148,14 +150,14 @@ def of_author(text: Any) -> Any:
     return text
 
 
-def opened(sentence: str) -> str:
+def sentence_case(sentence: str) -> str:
     """A sentence with a large letter at its beginning, in a language that begins sentences so."""
     return f"{sentence[:1].upper()}{sentence[1:]}" if language() == ENGLISH else sentence
 
 
-def finished(text: str) -> str:
+def with_particles(text: str) -> str:
     """A sentence with its particles, where the language has some."""
-    return particles(text) if language() == KOREAN else text
+    return resolve_particles(text) if language() == KOREAN else text
 
 
 class Said(str):
@@ -217,7 +219,7 @@ def in_language(text: Any) -> Any:
         if name is not None:
             key = f"{name}{f'!{conversion}' if conversion else ''}{f':{spec}' if spec else ''}"
             parts.append(in_language(text.fields.get(key, "")))
-    return _as_typed(finished("".join(parts)), text.heads)
+    return _as_typed(with_particles("".join(parts)), text.heads)
 
 
 def joined(separator: str, texts: Any) -> Said:
@@ -275,7 +277,7 @@ class _Catalogue(gettext.NullTranslations):
         for pattern, template in self._templates:
             if found := pattern.fullmatch(text):
                 figures = {name: of_author(value) for name, value in found.groupdict().items()}
-                return finished(template.format(**figures))
+                return with_particles(template.format(**figures))
         return None
 
     @cached_property
@@ -358,6 +360,6 @@ def _filled(text: str, figures: Mapping[str, Any]) -> Any:
 
     given = {name: in_language(value) for name, value in figures.items()}
     if not given:
-        return Markup(finished(text))
+        return Markup(with_particles(text))
     filled = Markup(text) % given if "%(" in text else Markup(text).format(**given)
-    return Markup(finished(str(filled)))
+    return Markup(with_particles(str(filled)))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from loadstone.text.language import said
 
-Figure = Any
+TextArgument = Any
 """What stands in a message: a number, a text that is not ours (a name, a server's reply), a list of them, a message."""
 AS_WRITTEN = "as_written"
 """The kind of a text that is no sentence of ours, as what another program said."""
@@ -31,7 +31,7 @@ class Message(BaseModel):
 
     kind: str
     """The key of the sentence in the catalogue."""
-    figures: dict[str, Figure] = {}
+    figures: dict[str, TextArgument] = {}
 
     @field_validator("figures", mode="before")
     @classmethod
@@ -46,30 +46,30 @@ class Message(BaseModel):
 
     @field_validator("figures")
     @classmethod
-    def _restored(cls, figures: dict[str, Figure]) -> dict[str, Figure]:
+    def _restored(cls, figures: dict[str, TextArgument]) -> dict[str, TextArgument]:
         """Messages among the figures that came back from a file as mappings are messages again."""
         return {name: _restored(value) for name, value in figures.items()}
 
 
-def message(kind: str, /, **figures: Figure) -> Message:
+def message(kind: str, /, **figures: TextArgument) -> Message:
     """The message of a kind with its figures."""
     return Message(kind=kind, figures=figures)
 
 
-def as_written(text: str) -> Message:
+def verbatim(text: str) -> Message:
     """A message that is a text already."""
     return Message(kind=AS_WRITTEN, figures={"text": text})
 
 
-def alike(one: Message) -> Hashable:
+def message_identity(one: Message) -> Hashable:
     """What a message is about: equal for two that differ in their numbers, or in the trials and blocks they name."""
     about = ((name, _about(value)) for name, value in sorted(one.figures.items()) if name not in PLACES)
     return one.kind, tuple(about)
 
 
-def _about(value: Figure) -> Hashable:
+def _about(value: TextArgument) -> Hashable:
     if isinstance(value, Message):
-        return alike(value)
+        return message_identity(value)
     if isinstance(value, Mapping):
         return frozenset(map(str, value))
     if isinstance(value, list | tuple):
@@ -77,7 +77,7 @@ def _about(value: Figure) -> Hashable:
     return value if isinstance(value, str) else None
 
 
-def _restored(value: Figure) -> Figure:
+def _restored(value: TextArgument) -> TextArgument:
     if isinstance(value, Mapping) and value.keys() == {"kind", "figures"}:
         return Message.model_validate(value)
     return [_restored(one) for one in value] if isinstance(value, list | tuple) else value

@@ -4,7 +4,7 @@ from typing import Any, Self, TypeVar
 
 from loadstone.text.language import said
 
-Kind = TypeVar("Kind", bound="SaidError")
+AnySaidError = TypeVar("AnySaidError", bound="SaidError")
 
 
 class SaidError(Exception):
@@ -31,7 +31,7 @@ class Problem(SaidError, ValueError):
     """What is wrong with a value, as validators raise it: whoever validates names the field before it."""
 
 
-def _remade(kind: type[Kind], args: tuple[Any, ...]) -> Kind:
+def _remade(kind: type[AnySaidError], args: tuple[Any, ...]) -> AnySaidError:
     """An error by its text rather than its template: one that was written already, pickled or copied."""
     error = kind.__new__(kind)
     error.args = args

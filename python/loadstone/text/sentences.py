@@ -24,7 +24,7 @@ from loadstone.text.english.run import HEADLINE, NEXT_STEP, NOTES, TRUST
 from loadstone.text.english.verdicts import VERDICTS
 from loadstone.text.figures import digits, duration, rounded
 from loadstone.text.language import ENGLISH as IN_ENGLISH
-from loadstone.text.language import finished, in_language, language, of_author, translated
+from loadstone.text.language import in_language, language, of_author, translated, with_particles
 from loadstone.text.message import AS_WRITTEN, Message
 
 Sentence = str | Callable[..., str]
@@ -82,7 +82,7 @@ class _SentenceFormatter(Formatter):
         return str(super().format_field(value, format_spec))
 
 
-def text(message: Message | None) -> str:
+def render_message(message: Message | None) -> str:
     """The sentence of a message in the language of now; empty for none.
 
     A message of a kind that the catalogue does not have, or without its figures, is printed as the data it is: a run's
@@ -105,8 +105,8 @@ def figures_of(message: Message) -> dict[str, Any]:
 def _sentence(message: Message) -> str:
     sentence = ENGLISH.get(message.kind) or _of_goals()[message.kind]
     if callable(sentence):
-        return finished(sentence(**_spoken(message.figures)))
-    return finished(_SentenceFormatter(text).vformat(translated(sentence), (), _plain(message.figures)))
+        return with_particles(sentence(**_spoken(message.figures)))
+    return with_particles(_SentenceFormatter(render_message).vformat(translated(sentence), (), _plain(message.figures)))
 
 
 @cache
@@ -127,7 +127,7 @@ def _spoken(figures: Mapping[str, Any]) -> dict[str, Any]:
     def speak(value: Any) -> Any:
         value = _message(value)
         if isinstance(value, Message):
-            return text(value)
+            return render_message(value)
         return [speak(one) for one in value] if isinstance(value, list | tuple) else value
 
     return {name: check_names(speak(value)) if name in _OF_CHECKS else speak(value) for name, value in figures.items()}

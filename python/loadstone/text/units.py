@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 
-from loadstone.text.language import marked, said
+from loadstone.text.language import said, translatable
 from loadstone.text.problem import Problem
 from loadstone.text.wording import shown
 
@@ -40,11 +40,11 @@ _TIME_S = {
 def _time_in(base: str) -> UnitKind:
     """Times with `base` as the unit of the result."""
     sizes = {unit: size / _TIME_S[base] for unit, size in _TIME_S.items()}
-    return UnitKind(marked("a time"), sizes, "`250 ms`, `5 s`, `2 min`")
+    return UnitKind(translatable("a time"), sizes, "`250 ms`, `5 s`, `2 min`")
 
 
 BYTES = UnitKind(
-    marked("a size"),
+    translatable("a size"),
     {
         "B": Fraction(1),
         "kB": Fraction(1000),
@@ -56,19 +56,19 @@ BYTES = UnitKind(
         "GiB": Fraction(1024**3),
         "TiB": Fraction(1024**4),
     },
-    marked("`100 B`, `10 kB` (1000 bytes each), `1 KiB` (1024 bytes), `1 MiB`"),
+    translatable("`100 B`, `10 kB` (1000 bytes each), `1 KiB` (1024 bytes), `1 MiB`"),
     whole=True,
 )
 SECONDS = _time_in("s")
 MILLISECONDS = _time_in("ms")
 MICROSECONDS = _time_in("us")
 PER_SECOND = UnitKind(
-    marked("a rate"),
+    translatable("a rate"),
     {"/s": Fraction(1), "/min": Fraction(1, 60), "/h": Fraction(1, 3600)},
     "`1000/s`, `60/min`",
 )
 BITS_PER_SECOND = UnitKind(
-    marked("a bandwidth"),
+    translatable("a bandwidth"),
     {
         "kbit/s": Fraction(1000),
         "Mbit/s": Fraction(1000**2),
@@ -76,9 +76,9 @@ BITS_PER_SECOND = UnitKind(
     },
     "`100 Mbit/s`, `1 Gbit/s`, `512 kbit/s`",
 )
-SHARE = UnitKind(marked("a share"), {"%": Fraction(1, 100)}, "`10 %`, `0.5 %`")
+SHARE = UnitKind(translatable("a share"), {"%": Fraction(1, 100)}, "`10 %`, `0.5 %`")
 
-DURATION = UnitKind(marked("a time"), SECONDS.units | {"m": Fraction(60)}, "`90 s`, `20 min`, `1 h`")
+DURATION = UnitKind(translatable("a time"), SECONDS.units | {"m": Fraction(60)}, "`90 s`, `20 min`, `1 h`")
 """A length that a person decides on: `20m` means minutes here."""
 LONGEST_S = 30 * 24 * 3600.0
 NEVER = "never"

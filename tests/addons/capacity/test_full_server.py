@@ -10,7 +10,7 @@ from tests.changed_facts import with_facts
 from tests.judge.test_cost import REDIS, in_slices
 
 from loadstone.addons.capacity.full_server import FULL, MORE_USERS, WIDEST, Level, level_of, servers_of, when_full
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 def level(users: int, busy: float, cost_us: float, sleeps: float | None = 0.0, **changes: Any) -> Level:
@@ -54,7 +54,7 @@ def test_beside_programs_that_had_half_of_its_cpu_nothing_is_known() -> None:
     found = when_full([level(32, 0.99, 9.0, ran=0.5)])
     assert found is not None
     assert found.how == "refused"
-    assert "other programs had its CPU for 49 % of the time" in text(found.why)
+    assert "other programs had its CPU for 49 % of the time" in render_message(found.why)
 
 
 def test_estimates_hold_what_the_same_server_does_when_full() -> None:
@@ -72,7 +72,7 @@ def test_estimates_hold_what_the_same_server_does_when_full() -> None:
         ]
         found = when_full(levels)
         assert found is not None
-        assert found.low_per_s is not None, text(found.why)
+        assert found.low_per_s is not None, render_message(found.why)
         assert found.high_per_s is not None
         assert found.per_s is not None
         assert (found.how, found.users) == ("estimated", 12)
@@ -115,7 +115,7 @@ def test_what_is_missing_is_said_with_what_would_show_it(levels: list[Level], sa
     assert found is not None
     assert found.how == "refused"
     assert found.per_s is None
-    assert says in text(found.why)
+    assert says in render_message(found.why)
 
 
 def test_without_levels_there_is_no_capacity() -> None:

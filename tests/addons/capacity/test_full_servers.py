@@ -14,7 +14,7 @@ from loadstone.report.csv_report import render
 from loadstone.report.sections.of_analysis import sections_of
 from loadstone.run_folder.reading import read_run
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 def analysed(name: str, folder: Path) -> Analysis:
@@ -28,12 +28,12 @@ def by_label(analysis: Analysis) -> dict[str, ServerWhenFull]:
 def test_a_place_is_a_server_an_operation_and_a_payload_over_all_numbers_of_users(tmp_path: Path) -> None:
     found = by_label(analysed("json-documents", tmp_path))
     one = found["set, 1 kB"]
-    assert text(one.said) == "123,000 [121,000, 124,000] a second (measured at 32 workers)"
+    assert render_message(one.said) == "123,000 [121,000, 124,000] a second (measured at 32 workers)"
     assert "workers" not in one.condition
     assert one.users_vary
     assert found["set, 1 kB, string"].capacity.per_s == pytest.approx(168_000, rel=0.01)
     assert found["set, 500 B"].capacity.how == "refused"
-    assert "busy .48 of the time with 1 user" in text(found["set, 500 B"].said)
+    assert "busy .48 of the time with 1 user" in render_message(found["set, 500 B"].said)
 
 
 def test_trials_with_more_users_answer_this_question_alone(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_beside_programs_that_have_its_cpu_nothing_is_known(tmp_path: Path) -> N
     found = analysed("caches", tmp_path).full_servers
     assert {one.server for one in found} >= {"redis", "valkey", "memcached"}
     assert {one.capacity.how for one in found} == {"refused"}
-    assert "other programs had its CPU" in text(
+    assert "other programs had its CPU" in render_message(
         by_label(analysed("caches", tmp_path / "b"))["valkey, get, payload 1 kB"].said
     )
 

@@ -26,7 +26,7 @@ from loadstone.judge.verdict import Side, Verdict
 from loadstone.report import markdown_report
 from loadstone.run_folder.reading import read_run
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 def verdict(metric: str, loss: float) -> Verdict:
@@ -89,7 +89,7 @@ def test_markdown_and_terminal_have_no_standing(invalid: GateResult) -> None:
 def test_the_reports_section_has_no_standing(invalid: GateResult) -> None:
     cells = gate_section(invalid).tables[0].lines[1].cells
     assert [cell.value for cell in cells[1:4]] == [None, 26_000.0, 32_000.0]
-    assert [text(cell.said) for cell in cells if cell.said is not None] == ["—", "+19 % [+17, +21]"]
+    assert [render_message(cell.said) for cell in cells if cell.said is not None] == ["—", "+19 % [+17, +21]"]
 
 
 def test_in_a_test_report_the_verdict_and_the_twin_are_errors(invalid: GateResult) -> None:

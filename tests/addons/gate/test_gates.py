@@ -15,7 +15,7 @@ from loadstone.drivers.slices import Slice
 from loadstone.judge.analysis.analyse import analyse_run
 from loadstone.run_folder.reading import Run, read_run
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_a_gate_is_not_green_where_the_head_waits_and_takes_no_more_cpu(twin: Ru
     by = {one.name: one for one in found.figures}
     assert (by["cpu"].verdict in GOOD, by["rate"].verdict) == (True, "undecided")
     assert (found.verdict, found.status) == ("undecided", 4)
-    said = text(found.message)
+    said = render_message(found.message)
     assert said.startswith("NOT DECIDABLE HERE: the head may be slower by ")
     assert said.endswith("(requests a second); not slower: CPU a request")
     assert found.advice is not None, "what decides the rate"
@@ -81,13 +81,15 @@ def test_a_gate_is_not_green_where_the_head_waits_and_takes_no_more_cpu(twin: Ru
 def test_what_is_not_known_stands_in_the_line_of_a_green_gate(twin: Run) -> None:
     found = gate_of(with_waiting(twin, EVENLY))
     assert (found.verdict, found.status, found.decided_by) == ("same", 0, ["cpu", "memory"])
-    assert text(found.message).startswith("same within 15 %: CPU a request; not known: requests a second (slower by ")
+    assert render_message(found.message).startswith(
+        "same within 15 %: CPU a request; not known: requests a second (slower by "
+    )
 
 
 def test_what_it_had_no_time_for_has_a_budget(twin: Run) -> None:
     found = gate_of(twin)
     assert (found.verdict, found.status, found.starts_differ) == ("undecided", 4, 0)
-    assert text(found.advice).startswith("A longer run helps most: --budget ")
+    assert render_message(found.advice).startswith("A longer run helps most: --budget ")
     cpu = next(one for one in found.figures if one.name == "cpu")
     assert cpu.needed is not None
     assert "open: slower by " in "\n".join(gate_lines(found))
@@ -96,7 +98,7 @@ def test_what_it_had_no_time_for_has_a_budget(twin: Run) -> None:
 def test_one_that_was_interrupted_says_so_and_advises_nothing(twin: Run) -> None:
     cut = replace(twin, looks=[], trials=[one for one in twin.trials if one.group == "rate" and one.block < 4])
     found = gate_of(cut)
-    assert text(found.message) == "NOT DECIDED: interrupted after 3 starts of both"
+    assert render_message(found.message) == "NOT DECIDED: interrupted after 3 starts of both"
     assert found.advice is None
     assert {one.needed for one in found.figures} == {None}
 
@@ -105,4 +107,4 @@ def test_at_a_rate_the_cpu_has_the_pace_of_the_p99(tmp_path: Path) -> None:
     found = gate_of(read_run(unpacked("gate-rate", tmp_path)))
     assert [one.name for one in found.figures][:2] == ["cpu", "p99"]
     assert found.starts_differ == 0.1
-    assert "taken to differ by 10 %" in text(found.advice), "what was measured is far narrower"
+    assert "taken to differ by 10 %" in render_message(found.advice), "what was measured is far narrower"

@@ -11,7 +11,7 @@ from loadstone.addons.gate.result import GateFigure
 from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.spec.experiment import Experiment, SubjectSpec
 from loadstone.text.message import message
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 LOOKS = (15, 20, 27, 37, 50)
 
@@ -51,7 +51,7 @@ def test_the_budget_is_what_passed_and_what_the_other_starts_take() -> None:
 
 
 def said(found: GateFigure, at: Pace, starts_differ: float = 0.0) -> str:
-    return text(advice([with_needs(found, at, 60.0, 60.0)], at, experiment(), 60.0, starts_differ))
+    return render_message(advice([with_needs(found, at, 60.0, 60.0)], at, experiment(), 60.0, starts_differ))
 
 
 def experiment(warm_up: str | None = "60 s", url: str | None = None) -> Experiment:
@@ -67,9 +67,9 @@ def test_what_two_starts_may_differ_by_no_budget_decides() -> None:
     assert "taken to differ by 10 %" in said(starts, pace(), 0.1)
     assert said(starts, pace(), 0.1).endswith("with --warm-up and a --budget for that.")
     at_url = experiment(url="http://127.0.0.1:1")
-    assert text(advice([starts], pace(), at_url, 60.0, 0.02)).endswith("Or let the gate start both versions.")
+    assert render_message(advice([starts], pace(), at_url, 60.0, 0.02)).endswith("Or let the gate start both versions.")
     redis = Experiment.model_construct(servers={"base": {"kind": "embedded"}}, subjects={})
-    assert text(advice([starts], pace(), redis, 60.0, 0.02)).endswith("say so by --starts-differ.")
+    assert render_message(advice([starts], pace(), redis, 60.0, 0.02)).endswith("say so by --starts-differ.")
 
 
 def test_a_longer_budget_helps_most() -> None:
@@ -85,9 +85,9 @@ def test_where_no_time_helps_the_tolerance_is_named() -> None:
 
 def test_where_starts_hide_more_than_noise_no_tolerance_is_named() -> None:
     wide = figure(0.1, interval_level=0.9999).model_copy(update={"visible": 1.0})
-    told = text(advice([wide], pace(), experiment(url="http://127.0.0.1:1"), 60.0, 0.1))
+    told = render_message(advice([wide], pace(), experiment(url="http://127.0.0.1:1"), 60.0, 0.1))
     assert told.endswith("Or let the gate start both versions.")
-    told = text(advice([wide], pace(), experiment(), 60.0, 0.0))
+    told = render_message(advice([wide], pace(), experiment(), 60.0, 0.0))
     assert told == "No budget decides it here: what both do varies too much. A quieter machine helps."
 
 
@@ -104,11 +104,11 @@ def test_what_was_not_begun_is_taken_to_get_on_like_what_was() -> None:
 def test_what_was_not_warm_needs_no_budget_but_a_warm_up() -> None:
     moving = figure(0.039).model_copy(update={"why": message("cost_moving", moved=0.4)})
     assert with_needs(moving, pace(), 30.0, 60.0) == moving
-    told = text(advice([moving], pace(), experiment(), 240.0, 0.1))
+    told = render_message(advice([moving], pace(), experiment(), 240.0, 0.1))
     assert told.startswith("A longer warm-up helps most: --warm-up 120s --budget 6m.")
-    told = text(advice([moving], pace(), experiment("3 min"), 240.0, 0.1))
+    told = render_message(advice([moving], pace(), experiment("3 min"), 240.0, 0.1))
     assert told.startswith("A longer warm-up helps most: --warm-up 6m --budget 10m."), "more than it was"
-    told = text(advice([moving], pace(), experiment(url="http://127.0.0.1:1"), 240.0, 0.1))
+    told = render_message(advice([moving], pace(), experiment(url="http://127.0.0.1:1"), 240.0, 0.1))
     assert "--warm-up" not in told, "it is refused there"
 
 

@@ -10,7 +10,7 @@ from loadstone.addons.gate import redis
 from loadstone.addons.gate.command import kind_of
 from loadstone.addons.gate.rule import starts_differ_in
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_no_error_shows_the_password_of_a_url_that_is_there_twice() -> None:
     url = 'redis://u:pa"ss wo@h:1'
     with pytest.raises(UserError) as error:
         redis.both(url, url)
-    assert hide(str(error.value)) == "--base, --head: both are 'redis://u:***@h:1'; name two versions"
+    assert redact(str(error.value)) == "--base, --head: both are 'redis://u:***@h:1'; name two versions"

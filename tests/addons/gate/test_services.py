@@ -23,7 +23,7 @@ from loadstone.machine.process_identity import started
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.programs.manifest import read_manifest
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 
 SERVE = "./serve --port {port}"
 
@@ -98,7 +98,7 @@ def test_a_password_of_a_command_is_in_no_name(said: Callable[..., Said]) -> Non
     gate = found.experiment.gate
     assert gate is not None
     assert (gate.base, gate.head) == tuple(text.replace("hunter-2", "***") for text in (old, new))
-    assert "hunter" not in hide(found.experiment.question)
+    assert "hunter" not in redact(found.experiment.question)
 
 
 @pytest.mark.usefixtures("kept")
@@ -108,7 +108,7 @@ def test_a_password_in_the_words_of_a_shell_is_known_before_anything_is_shown(op
     with pytest.raises(UserError) as error, gate_services.services(Versions(**{**given, "ready_within_s": 1.0})):
         raise UserError("as any other")
     assert "s3cr3tpass" not in str(error.value)
-    assert hide("it prints s3cr3tpass") == "it prints ***"
+    assert redact("it prints s3cr3tpass") == "it prints ***"
 
 
 @pytest.mark.usefixtures("kept")

@@ -25,7 +25,7 @@ from loadstone.judge.statistics.two_sample import (
 from loadstone.report.verdicts import verdict_text
 from loadstone.run_folder.reading import read_run
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 RUNS = 500
 
@@ -250,8 +250,8 @@ def test_latencies_at_different_rates_are_refused(base: JudgedRun, trials: Trial
     (other,) = compared(base, (trials(1), trials(2, level=1.5)), exploratory=("response_ns.p50", "throughput_per_s"))
     assert other.repeats == {"throughput_per_s": "goodput_per_s"}
     assert other.on("throughput_per_s") == other.primary
-    assert any(note.startswith("Not compared: latencies.") for note in map(text, other.notes))
-    assert not any("Not compared" in warning for warning in map(text, other.warnings))
+    assert any(note.startswith("Not compared: latencies.") for note in map(render_message, other.notes))
+    assert not any("Not compared" in warning for warning in map(render_message, other.warnings))
 
 
 def test_trials_without_the_figure_are_not_passed_over(base: JudgedRun, trials: Trials) -> None:

@@ -9,18 +9,18 @@ from tests.run_folder.test_earlier_runs import run
 
 from loadstone.addons.history.list_runs import list_runs, run_lines
 from loadstone.run_folder.folder import RunFolder
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
 
 def test_the_newest_comes_first(tmp_path: Path) -> None:
-    run(tmp_path, "20260102T000000Z-tiny", complete=True, answer=as_written("It\nis so.").model_dump())
+    run(tmp_path, "20260102T000000Z-tiny", complete=True, answer=verbatim("It\nis so.").model_dump())
     run(
         tmp_path,
         "20260103T000000Z-tiny",
         trials_done=3,
         trials_planned=9,
         complete=False,
-        answer=as_written("Not yet.").model_dump(),
+        answer=verbatim("Not yet.").model_dump(),
     )
     run(tmp_path, "20260103T000000Z-tiny-2")
     (tmp_path / "no-run").mkdir()

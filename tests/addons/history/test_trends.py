@@ -9,7 +9,7 @@ from loadstone.addons.history.trends import GOODPUT, RATIO, RunFigures, figures_
 from loadstone.addons.history.trends_chart import over_runs_chart
 from loadstone.judge.analysis.analyse import analyse_run
 from loadstone.run_folder.reading import read_run
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,8 @@ def test_a_line_holds_only_what_is_alike(measured: RunFigures) -> None:
         ["day-3", "day-4"],
     ]
     assert found.lines[0].unlike == []
-    assert text(found.lines[1].unlike[0]) == "A and B were measured on different machines"
-    assert "version" in text(found.lines[2].unlike[1])
+    assert render_message(found.lines[1].unlike[0]) == "A and B were measured on different machines"
+    assert "version" in render_message(found.lines[2].unlike[1])
     chart = over_runs_chart(found)
     assert chart is not None
     assert chart.svg().count(b"<title>day-") == len(runs)

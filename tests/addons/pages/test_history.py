@@ -24,7 +24,7 @@ from loadstone.report.json_report import render
 from loadstone.run_folder.folder import RunFolder
 from loadstone.safety.console import SafeConsole
 from loadstone.safety.errors import UserError
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
 A, B = "redis-rate", "redis-rate-again"
 SCRIPT = "<script>alert(1)</script>"
@@ -42,7 +42,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
     theirs.mkdir()
     (theirs / "plan.json").write_text(json.dumps(PLAN | {"experiment": SCRIPT}))
     (theirs / "analysis.json").write_text(
-        json.dumps({"experiment": SCRIPT, "answer": as_written(SCRIPT).model_dump(), "question": SCRIPT})
+        json.dumps({"experiment": SCRIPT, "answer": verbatim(SCRIPT).model_dump(), "question": SCRIPT})
     )
     (folder / "runs" / "link").symlink_to(folder / "runs" / A)
     with serving(folder) as found:

@@ -12,8 +12,8 @@ from loadstone.addons.saturation.answer import saturation_headline, saturations_
 from loadstone.addons.saturation.options import SearchOptions
 from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.run_folder.trial import CheckResult, TrialRecord
-from loadstone.text.message import as_written
-from loadstone.text.sentences import text
+from loadstone.text.message import verbatim
+from loadstone.text.sentences import render_message
 
 CLOSED = SearchOptions(objective="p99 < 4 ms", ramp="40 over 20 s")
 OPEN = SearchOptions(model="open", objective="p99 < 10 ms")
@@ -84,7 +84,7 @@ def test_an_objective_is_met_up_to_where_its_quantile_crosses_it(closed: Saturat
     assert closed.objective.users.value == pytest.approx(16, rel=0.02)
     assert closed.objective.rate_per_s is not None
     assert closed.objective.rate_per_s.value == pytest.approx(8000, rel=0.03)
-    assert "of 32 measured" in text(closed.objective.message)
+    assert "of 32 measured" in render_message(closed.objective.message)
 
 
 @pytest.mark.parametrize(("objective", "kind"), [("p99 < 1 s", "met_always"), ("p99 < 1 us", "never")])
@@ -103,8 +103,8 @@ def test_a_ramp_is_read_off_beside_the_point(closed: SaturationAnswer) -> None:
     assert steps[3].per_s == pytest.approx(4000, rel=0.01)
     assert closed.ramp.eye_users is not None
     assert closed.users is not None
-    assert "times the measured point" in text(closed.ramp.message)
-    assert f"{closed.ramp.eye_users / closed.users.value:.2g} times" in text(closed.ramp.message)
+    assert "times the measured point" in render_message(closed.ramp.message)
+    assert f"{closed.ramp.eye_users / closed.users.value:.2g} times" in render_message(closed.ramp.message)
 
 
 def test_the_server_is_the_limit_and_how_full_it_was_at_three_loads(closed: SaturationAnswer) -> None:
@@ -154,7 +154,7 @@ def test_errors_from_some_load_on_end_the_levels_before_it(answered: Answered) -
 
 def test_a_point_is_as_doubtful_as_its_trials(answered: Answered) -> None:
     suspect = CheckResult(
-        name="stolen", verdict="suspect", measured=9, limit=5, unit="%", reason=as_written("Others took 9 %.")
+        name="stolen", verdict="suspect", measured=9, limit=5, unit="%", reason=verbatim("Others took 9 %.")
     )
 
     def at_two(trial: TrialRecord) -> TrialRecord:
@@ -189,7 +189,7 @@ def test_every_rate_is_a_point_in_the_order_of_the_rates(opened: SaturationAnswe
 def test_a_run_whose_budget_ended_says_how_far_it_came(answered: Answered) -> None:
     found = answered(budget_s=9.0)
     assert found.kind == "at_least"
-    assert "--resume" in text(found.message)
+    assert "--resume" in render_message(found.message)
     nothing = answered(OPEN, budget_s=9.0)
     assert nothing.kind == "none"
     assert nothing.objective is not None
@@ -198,6 +198,6 @@ def test_a_run_whose_budget_ended_says_how_far_it_came(answered: Answered) -> No
 
 def test_the_headline_has_every_condition(closed: SaturationAnswer, opened: SaturationAnswer) -> None:
     assert saturation_headline([]) is None
-    said = text(saturation_headline([closed, opened.model_copy(update={"label": "list"})]))
+    said = render_message(saturation_headline([closed, opened.model_copy(update={"label": "list"})]))
     assert said.startswith("SATURATES at ")
     assert "list: KEEPS P99 <= 10 ms up to " in said

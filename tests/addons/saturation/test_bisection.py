@@ -15,7 +15,7 @@ from loadstone.addons.saturation.bisection import (
     open_saturation,
     trial_length_s,
 )
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 OBJECTIVE = Objective(latency_s=0.005)
 
@@ -29,12 +29,14 @@ def bisected(start: Bisection, limit: float) -> Bisection:
 def test_a_trial_keeps_its_objective_or_says_what_it_misses() -> None:
     kept = OpenTrial(1000, 10_000, 10_000, 0.004, (5, 9, 7, 4, 8, 6))
     assert failing(kept, OBJECTIVE) is None
-    assert text(failing(OpenTrial(1000, 10_000, 10_000, 0.006), OBJECTIVE)) == "P99 6 ms, objective 5 ms"
-    assert text(failing(OpenTrial(1000, 10_000, 10_000, None), OBJECTIVE)).startswith("P99 too long to measure")
-    said = text(failing(OpenTrial(1000, 10_000, 9_800, 0.004), OBJECTIVE))
+    assert render_message(failing(OpenTrial(1000, 10_000, 10_000, 0.006), OBJECTIVE)) == "P99 6 ms, objective 5 ms"
+    assert render_message(failing(OpenTrial(1000, 10_000, 10_000, None), OBJECTIVE)).startswith(
+        "P99 too long to measure"
+    )
+    said = render_message(failing(OpenTrial(1000, 10_000, 9_800, 0.004), OBJECTIVE))
     assert said == "98.0% answered correctly, objective 99.0%"
     growing = OpenTrial(1000, 10_000, 10_000, 0.004, (0, 100, 200, 300, 400, 500))
-    assert text(failing(growing, OBJECTIVE)) == "the backlog grew by 400 arrivals"
+    assert render_message(failing(growing, OBJECTIVE)) == "the backlog grew by 400 arrivals"
 
 
 def test_a_bisection_ends_near_the_limit() -> None:
@@ -62,11 +64,13 @@ def test_blocks_give_a_limit_with_an_interval() -> None:
     assert found.per_s is not None
     assert found.per_s.low < 1030 < found.per_s.high
     assert found.per_s.value == pytest.approx(1030, rel=0.01)
-    assert text(found.message).startswith("KEEPS P99 <= 5 ms up to 1,0")
+    assert render_message(found.message).startswith("KEEPS P99 <= 5 ms up to 1,0")
 
 
 def test_few_blocks_give_none() -> None:
-    assert text(open_saturation([bisected(around(1000), 1000)], OBJECTIVE).message).startswith("NO POINT: 1 block of")
+    assert render_message(open_saturation([bisected(around(1000), 1000)], OBJECTIVE).message).startswith(
+        "NO POINT: 1 block of"
+    )
 
 
 def test_a_limit_outside_of_what_was_tried_is_said_to_be() -> None:
@@ -75,7 +79,7 @@ def test_a_limit_outside_of_what_was_tried_is_said_to_be() -> None:
     assert above.at_least_per_s == pytest.approx(1220, rel=0.03)
     below = open_saturation([bisected(around(1000), 10)] * 8, OBJECTIVE)
     assert below.kind == "none"
-    assert "lower rates" in text(below.message)
+    assert "lower rates" in render_message(below.message)
 
 
 def test_a_trial_must_last_the_longer_the_fuller_the_queue() -> None:

@@ -25,7 +25,7 @@ from loadstone.addons.saturation.closed_estimate import (
     typical,
     usl_fits,
 )
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 Curve = Callable[[int], float]
 LAW = Usl(1000, 0.05, 0.002)
@@ -74,7 +74,7 @@ def test_a_plateau_gives_the_point_where_the_asymptotes_meet() -> None:
     assert found.users.low < 8 < found.users.high
     assert found.per_s.value == pytest.approx(8000, rel=0.02)
     assert found.repeats == 6
-    assert text(found.message).startswith("SATURATES at ")
+    assert render_message(found.message).startswith("SATURATES at ")
 
 
 def batches(users: int) -> float:
@@ -121,7 +121,9 @@ def test_what_rises_to_the_end_has_no_point(seed: int) -> None:
         return 400.0 * users**0.15
 
     found = closed_saturation(sweeps_of(slowly, grid(128), noise=0.02, seed=seed))
-    assert text(found.message) == f"CAPACITY >= {found.at_least_per_s:,.0f} a second: it still rose at 128 users"
+    assert (
+        render_message(found.message) == f"CAPACITY >= {found.at_least_per_s:,.0f} a second: it still rose at 128 users"
+    )
 
 
 def test_a_bound_is_that_of_the_best_level_by_its_typical_rate() -> None:
@@ -153,7 +155,7 @@ def test_what_falls_again_has_a_peak_by_the_usl() -> None:
     assert found.method == "usl"
     assert found.users is not None
     assert found.users.value == pytest.approx(LAW.peak_users, rel=0.05)
-    assert "beyond it throughput falls" in text(found.message)
+    assert "beyond it throughput falls" in render_message(found.message)
 
 
 def test_where_the_usl_does_not_fit_the_peak_is_that_of_a_parabola() -> None:
@@ -176,17 +178,17 @@ def test_a_ramp_gives_no_point_and_says_why() -> None:
         assert found.kind == "none"
         assert found.users is None
         assert found.per_s is None
-        assert "users only rose" in text(found.message)
-        assert "random order" in text(found.message)
+        assert "users only rose" in render_message(found.message)
+        assert "random order" in render_message(found.message)
 
 
 def test_too_few_sweeps_give_no_point() -> None:
     found = closed_saturation(sweeps_of(eight_servers, grid(64), count=5))
-    assert text(found.message) == "NO POINT: 5 sweeps; an interval needs at least 6"
+    assert render_message(found.message) == "NO POINT: 5 sweeps; an interval needs at least 6"
     cut = sweeps_of(eight_servers, grid(64))
     cut[2] = cut[2][:-1]
     assert (
-        text(closed_saturation(cut).message)
+        render_message(closed_saturation(cut).message)
         == "NO POINT: only 5 of 6 sweeps hold every level; an interval needs at least 6"
     )
     assert closed_saturation([]).kind == "none"
@@ -194,20 +196,20 @@ def test_too_few_sweeps_give_no_point() -> None:
 
 def test_one_order_for_all_sweeps_gives_no_point() -> None:
     one = sweeps_of(eight_servers, grid(64))[0]
-    assert "same order" in text(closed_saturation([one] * 6).message)
+    assert "same order" in render_message(closed_saturation([one] * 6).message)
 
 
 def test_without_one_user_the_unloaded_time_is_not_known() -> None:
     found = closed_saturation(sweeps_of(eight_servers, grid(64)[1:]))
     assert found.kind == "none"
-    assert "R_0" in text(found.message)
+    assert "R_0" in render_message(found.message)
 
 
 def test_a_generator_that_gives_out_leaves_a_bound() -> None:
     found = closed_saturation(changed(sweeps_of(eight_servers, grid(64)), 11, generator_limit="hottest thread 96 %"))
     assert found.kind == "at_least"
     assert found.at_least_per_s == pytest.approx(8000, rel=0.05)
-    assert text(found.message).endswith("from 11 users on the generator was saturated: hottest thread 96 %")
+    assert render_message(found.message).endswith("from 11 users on the generator was saturated: hottest thread 96 %")
 
 
 def test_a_plateau_before_the_generator_gives_out_is_a_point() -> None:
@@ -218,7 +220,7 @@ def test_a_plateau_before_the_generator_gives_out_is_a_point() -> None:
 def test_errors_end_the_curve() -> None:
     found = closed_saturation(changed(sweeps_of(eight_servers, grid(64)), 16, error_share=0.02))
     assert found.kind == "at_least"
-    assert "from 16 users on 2.0% of the replies failed" in text(found.message)
+    assert "from 16 users on 2.0% of the replies failed" in render_message(found.message)
 
 
 def test_what_still_rises_has_no_plateau() -> None:
@@ -228,7 +230,7 @@ def test_what_still_rises_has_no_plateau() -> None:
     assert closed_saturation(sweeps_of(slow, grid(32))).kind == "at_least"
     found = closed_saturation(sweeps_of(slow, grid(128), noise=0.002))
     assert found.kind == "at_least"
-    assert "still rose at 128 users" in text(found.message)
+    assert "still rose at 128 users" in render_message(found.message)
 
 
 def test_a_stalled_trial_does_not_move_the_point() -> None:
@@ -258,11 +260,12 @@ def test_the_search_ends_where_the_generator_gives_out_or_errors_begin() -> None
     limited = search_range([*fine, Probe(4, 3500, 0.001, generator_limit="throttled")])
     assert limited.answer is not None
     assert (
-        text(limited.answer.message) == "CAPACITY >= 3,500 a second: the generator was saturated at 4 users: throttled"
+        render_message(limited.answer.message)
+        == "CAPACITY >= 3,500 a second: the generator was saturated at 4 users: throttled"
     )
     failing = search_range([*fine, Probe(4, 3500, 0.001, error_share=0.05)])
     assert failing.levels == grid(2)
-    assert "5.0% of the replies failed at 4 users" in text(failing.why)
+    assert "5.0% of the replies failed at 4 users" in render_message(failing.why)
     assert search_range([Probe(1, 10, 0.001, error_share=1.0)]).answer is not None
     assert search_range(fine, users_max=2).answer is not None
 
@@ -327,5 +330,5 @@ def test_any_sweeps_get_texts() -> None:
             for order in sweep_orders(levels, count, seed=case)
         ]
         found = closed_saturation(sweeps)
-        assert text(found.message)
+        assert render_message(found.message)
         assert (found.kind in ("plateau", "peak")) == (found.users is not None)

@@ -22,7 +22,7 @@ from loadstone.addons.saturation.closed_trials import (
     sweeps_of,
 )
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 @pytest.fixture
@@ -216,7 +216,9 @@ def test_where_others_had_half_of_it_only_what_was_reached_is_known(steady: Syst
     assert found.kind == "at_least"
     assert found.users is None
     assert found.at_least_per_s == pytest.approx(8000, rel=0.03)
-    assert "other programs took CPU time: without them the rate could be up to 100% higher" in text(found.message)
+    assert "other programs took CPU time: without them the rate could be up to 100% higher" in render_message(
+        found.message
+    )
 
 
 def test_where_time_ends_before_the_interval_the_levels_say_what_was_reached(steady: System) -> None:
@@ -232,7 +234,7 @@ def test_where_time_ends_before_the_interval_the_levels_say_what_was_reached(ste
     for times, why in ((3, "2 sweeps; an interval needs at least 6"), (1000, "no sweep was measured whole")):
         sweeps = [in_longer_sweeps(one, times) for one in trials if one.saturation and one.saturation.phase == "sweep"]
         found = closed_answer([*slow, *sweeps], settings).saturation
-        assert why in text(found.message)
+        assert why in render_message(found.message)
         assert found.at_least_per_s == pytest.approx(8000, rel=0.05)
 
 
@@ -249,9 +251,9 @@ def test_a_rate_that_rose_with_time_is_said_so(steady: System) -> None:
     _, settings = planned(users_max=8)
     search = [steady.search(2**step, step + 1) for step in range(4)]
     same = closed_answer([*search, steady.search(4, 5)], settings).saturation
-    assert text(same.message).endswith("it had not levelled off at 8 users, the most that were allowed")
+    assert render_message(same.message).endswith("it had not levelled off at 8 users, the most that were allowed")
     later = closed_answer([*search, steady.search(4, 5, goodput_per_s=5200.0)], settings).saturation
-    assert text(later.message) == (
+    assert render_message(later.message) == (
         "CAPACITY >= 8,000 a second: it did more with time, not only with users: 4 users 4,000 a second, and later "
         "5,200; warm it up for longer"
     )

@@ -16,7 +16,7 @@ from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.headline import comparison_line, opening
 from loadstone.judge.verdict import Cost
 from loadstone.text.message import message
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
 
@@ -67,8 +67,8 @@ def test_verdicts_answer_claims(
     experiment = synthetic.make_experiment(conclusions=[claim(claims)])
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, ratio))
     assert found.verdict == verdict
-    assert text(found.answer).startswith("get against set: ")
-    assert "(12 blocks)" in text(found.evidence[0])
+    assert render_message(found.answer).startswith("get against set: ")
+    assert "(12 blocks)" in render_message(found.evidence[0])
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def test_a_claim_about_cpu_is_answered_by_what_a_request_costs(
     experiment = synthetic.make_experiment(conclusions=[about])
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.1))
     assert found.verdict == verdict
-    assert "get uses 9 % [" in text(found.answer)
+    assert "get uses 9 % [" in render_message(found.answer)
     rows = tables(*(row(1.0, None, operation=one).model_copy(update={"costs": {"redis": Cost(ns=ns)}})
                     for one, ns in (("get", 8_600.0), ("set", 6_900.0))))  # fmt: skip
     (beside,) = answer_conclusions(experiment, rows, [])
-    assert [text(one).count(" µs") for one in beside.evidence] == [2]
+    assert [render_message(one).count(" µs") for one in beside.evidence] == [2]
 
 
 def test_a_claim_about_cpu_names_a_part() -> None:
@@ -125,8 +125,8 @@ def test_a_comparison_that_this_run_left_out_stands_side_by_side(synthetic: Modu
     rows = tables(row(1000.0, None), row(1100.0, None, operation="get"))
     (found,) = answer_conclusions(experiment, rows, [])
     assert found.verdict == "not_answered_here"
-    assert "not compared in this run" in text(found.answer)
-    assert "%" not in text(found.answer)
+    assert "not compared in this run" in render_message(found.answer)
+    assert "%" not in render_message(found.answer)
 
 
 def test_waiting_is_shown_beside_the_verdict(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -134,7 +134,7 @@ def test_waiting_is_shown_beside_the_verdict(studies: ModuleType, synthetic: Mod
     rows = tables(row(1000.0, None), row(1100.0, None, operation="get"))
     (found,) = answer_conclusions(experiment, rows, families(studies, synthetic, 1.1))
     assert found.verdict == "holds"
-    assert text(found.answer).endswith("Waiting for a connection took 10% of the response time, against 10%.")
+    assert render_message(found.answer).endswith("Waiting for a connection took 10% of the response time, against 10%.")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_an_interval_decides_on_a_claimed_rate(
 ) -> None:
     found = answer_conclusions(synthetic.make_experiment(), tables(row(220.0, interval)), [])[0]
     assert found.verdict == verdict
-    assert f"[{interval[0]:g}, {interval[1]:g}]" in text(found.answer)
+    assert f"[{interval[0]:g}, {interval[1]:g}]" in render_message(found.answer)
 
 
 def test_one_condition_that_might_reach_it_leaves_it_open(synthetic: ModuleType) -> None:
@@ -157,11 +157,11 @@ def test_one_condition_that_might_reach_it_leaves_it_open(synthetic: ModuleType)
 def test_without_an_interval_a_near_figure_of_some_blocks_is_undecided(synthetic: ModuleType) -> None:
     found = answer_conclusions(synthetic.make_experiment(), tables(row(210.0, None)), [])[0]
     assert found.verdict == "undecided"
-    assert "too near for 6 blocks" in text(found.answer)
+    assert "too near for 6 blocks" in render_message(found.answer)
 
 
 def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, synthetic: ModuleType) -> None:
-    found = text(
+    found = render_message(
         opening(
             synthetic.make_experiment(),
             tables(row(210.0, (206.0, 214.0))),
@@ -179,7 +179,7 @@ def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, s
 
 def test_many_comparisons_are_counted(studies: ModuleType, synthetic: ModuleType) -> None:
     many = families(studies, synthetic, 1.1) * 5
-    found = text(opening(synthetic.make_experiment(), [], many, quick=True).answer)
+    found = render_message(opening(synthetic.make_experiment(), [], many, quick=True).answer)
     assert found.startswith("Nothing was measured (quick run). CPU a request of redis at 1 kB: ")
     assert ". Compared: " in found
     assert found.endswith("; and 2 more comparisons.")
@@ -190,7 +190,7 @@ def test_what_was_decided_opens_and_what_is_invalid_comes_last(studies: ModuleTy
     (undecided,) = families(studies, synthetic, 1.02, sd=0.06)
     (decided,) = families(studies, synthetic, 1.1)
     several = [invalid, invalid, undecided, decided]
-    found = text(opening(synthetic.make_experiment(), [], several, quick=False).answer)
+    found = render_message(opening(synthetic.make_experiment(), [], several, quick=False).answer)
     reported = found.split("Compared: ")[1]
     assert reported.index("FASTER") < reported.index("UNDECIDED") < reported.index("INVALID")
     assert reported.count("INVALID") == 1
@@ -201,10 +201,13 @@ def test_the_line_on_what_was_compared(studies: ModuleType, synthetic: ModuleTyp
     decided = families(studies, synthetic, 1.1)
     noisy = families(studies, synthetic, 1.02, sd=0.06)
     spoiled = families(studies, synthetic, 1.1, changes={(3, 0): studies.with_check("replies")})
-    assert text(comparison_line([], [*decided, *noisy, *spoiled])) == "3 comparisons: 1 decided, 1 undecided, 1 invalid"
-    assert text(comparison_line([], decided)) == "1 comparison: 1 decided"
-    assert text(comparison_line([], [])) == "no comparison: one block"
-    assert text(comparison_line(tables(row(1.0, None)), [])) == "no comparison was declared"
+    assert (
+        render_message(comparison_line([], [*decided, *noisy, *spoiled]))
+        == "3 comparisons: 1 decided, 1 undecided, 1 invalid"
+    )
+    assert render_message(comparison_line([], decided)) == "1 comparison: 1 decided"
+    assert render_message(comparison_line([], [])) == "no comparison: one block"
+    assert render_message(comparison_line(tables(row(1.0, None)), [])) == "no comparison was declared"
 
 
 def test_many_pairs_are_put_together_by_their_verdicts(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -218,7 +221,7 @@ def test_many_pairs_are_put_together_by_their_verdicts(studies: ModuleType, synt
     change = {(2, 9): studies.with_check("replies", measured=2.0)}
     run = studies.Study(synthetic, ratios, pairs=pairs, blocks=18, changes=change).run()
     (family,) = compare_groups(run, run.trials)
-    answer = text(family.answer)
+    answer = render_message(family.answer)
     assert answer.startswith("get against set: get FASTER by 1")
     assert " at 100 B, 1 worker / 100 B / 1 kB, 1 worker; EQUIVALENT within 5 % at 1 kB; " in answer
     assert answer.endswith("INVALID: replies, measured 2 %, limit 85 % at 1 kB, many.")
@@ -247,8 +250,8 @@ def test_a_claimed_figure_is_put_to_the_test_as_well(
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, ratio))
     assert found.verdict == verdict
     place = "inside" if verdict == "holds" else "outside"
-    assert f"Claimed {100 * value:+.4g} %, measured " in text(found.answer)
-    assert f"the claimed figure lies {place}" in text(found.answer)
+    assert f"Claimed {100 * value:+.4g} %, measured " in render_message(found.answer)
+    assert f"the claimed figure lies {place}" in render_message(found.answer)
 
 
 def test_a_wide_interval_that_holds_the_figure_confirms_nothing(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -260,7 +263,7 @@ def test_a_wide_interval_that_holds_the_figure_confirms_nothing(studies: ModuleT
     pairs = [wide[0].comparisons[0].model_copy(update={"primary": near})]
     found = answer_conclusions(experiment, [], [wide[0].model_copy(update={"comparisons": pairs})])
     assert [one.verdict for one in found] == ["direction_holds_size_undecided", "direction_holds_size_does_not"]
-    assert "too wide to confirm it" in text(found[0].answer)
+    assert "too wide to confirm it" in render_message(found[0].answer)
 
 
 def test_an_undecided_direction_may_still_exclude_the_size(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -277,7 +280,7 @@ def test_a_claimed_time_is_turned_round_where_the_rate_answers(studies: ModuleTy
     experiment = synthetic.make_experiment(conclusions=[shorter])
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1 / (1 - 0.2404)))
     assert found.verdict == "holds"
-    assert "Claimed +31.65 %, measured +3" in text(found.answer)
+    assert "Claimed +31.65 %, measured +3" in render_message(found.answer)
     (other,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
     assert other.verdict == "direction_holds_size_does_not"
 
@@ -287,9 +290,9 @@ def test_what_was_not_planned_was_left_out(studies: ModuleType, synthetic: Modul
     only_set = Planned([studies.condition()], (), quick=True)
     (quick,) = answer_conclusions(experiment, tables(row(1000.0, None)), [], only_set)
     assert quick.verdict == "left_out_of_quick"
-    assert text(quick.answer) == "--quick leaves out these conditions. Run it without --quick for an answer."
+    assert render_message(quick.answer) == "--quick leaves out these conditions. Run it without --quick for an answer."
     (full,) = answer_conclusions(experiment, [], [], Planned([studies.condition()], ()))
-    assert (full.verdict, text(full.answer)) == ("left_out", "This run leaves out these conditions.")
+    assert (full.verdict, render_message(full.answer)) == ("left_out", "This run leaves out these conditions.")
     both = Planned([studies.condition(), studies.condition(operation="get")], ("kinds",), quick=True)
     (failed,) = answer_conclusions(experiment, [], [], both)
     assert failed.verdict == "no_valid_data"
@@ -304,13 +307,13 @@ def test_what_only_left_out_is_not_said_to_be_left_out_by_quick(studies: ModuleT
     of_quick = Planned([studies.condition(), studies.condition(operation="get")], ("kinds",), quick=True)
     by_only = Planned([studies.condition()], (), quick=True, of_quick=of_quick)
     (found,) = answer_conclusions(experiment, [], [], by_only)
-    assert (found.verdict, text(found.answer)) == ("left_out", "This run leaves out these conditions.")
+    assert (found.verdict, render_message(found.answer)) == ("left_out", "This run leaves out these conditions.")
     rows = tables(row(1000.0, None), row(1100.0, None, operation="get"))
     (beside,) = answer_conclusions(
         experiment, rows, [], Planned(of_quick.conditions, (), quick=True, of_quick=of_quick)
     )
     assert (beside.verdict, len(beside.evidence)) == ("left_out", 1)
-    assert "--quick" not in text(beside.answer)
+    assert "--quick" not in render_message(beside.answer)
 
 
 def of_metric(metric: str, claims: str) -> dict[str, Any]:
@@ -324,7 +327,7 @@ def test_a_mean_time_is_answered_by_the_rate_where_users_ask_back_to_back(
     experiment = synthetic.make_experiment(conclusions=conclusions)
     less, more = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
     assert (less.verdict, more.verdict) == ("holds", "does_not_hold")
-    assert "the mean time is the users over the rate" in text(less.answer)
+    assert "the mean time is the users over the rate" in render_message(less.answer)
     pausing = dict(experiment.workload.model) | {"think_time_ms": 5}
     paused = experiment.workload.model_copy(update={"model": pausing})
     unclear = experiment.model_copy(update={"workload": paused})
@@ -338,11 +341,13 @@ def test_a_metric_that_did_not_decide_is_answered_by_its_exploratory_verdict(
     experiment = synthetic.make_experiment(conclusions=[of_metric("peak_per_s", "more")])
     (same,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
     assert same.verdict == "holds"
-    assert text(same.answer).endswith("(By the correct replies a second: the ratios of both are the same here.)")
+    assert render_message(same.answer).endswith(
+        "(By the correct replies a second: the ratios of both are the same here.)"
+    )
     peaks = {(block, 1): higher_peak for block in range(1, 13)}
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10, changes=peaks))
     assert found.verdict == "holds"
-    assert text(found.answer).endswith("(By the operations in the best second; an exploratory metric.)")
+    assert render_message(found.answer).endswith("(By the operations in the best second; an exploratory metric.)")
 
 
 def test_a_claim_about_an_invalid_pair_has_no_data_whatever_its_metric(
@@ -352,4 +357,4 @@ def test_a_claim_about_an_invalid_pair_has_no_data_whatever_its_metric(
     spoiled = families(studies, synthetic, 1.1, changes={(3, 0): studies.with_check("stored_rows")})
     (found,) = answer_conclusions(experiment, [], spoiled)
     assert found.verdict == "no_valid_data"
-    assert "INVALID: stored_rows" in text(found.answer)
+    assert "INVALID: stored_rows" in render_message(found.answer)

@@ -8,7 +8,7 @@ import pytest
 from loadstone.addons.studies.conclusions import answer_conclusions
 from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import ResultTable, Row
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
 
@@ -54,21 +54,21 @@ def answers(synthetic: ModuleType, *rows: Row) -> list[Any]:
 def test_a_claimed_figure_is_decided_only_from_afar(synthetic: ModuleType, goodput: float, verdict: str) -> None:
     found = answers(synthetic, row(goodput=goodput))[0]
     assert found.verdict == verdict
-    assert f"{goodput:,.0f}" in text(found.answer)
-    assert "b01-001" in text(found.evidence[0])
+    assert f"{goodput:,.0f}" in render_message(found.answer)
+    assert "b01-001" in render_message(found.evidence[0])
 
 
 def test_the_best_valid_row_answers(synthetic: ModuleType) -> None:
     found = answers(
         synthetic, row(goodput=500.0), row(goodput=900.0, payload="100 B"), row("suspect", 5000.0, idle="many")
     )
-    assert "900" in text(found[0].answer)
+    assert "900" in render_message(found[0].answer)
 
 
 def test_a_suspect_row_alone_decides_nothing(synthetic: ModuleType) -> None:
     found = answers(synthetic, row("suspect", 5000.0))[0]
     assert found.verdict == "undecided"
-    assert "suspect" in text(found.answer)
+    assert "suspect" in render_message(found.answer)
 
 
 def test_invalid_rows_answer_nothing(synthetic: ModuleType) -> None:
@@ -79,7 +79,7 @@ def test_invalid_rows_answer_nothing(synthetic: ModuleType) -> None:
         "not_answered_here",
         "no_valid_data",
     ]
-    assert not any("5,000" in text(answer.answer) for answer in found)
+    assert not any("5,000" in render_message(answer.answer) for answer in found)
 
 
 def test_figures_of_matched_conditions_stand_side_by_side(synthetic: ModuleType) -> None:
@@ -88,18 +88,18 @@ def test_figures_of_matched_conditions_stand_side_by_side(synthetic: ModuleType)
     )[1]
     assert found.verdict == "one_block"
     assert len(found.evidence) == 1
-    assert "get, 1 kB, 32, few: 1,990" in text(found.evidence[0])
-    assert "against set, 1 kB, 32, few: 1,840" in text(found.evidence[0])
+    assert "get, 1 kB, 32, few: 1,990" in render_message(found.evidence[0])
+    assert "against set, 1 kB, 32, few: 1,840" in render_message(found.evidence[0])
     for word in ("faster", "slower", "%", "better"):
-        assert word not in text(found.answer) + text(found.evidence[0])
+        assert word not in render_message(found.answer) + render_message(found.evidence[0])
 
 
 def test_what_one_server_cannot_answer_is_said(synthetic: ModuleType) -> None:
     found = answers(synthetic)[2]
-    assert (found.verdict, text(found.answer)) == ("not_answered_here", "One server cannot tell.")
+    assert (found.verdict, render_message(found.answer)) == ("not_answered_here", "One server cannot tell.")
 
 
 def test_waiting_for_a_connection_is_shown_as_shares(synthetic: ModuleType) -> None:
     found = answers(synthetic, row(wait=600.0), row(wait=10.0, idle="many"))[3]
     assert found.verdict == "one_block"
-    assert text(found.answer) == "Waiting for a connection took 60% of the response time, against 1%."
+    assert render_message(found.answer) == "Waiting for a connection took 60% of the response time, against 1%."

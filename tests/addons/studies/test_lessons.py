@@ -13,8 +13,8 @@ from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.run_folder.facts import AvgMax
 from loadstone.run_folder.trial import CheckResult, TrialRecord
-from loadstone.text.message import as_written
-from loadstone.text.sentences import text
+from loadstone.text.message import verbatim
+from loadstone.text.sentences import render_message
 from tests import changed_facts
 
 USUAL = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}
@@ -55,7 +55,7 @@ def test_a_check_that_failed_caught_it(learned: Learned, clean: TrialRecord) -> 
     host = clean.facts.host.model_dump()
     stolen = with_facts(trial_of(clean, 2), host=host | {"steal_share": 0.3})
     found = learned("check", [trial_of(clean, 1), stolen], name="taken")
-    assert (found.verdict, text(found.now)) == (
+    assert (found.verdict, render_message(found.now)) == (
         "caught",
         "`taken` is valid in 1 trial, suspect in 1; the worst figure is 153 %, limit 10 % (b02-001).",
     )
@@ -87,7 +87,7 @@ def test_a_comparison_tells_noise_from_a_difference(
     families = compare_groups(run, run.trials)
     found = learned("comparison", name="kinds", families=families)
     assert found.verdict == verdict
-    assert text(found.now) == text(families[0].answer)
+    assert render_message(found.now) == render_message(families[0].answer)
     assert learned("comparison", name="another", families=families).verdict == "unknown"
 
 
@@ -128,11 +128,11 @@ def test_every_store_held_the_same_rows(synthetic: ModuleType, clean: TrialRecor
         return learn(Outcome(of, trials, [], [], [], scale=0.1))[0]
 
     both = found(trial_of(clean, 1), trial_of(clean, 1, operation="get"))
-    assert (both.verdict, text(both.now)) == (
+    assert (both.verdict, render_message(both.now)) == (
         "did_not_happen",
         "Every store held the same 39,000 rows of posts (other, redis), written before its first trial.",
     )
-    assert "(redis)" in text(found(trial_of(clean, 1)).now)
+    assert "(redis)" in render_message(found(trial_of(clean, 1)).now)
     assert found().verdict == "unknown"
     varied = synthetic.make_experiment(lessons=lessons, data={"posts": posts | {"rows": "${workers}"}})
     assert found(trial_of(clean, 1), of=varied).verdict == "unknown"
@@ -151,7 +151,7 @@ def test_failures_are_kept_apart_from_the_rate(learned: Learned, clean: TrialRec
     failing = trial_of(clean, 1, workers=1).model_copy(update={"counts": counts, "throughput_per_s": 270.0})
     found = learned("errors", [trial_of(clean, 1), failing.model_copy(update={"verdict": "invalid"})])
     assert found.verdict == "caught"
-    assert text(found.now) == (
+    assert render_message(found.now) == (
         "Operations failed in 1 of 2 conditions, most at set, 1 kB, 1 worker: 2.60 %. Counted too, "
         "they would make 270 operations a second of 200 correct replies (35.0 % more); only correct replies rank."
     )
@@ -171,7 +171,7 @@ def row(part: str, cpu: float | None = None, **levels: Any) -> Row:
         condition=condition, label=str(condition["workers"]), trials=["b01-001"], verdict="valid", reasons=[],
         operations=1, elapsed_s=1.0, throughput_per_s=1.0, goodput_per_s=1.0, peak_per_s=1.0, response_ns=None,
         service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, published=None, unmeasurable={},
-        bottleneck=Bottleneck(part=part, message=as_written(""), evidence={}), seen={"redis": figures},
+        bottleneck=Bottleneck(part=part, message=verbatim(""), evidence={}), seen={"redis": figures},
         kinds={"redis": "redis"},
     )  # fmt: skip
 
@@ -186,7 +186,7 @@ def test_the_application_and_not_the_store_is_the_limit(learned: Learned, clean:
     trials = [with_users(clean, users) for users in (1, 32)]
     found = learned("held_back", trials, rows=rows)
     assert found.verdict == "did_not_happen", "it is examined and answered"
-    assert text(found.now) == (
+    assert render_message(found.now) == (
         "Bottleneck of 3 conditions: the application in 2, nothing but the round trips in 1. As users grow the "
         "store's CPU falls, from 9 % of a core at 1 worker to 7 % at 32 workers (32): the store is not the bottleneck."
     )
@@ -196,7 +196,7 @@ def test_the_application_and_not_the_store_is_the_limit(learned: Learned, clean:
     assert learned("held_back", trials, rows=[row("unknown")]).verdict == "unknown"
     without = row("server", 0.9, operation="get").model_copy(update={"bottleneck": None})
     partly = learned("held_back", trials, rows=[row("server", 0.9), without])
-    assert (partly.verdict, text(partly.now)) == (
+    assert (partly.verdict, render_message(partly.now)) == (
         "unknown", "Bottleneck of 1 condition: the store in 1. 1 more gave no figure.",
     )  # fmt: skip
     assert learned("held_back").verdict == "unknown"
@@ -208,17 +208,17 @@ def counted(before: int, after: int | None, answered: int, **keys: int) -> list[
 
 def test_rows_are_counted_as_rows(learned: Learned, clean: TrialRecord) -> None:
     equal = with_facts(trial_of(clean, 1), stored=counted(0, 100, 100, keys_before=0, keys_after=100))
-    assert (learned("stored", [equal]).verdict, text(learned("stored", [equal]).now)) == (
+    assert (learned("stored", [equal]).verdict, render_message(learned("stored", [equal]).now)) == (
         "did_not_happen", "Rows counted on the server are the correct replies in every trial (1 counted).",
     )  # fmt: skip
     hashes = with_facts(trial_of(clean, 2), stored=counted(100, 200, 100, keys_before=100, keys_after=400))
     found = learned("stored", [equal, hashes])
     assert found.verdict == "caught"
-    assert text(found.now).endswith(
+    assert render_message(found.now).endswith(
         "A row is 3 keys at set, 1 kB, 32 workers: counting keys would have given 300 where 100 rows were stored."
     )
     lost = with_facts(trial_of(clean, 3), stored=counted(0, 90, 100))
-    assert text(learned("stored", [equal, lost]).now) == (
+    assert render_message(learned("stored", [equal, lost]).now) == (
         "Rows counted on the server are the correct replies in 1 of 2 trials (2 counted). In 1 they are not: these "
         "give no figure."
     )
@@ -230,17 +230,17 @@ def test_repeats_tell_what_one_run_could_not(learned: Learned, clean: TrialRecor
     trials = [trial_of(clean, number, rate) for number, rate in enumerate([100.0, 110.0, 120.0], start=1)]
     found = learned("repeats", trials)
     assert found.verdict == "did_not_happen"
-    assert text(found.now) == (
+    assert render_message(found.now) == (
         "Each condition was measured in 3 blocks, in random order. Single trials of one condition lie up to 20 % "
         "apart, typically 20 %: two single runs could not distinguish a smaller difference from chance, and keeping "
         "the better of two would have added 6.1 %."
     )
     once = learned("repeats", trials[:1])
-    assert (once.verdict, "measured once here, too" in text(once.now)) == ("caught", True)
+    assert (once.verdict, "measured once here, too" in render_message(once.now)) == ("caught", True)
     some = learned("repeats", [*trials, trial_of(clean, 1, workers=1)])
-    assert (some.verdict, "in 1 to 3 blocks" in text(some.now)) == ("caught", True)
+    assert (some.verdict, "in 1 to 3 blocks" in render_message(some.now)) == ("caught", True)
     failed = CheckResult(
-        name="finished", verdict="invalid", measured=None, limit=None, unit="", reason=as_written("It ended.")
+        name="finished", verdict="invalid", measured=None, limit=None, unit="", reason=verbatim("It ended.")
     )
     ended = clean.model_copy(update={"verdict": "invalid", "checks": [failed]})
     assert learned("repeats", [ended]).verdict == "unknown"

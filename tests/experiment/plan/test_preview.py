@@ -2,7 +2,7 @@ from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.preview import outline
 from loadstone.experiment.spec.loading import find, load_experiment
 from loadstone.report.terminal.announcement import description
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
 
 def test_what_a_run_will_do_as_text(small: str) -> None:
@@ -48,7 +48,7 @@ def test_what_is_left_out_is_said(small: str) -> None:
 def test_comparisons_as_text(compared: str) -> None:
     experiment = load_experiment(compared)
     text = description(
-        outline(make_run_plan(experiment), experiment), experiment, {"kinds": as_written("it can show 100 %")}
+        outline(make_run_plan(experiment), experiment), experiment, {"kinds": verbatim("it can show 100 %")}
     )
     assert text[text.index("Comparisons") :].splitlines() == [
         "Comparisons",

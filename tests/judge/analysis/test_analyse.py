@@ -13,7 +13,7 @@ from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.safety.errors import UserError
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +32,15 @@ def test_a_clean_run(path: Path) -> None:
     assert found.run == path.name
     assert found.question == "How many documents a second?"
     assert found.answer == found.headline
-    assert text(found.headline) == (
+    assert render_message(found.headline) == (
         "5 conditions were measured once: the tables describe this run, and no figure has an interval."
     )
-    assert text(found.comparison) == "no comparison: one block"
+    assert render_message(found.comparison) == "no comparison: one block"
     assert found.complete
     assert (found.trials_planned, found.trials_done) == (5, 5)
     assert (found.trials_valid, found.trials_suspect, found.trials_invalid) == (5, 0, 0)
     assert found.notes == []
-    assert text(found.published_source) == "The original"
+    assert render_message(found.published_source) == "The original"
     assert [table.name for table in found.tables] == ["by-size", "idle"]
     assert [answer.verdict for answer in found.answers] == [
         "undecided",
@@ -72,7 +72,7 @@ def test_every_check_is_summarised(path: Path) -> None:
     assert found["gain"].worst_trial
     assert "schedule_sent" not in found
     assert found["samples"].unknown == 5
-    assert "P99.9 needs" in text(found["samples"].worst.reason)
+    assert "P99.9 needs" in render_message(found["samples"].worst.reason)
 
 
 def rewrite(path: Path, number: int, change: Callable[[dict[str, Any]], Any]) -> None:
@@ -110,7 +110,7 @@ def test_trials_are_judged_again_and_a_change_is_said(path: Path) -> None:
     rewrite(path, 0, lambda line: line.update(verdict="invalid", checks=[]))
     found = analyse(path)
     assert found.trials_valid == 5
-    assert [text(note) for note in found.notes] == [
+    assert [render_message(note) for note in found.notes] == [
         "1 trial is judged differently by this version than when the run was made."
     ]
 
@@ -123,14 +123,14 @@ def test_a_run_cut_short_gives_what_there_is(synthetic: ModuleType, tmp_path: Pa
     assert not found.complete
     assert (found.trials_planned, found.trials_done) == (5, 3)
     assert [row.verdict for row in found.tables[0].rows] == ["valid", "valid", "valid", "missing"]
-    assert text(found.notes[0]) == "trials.jsonl: the last line (4) is cut off and left out."
-    assert "3 of 5 trials are finished" in text(found.notes[1])
-    assert f"--resume {path}" in text(found.notes[1])
+    assert render_message(found.notes[0]) == "trials.jsonl: the last line (4) is cut off and left out."
+    assert "3 of 5 trials are finished" in render_message(found.notes[1])
+    assert f"--resume {path}" in render_message(found.notes[1])
 
 
 def test_a_run_without_a_trial(synthetic: ModuleType, tmp_path: Path) -> None:
     found = analyse(synthetic.write_run(tmp_path, until=0))
-    assert text(found.answer).startswith("No trial gave a usable figure")
+    assert render_message(found.answer).startswith("No trial gave a usable figure")
     assert {row.verdict for table in found.tables for row in table.rows} == {"missing"}
     assert found.timeline == []
     assert found.checks == []
@@ -141,7 +141,7 @@ def test_a_line_of_garbage_is_noted_and_the_rest_analysed(path: Path) -> None:
     file.write_bytes(b"garbage\n" + file.read_bytes())
     found = analyse(path)
     assert found.trials_done == 5
-    assert [text(note) for note in found.notes] == ["trials.jsonl: line 1 is not readable and left out."]
+    assert [render_message(note) for note in found.notes] == ["trials.jsonl: line 1 is not readable and left out."]
 
 
 def test_what_is_no_folder_of_a_run_is_one_clear_line(tmp_path: Path) -> None:
@@ -154,9 +154,9 @@ def test_a_quick_run_says_what_it_left_out(synthetic: ModuleType, tmp_path: Path
     quick = synthetic.make_run_plan(quick=True, trials=plan.trials[:4], conditions=plan.conditions[:4])
     found = analyse(synthetic.write_run(tmp_path, quick, finish=judge_trial))
     assert found.quick
-    assert "quick run" in text(found.answer)
+    assert "quick run" in render_message(found.answer)
     assert [table.name for table in found.tables] == ["by-size"]
-    assert "Left out of a quick run: Idle." in map(text, found.notes)
+    assert "Left out of a quick run: Idle." in map(render_message, found.notes)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_settings_of_the_machine_that_spoil_figures_are_named(path: Path, place:
     part, key = place.split(".")
     environment[part][key] = value
     file.write_text(json.dumps(environment))
-    assert any(words in text(note) for note in analyse(path).notes)
+    assert any(words in render_message(note) for note in analyse(path).notes)
 
 
 def test_an_environment_of_nothing_is_read_too(path: Path) -> None:

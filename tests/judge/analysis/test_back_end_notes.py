@@ -6,7 +6,7 @@ from typing import Any, get_args
 from loadstone.drivers.outcome import WhyNot
 from loadstone.judge.analysis.notes import FALLEN_BACK, _back_end_notes
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 def notes(synthetic: ModuleType, *back_ends: dict[str, Any] | None) -> list[str]:
@@ -15,7 +15,7 @@ def notes(synthetic: ModuleType, *back_ends: dict[str, Any] | None) -> list[str]
         line = synthetic.make_trial().model_dump(mode="json")
         line["facts"]["drive"]["back_end"] = back_end
         trials.append(TrialRecord.model_validate(line))
-    return [text(note) for note in _back_end_notes(trials)]
+    return [render_message(note) for note in _back_end_notes(trials)]
 
 
 def test_a_fallback_has_its_sentence_once(synthetic: ModuleType) -> None:

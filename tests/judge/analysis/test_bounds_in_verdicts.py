@@ -15,7 +15,7 @@ from loadstone.judge.checks.checks import judge_trial
 from loadstone.report.verdicts import verdict_text
 from loadstone.run_folder.reading import Run
 from loadstone.text.figures import up_to_percent
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 Compared = Callable[..., Comparison]
 
@@ -87,7 +87,7 @@ def test_a_trial_whose_bound_is_far_away_is_used(compared: Compared, studies: Mo
     found = compared(1.1, studies.loses(0.6))
     assert (found.primary.kind, found.primary.blocks) == ("faster", 12)
     assert all(point.used for point in found.primary.points)
-    assert not any("left out" in warning or "taken" in warning for warning in map(text, found.warnings))
+    assert not any("left out" in warning or "taken" in warning for warning in map(render_message, found.warnings))
     assert (found.primary.a.gain, found.primary.b.gain) == (found.primary.b.gain, found.primary.a.gain)
 
 
@@ -119,7 +119,7 @@ def test_a_condition_that_warms_up_within_its_trials_is_not_compared(compared: C
     found = compared(1.3, None, rises)
     assert verdict_text(found.primary).startswith("INVALID: warm_up, measured 100 %, limit 10 %")
     warm_up = next(check for check in found.checks if check.name == "warm_up")
-    assert (warm_up.verdict, text(warm_up.reason)) == (
+    assert (warm_up.verdict, render_message(warm_up.reason)) == (
         "invalid",
         "The rate rises by 100 % within the trials of one of the two: it was not warm yet.",
     )
@@ -130,7 +130,11 @@ def test_a_condition_that_warms_up_within_its_trials_is_not_compared(compared: C
 
 def said(row: Row) -> list[str]:
     """Why a row is not valid; these trials have no histograms."""
-    return [reason for reason in map(text, row.reasons) if not reason.startswith("The latencies cannot be merged: ")]
+    return [
+        reason
+        for reason in map(render_message, row.reasons)
+        if not reason.startswith("The latencies cannot be merged: ")
+    ]
 
 
 @pytest.fixture
@@ -164,7 +168,7 @@ def test_the_bound_of_the_row_decides_and_not_that_of_a_trial(row: Callable[...,
     assert once.bound.taken == pytest.approx(0.6 / 12, abs=0.015)
     often = row({block: studies.loses(0.6) for block in (2, 4, 6, 8)})
     assert often.verdict == "suspect"
-    (told,) = (one for one in map(text, often.reasons) if one.startswith("taken suspect in 4 of 12 trials: "))
+    (told,) = (one for one in map(render_message, often.reasons) if one.startswith("taken suspect in 4 of 12 trials: "))
     assert often.bound is not None
     assert f"could be up to {up_to_percent(often.bound.printed)}% higher" in told, "a figure has one bound: the row's"
     assert often.goodput_per_s is not None
@@ -179,4 +183,4 @@ def test_a_row_that_could_be_half_as_high_again_has_its_figure_with_bound_and_re
     assert found.goodput_per_s is not None
     assert found.bound is not None
     assert found.bound.total > 0.5
-    assert any("higher" in reason for reason in map(text, found.reasons)), "why stands beside it"
+    assert any("higher" in reason for reason in map(render_message, found.reasons)), "why stands beside it"

@@ -14,7 +14,7 @@ from loadstone.experiment.plan.rounds import sequential_rounds
 from loadstone.judge.analysis.looks import LookOutcome, look_at
 from loadstone.report.verdicts import verdict_text
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 ROUNDS = 32
 OK = 2000
@@ -68,7 +68,7 @@ def test_what_one_condition_leaves_behind_is_no_difference(looked: Looked) -> No
     found = looked(left_behind=0.3)
     assert not found.decided
     assert found.carried is not None
-    assert text(found.carried).startswith("what a condition did reached into the next slice by ")
+    assert render_message(found.carried).startswith("what a condition did reached into the next slice by ")
     (verdict,) = found.verdicts
     assert (verdict.kind, verdict.low, verdict.estimate) == ("undecided", None, None)
     assert verdict.more_minutes == 1.5
@@ -106,7 +106,7 @@ def test_parts_that_work_while_their_condition_is_paused_are_noticed(looked: Loo
     assert looked(**parts(None)).carried is None, "a part that others use, too"
     found = looked(**parts(0.02))
     said = "a condition went on working while it was paused, with 21 % of the CPU of its slices"
-    assert text(found.carried) == said
+    assert render_message(found.carried) == said
 
 
 def test_a_block_that_failed_has_no_slices(studies: ModuleType, synthetic: ModuleType) -> None:

@@ -25,7 +25,7 @@ from loadstone.run_folder.reading import Run
 from loadstone.safety.errors import DriveFailed
 from loadstone.text.english.figures import metric_text
 from loadstone.text.message import message
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 Studies = Callable[..., Any]
 MOVES = message("cost_moving", moved=0.1)
@@ -121,10 +121,10 @@ def test_another_check_may_fail_in_a_fifth_of_the_blocks(study: Studies, studies
     assert few.primary.blocks == 10
     dropped = [point for point in few.primary.points if not point.used]
     assert [point.block for point in dropped] == [2, 5]
-    assert text(dropped[0].why).endswith("little invalid")
+    assert render_message(dropped[0].why).endswith("little invalid")
     assert (dropped[0].a, dropped[0].log_ratio) == (None, None)
     assert dropped[0].b is not None
-    assert any(warning.startswith("2 of 12 blocks left out") for warning in map(text, few.warnings))
+    assert any(warning.startswith("2 of 12 blocks left out") for warning in map(render_message, few.warnings))
     many = one(study(changes={(block, 1): failed for block in (2, 5, 6)}).run())
     assert verdict_text(many.primary) == "INVALID: little, measured 97 %, limit 85 %"
 
@@ -145,7 +145,7 @@ def test_suspect_trials_are_used_and_counted(study: Studies, studies: ModuleType
     changes = {(block, 0): studies.with_check("swap", "suspect", 3.0) for block in range(1, 10)}
     found = one(study(changes=changes).run())
     assert (found.primary.kind, found.primary.blocks) == ("faster", 12)
-    assert "swap suspect in 9 of 24 trials: By swap." in map(text, found.warnings)
+    assert "swap suspect in 9 of 24 trials: By swap." in map(render_message, found.warnings)
 
 
 def test_blocks_that_were_measured_again_are_counted_and_forbid_nothing(study: Studies, studies: ModuleType) -> None:
@@ -171,10 +171,12 @@ def test_a_group_is_judged_at_the_look_that_stopped_it(study: Studies) -> None:
     found = one(made.run(stop=12))
     assert (found.primary.blocks, found.blocks_done) == (12, 15)
     later = [point for point in found.primary.points if not point.used]
-    assert [(point.block, text(point.why)) for point in later] == [
+    assert [(point.block, render_message(point.why)) for point in later] == [
         (n, "measured after the last look") for n in (13, 14, 15)
     ]
-    assert any("3 blocks were measured after the last look" in warning for warning in map(text, found.warnings))
+    assert any(
+        "3 blocks were measured after the last look" in warning for warning in map(render_message, found.warnings)
+    )
 
 
 def test_a_group_cut_short_is_judged_at_the_look_below(study: Studies, studies: ModuleType) -> None:
@@ -249,7 +251,7 @@ def test_three_ways_share_the_level_by_holm(studies: ModuleType, synthetic: Modu
     assert [pair.primary.kind for pair in family.comparisons] == ["faster", "faster", "equivalent"]
     assert {pair.primary.level for pair in family.comparisons} == {1 - 0.0157 / 3}
     assert {pair.pairs for pair in family.comparisons} == {3}
-    assert text(family.answer).count(" against ") == 3
+    assert render_message(family.answer).count(" against ") == 3
 
 
 def test_holm_decides_what_its_own_interval_alone_would_not(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -272,7 +274,7 @@ def test_a_pair_that_is_invalid_leaves_the_others_alone(studies: ModuleType, syn
     change = {(4, 2): studies.with_check("replies", measured=1.0)}
     (family,) = families(three(studies, synthetic, [1.0, 1.2, 1.2], blocks=18, changes=change))
     assert [pair.primary.kind for pair in family.comparisons] == ["faster", "invalid", "invalid"]
-    assert "INVALID: replies, measured 1 %, limit 85 %" in text(family.answer)
+    assert "INVALID: replies, measured 1 %, limit 85 %" in render_message(family.answer)
 
 
 def test_an_order_effect_is_a_warning(study: Studies) -> None:
@@ -280,14 +282,14 @@ def test_an_order_effect_is_a_warning(study: Studies) -> None:
     order = next(check for check in found.checks if check.name == "order_effect")
     assert order.verdict == "suspect"
     assert order.measured < order.limit == 0.01
-    assert any("depends on which of the two runs first" in warning for warning in map(text, found.warnings))
+    assert any("depends on which of the two runs first" in warning for warning in map(render_message, found.warnings))
     quiet = one(study(1.0, blocks=27, sd=0.005).run())
     assert next(check for check in quiet.checks if check.name == "order_effect").verdict == "valid"
 
 
 def test_round_trips_are_not_capacity(study: Studies) -> None:
     assert "both conditions were latency-bound: this ranks round trips, not capacity." in map(
-        text, one(study().run()).warnings
+        render_message, one(study().run()).warnings
     )
 
 
@@ -301,7 +303,7 @@ def test_what_repeats_the_primary_metric_is_no_exploratory_row(study: Studies) -
     assert found.repeats == {"throughput_per_s": "goodput_per_s", "peak_per_s": "goodput_per_s"}
     assert found.on("peak_per_s") == found.primary
     assert found.on("response_ns.p50") is None
-    assert text(found.notes[0]) == (
+    assert render_message(found.notes[0]) == (
         "Not listed: operations a second, operations in the best second. The same ratios as correct replies a second."
     )
 
@@ -320,10 +322,10 @@ def test_one_block_that_differs_makes_a_row_of_its_own(study: Studies) -> None:
 
 def test_latencies_left_out_are_a_note_and_no_warning(study: Studies) -> None:
     found = one(study(1.10).run())
-    left_out = [note for note in map(text, found.notes) if note.startswith("Not compared: latencies.")]
+    left_out = [note for note in map(render_message, found.notes) if note.startswith("Not compared: latencies.")]
     assert len(left_out) == 1
     assert "in a closed model the faster one also sends more" in left_out[0]
-    assert not any("Not compared" in warning for warning in map(text, found.warnings))
+    assert not any("Not compared" in warning for warning in map(render_message, found.warnings))
 
 
 def test_a_latency_that_decides_needs_the_same_rate(study: Studies) -> None:
@@ -394,11 +396,11 @@ def test_a_look_that_decides_nothing_goes_on(study: Studies) -> None:
     found = look_at(made.group(), made.made_experiment, made.trials(), None)
     assert not found.decided
     assert verdict_text(found.verdicts[0]).startswith("UNDECIDED: ")
-    assert text(found.forecast).startswith("its blocks spread by ")
-    assert ": with 12 of them a difference of " in text(found.forecast)
+    assert render_message(found.forecast).startswith("its blocks spread by ")
+    assert ": with 12 of them a difference of " in render_message(found.forecast)
     wilder = study(1.02, sd=0.12, blocks=8)
     other = look_at(wilder.group(), wilder.made_experiment, wilder.trials(), None)
-    assert shown(text(other.forecast)) > 1.5 * shown(text(found.forecast))
+    assert shown(render_message(other.forecast)) > 1.5 * shown(render_message(found.forecast))
 
 
 def shown(forecast: str) -> float:

@@ -13,7 +13,7 @@ from loadstone.judge.analysis.analyse import analyse, analyse_run
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.reading import read_run
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_a_run_with_a_comparison(study: Any, studies: ModuleType, tmp_path: Path
     looks = [studies.look("kinds", 8, "go on", stop=False), studies.look("kinds", 12)]
     found = analyse(written(study, tmp_path, looks))
     assert found.complete
-    assert text(found.comparison) == "1 comparison: 1 decided"
+    assert render_message(found.comparison) == "1 comparison: 1 decided"
     assert (found.trials_planned, found.trials_done) == (26, 26)
     assert found.families[0].comparisons[0].primary.kind == "faster"
     assert found.families[0].comparisons[0].ended == "decided"
@@ -49,7 +49,7 @@ def test_a_run_with_a_comparison(study: Any, studies: ModuleType, tmp_path: Path
     assert low < rows["set, 1 kB, 32 workers"].goodput_per_s < high
     assert rows["set, 1 kB, 32 workers"].blocks == 12
     assert rows["set, 1 kB, 32 workers"].bottleneck.part == "latency"
-    assert "Compared: get against set at 1 kB: get FASTER by" in text(found.answer)
+    assert "Compared: get against set at 1 kB: get FASTER by" in render_message(found.answer)
     assert Analysis.model_validate_json(found.model_dump_json()) == found
     json.loads(found.model_dump_json(), parse_constant=lambda name: pytest.fail(f"{name} in the analysis"))
 
@@ -68,7 +68,8 @@ def test_a_run_cut_short_between_looks(study: Any, studies: ModuleType, tmp_path
     assert not found.complete
     assert found.families[0].comparisons[0].ended == "interrupted"
     assert any(
-        text(note).startswith("26 of at most 82 trials are finished: the run was cut short") for note in found.notes
+        render_message(note).startswith("26 of at most 82 trials are finished: the run was cut short")
+        for note in found.notes
     )
 
 
@@ -78,7 +79,7 @@ def test_trials_that_were_measured_again_are_counted(study: Any, studies: Module
     found = analyse(written(study, tmp_path, [studies.look("kinds", 12)], spoiled))
     assert found.trials_done == 26
     assert found.families[0].comparisons[0].blocks_repeated == 1
-    assert "2 trials of 1 block measured again: only the last counts." in map(text, found.notes)
+    assert "2 trials of 1 block measured again: only the last counts." in map(render_message, found.notes)
 
 
 def test_a_group_is_finished_when_all_its_trials_are_there(synthetic: ModuleType, studies: ModuleType) -> None:
@@ -105,5 +106,9 @@ def test_a_budget_that_ended_before_anything_was_measured_says_so(
     assert found.needed_budget_s % 5 == 0
     assert 35 <= found.needed_budget_s <= 60
     expected = "Nothing was measured: the budget of 12 s ended before the first block; about "
-    assert text(found.answer) == text(found.headline) == f"{expected}{found.needed_budget_s:.0f} s are needed."
+    assert (
+        render_message(found.answer)
+        == render_message(found.headline)
+        == f"{expected}{found.needed_budget_s:.0f} s are needed."
+    )
     assert analyse_run(dataclasses.replace(run, plan=plan)).needed_budget_s == 0

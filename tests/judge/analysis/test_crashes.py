@@ -10,7 +10,7 @@ from loadstone.experiment.spec.experiment import Crash
 from loadstone.judge.analysis.crashes import CrashRow, crash_tables
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.reading import Run, read_run
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 CRASH = {
     "name": "durability", "title": "Writes lost", "server": "redis", "count": "DBSIZE",
@@ -60,7 +60,7 @@ def test_a_try_that_tells_nothing_is_named_and_not_counted(run: Run) -> None:
         crash("few", 4, restart_s=None, found=None),
     )
     assert (few.times, few.acknowledged, few.lost_min) == (1, 1000, 0)
-    assert [text(problem) for problem in few.problems] == [
+    assert [render_message(problem) for problem in few.problems] == [
         "Try 2: the driver never reached it.",
         "Try 3: what it held could not be counted.",
         "Try 4: it did not start again.",

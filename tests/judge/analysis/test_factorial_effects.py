@@ -10,7 +10,7 @@ from loadstone.experiment.plan.group import Contrast
 from loadstone.judge.analysis.analysis import EffectsAnswer
 from loadstone.judge.analysis.effects import effects_of
 from loadstone.report import effects
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 RATIOS = (("few", "set", 1.0), ("few", "get", 1.1), ("many", "set", 1.0), ("many", "get", 1.3))
 PAIRS = ((0, 1), (2, 3), (0, 2), (1, 3))
@@ -63,14 +63,14 @@ def test_effects_and_their_interaction_where_all_is_valid(judged: Judged) -> Non
     assert [term.over for term in answer.terms] == [["few", "many"], ["set", "get"], []]
     assert "more with many than with few" in said(answer)[2]
     assert all(cell.figure is not None for cell in answer.cells)
-    assert "INVALID" not in text(answer.answer)
+    assert "INVALID" not in render_message(answer.answer)
 
 
 def test_why_none_has_an_interval_is_said_once(judged: Judged) -> None:
     answer = judged(blocks=1)
     assert kinds(answer) == ["undecided"] * 3
-    assert text(answer.answer).startswith("All 3 effects: UNDECIDED: ")
-    assert text(answer.answer).count("UNDECIDED") == 1
+    assert render_message(answer.answer).startswith("All 3 effects: UNDECIDED: ")
+    assert render_message(answer.answer).count("UNDECIDED") == 1
     assert all("UNDECIDED" in one for one in said(answer))
 
 
@@ -95,7 +95,7 @@ def test_its_interaction_names_the_combination(judged: Judged, studies: ModuleTy
 
 @pytest.mark.parametrize("measured", [4.0, None])
 def test_the_check_is_said_once(judged: Judged, studies: ModuleType, measured: float | None) -> None:
-    whole = text(judged(spoiled(studies, 3, measured=measured)).answer)
+    whole = render_message(judged(spoiled(studies, 3, measured=measured)).answer)
     assert whole.count("errors") == 2, "its name, and its reason"
     assert whole.endswith("get, many is INVALID: errors, By errors.")
 
@@ -110,7 +110,7 @@ def test_two_invalid_combinations_are_both_named(judged: Judged, studies: Module
     answer = judged(spoiled(studies, 1, 3))
     assert kinds(answer) == ["invalid", "equivalent", "invalid"]
     assert said(answer)[0] == "Get against set: not known, since get, few; get, many are INVALID."
-    assert text(answer.answer).count("By errors") == 2, "once for each combination"
+    assert render_message(answer.answer).count("By errors") == 2, "once for each combination"
 
 
 def test_without_any_combination_nothing_is_claimed(judged: Judged, studies: ModuleType) -> None:
@@ -123,7 +123,7 @@ def test_without_any_combination_nothing_is_claimed(judged: Judged, studies: Mod
 def test_an_exact_check_refuses_by_a_single_trial(judged: Judged, studies: ModuleType) -> None:
     answer = judged({(3, 3): studies.with_check("conservation")})
     assert kinds(answer)[2] == "invalid"
-    assert text(answer.answer).endswith("get, many is INVALID: conservation, By conservation.")
+    assert render_message(answer.answer).endswith("get, many is INVALID: conservation, By conservation.")
 
 
 def test_what_a_generator_hides_is_of_the_effect_and_of_no_combination(judged: Judged, studies: ModuleType) -> None:

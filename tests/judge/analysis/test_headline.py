@@ -14,7 +14,7 @@ from loadstone.judge.analysis.comparisons import _contrary_warning
 from loadstone.judge.analysis.headline import cost_sentence, headline, opening
 from loadstone.judge.verdict import COST, UNBOUNDED, Bound, Cost, Side
 from loadstone.text.message import message
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
 VARY: dict[str, list[Any]] = {"operation": ["set", "get"], "payload": ["100 B", "1 kB"], "workers": [32]}
@@ -40,7 +40,7 @@ def table(*rows: Row, **vary: Any) -> ResultTable:
 
 
 def of(synthetic: ModuleType, *tables: ResultTable, quick: bool = False, **changes: Any) -> str:
-    return text(headline(synthetic.make_experiment(**changes), tables, quick=quick))
+    return render_message(headline(synthetic.make_experiment(**changes), tables, quick=quick))
 
 
 def test_it_names_the_rows_that_have_an_interval(synthetic: ModuleType) -> None:
@@ -113,7 +113,7 @@ def test_a_latency_that_is_compared_is_named(synthetic: ModuleType) -> None:
     pair = Comparison.model_construct(primary=verdict("undecided", -10, -20, 3))
     family = Family.model_construct(name="against", metric=metric, comparisons=[pair])
     experiment = synthetic.make_experiment(primary_metric=metric)
-    found = text(headline(experiment, [table(row(200.0), row(1.0, operation="get"))], [family], quick=False))
+    found = render_message(headline(experiment, [table(row(200.0), row(1.0, operation="get"))], [family], quick=False))
     by = "compared by the P99 of the response time; the table has each one's own"
     assert found == f"2 conditions were measured and {by}."
 
@@ -123,7 +123,9 @@ def test_suspect_figures_are_called_so(synthetic: ModuleType) -> None:
 
 
 def test_without_a_usable_figure_there_is_none(synthetic: ModuleType) -> None:
-    found = text(opening(synthetic.make_experiment(), [table(row(1.0, None, "invalid"))], [], quick=False).answer)
+    found = render_message(
+        opening(synthetic.make_experiment(), [table(row(1.0, None, "invalid"))], [], quick=False).answer
+    )
     assert found == "No trial gave a usable figure; the checks give the reasons."
     assert of(synthetic).startswith("Nothing was measured")
 
@@ -133,8 +135,8 @@ def test_where_conditions_saturate_is_said_after_the_figures_or_in_their_place(s
     said = "local: SATURATES at 4 users. remote: SATURATES at 9 users"
     refused, measured = table(row(200.0, verdict="invalid")), table(row(200.0), row(400.0, operation="get"))
     of_refused = opening(synthetic.make_experiment(), [refused], [], (), points, quick=False).answer
-    assert text(of_refused) == said
-    of_measured = text(opening(synthetic.make_experiment(), [measured], [], (), points, quick=False).answer)
+    assert render_message(of_refused) == said
+    of_measured = render_message(opening(synthetic.make_experiment(), [measured], [], (), points, quick=False).answer)
     assert of_measured.startswith("At 1 kB, 32 workers: set 200")
     assert said in of_measured
 
@@ -160,7 +162,7 @@ def costing(*families: list[Comparison], rows: dict[str, dict[str, Cost]] | None
         for way, of in (rows or {}).items()
     ]
     compared = [Family.model_construct(name=str(number), comparisons=one) for number, one in enumerate(families)]
-    return text(cost_sentence([table(*known)], compared))
+    return render_message(cost_sentence([table(*known)], compared))
 
 
 def test_the_opening_says_what_a_request_costs_each_side_of_the_widest_comparison() -> None:
@@ -226,7 +228,7 @@ def test_a_rate_that_the_servers_cost_contradicts_is_said_beside_it(costs: list[
         for part, winner in costs
     ]  # fmt: skip
     compared = Comparison.model_construct(place="", primary=judged, costs=by_cost, warnings=[])
-    said = [text(one) for one in _contrary_warning(compared)]
+    said = [render_message(one) for one in _contrary_warning(compared)]
     assert (compared.contrary.metric if compared.contrary else None) == (contrary and f"{COST}{contrary}")
     assert bool(said) == bool(contrary)
     for one in said:
@@ -249,7 +251,7 @@ def full(operation: str, payload: str, per_s: float | None, **changes: Any) -> S
 def test_what_a_full_server_does_comes_before_what_it_did_under_some_users(synthetic: ModuleType) -> None:
     tables = [table(row(200.0), row(400.0, operation="get"))]
     known = [full("set", "1 kB", 1_000.0), full("get", "1 kB", 2_000.0)]
-    found = text(headline(synthetic.make_experiment(), tables, full_servers=known, quick=False))
+    found = render_message(headline(synthetic.make_experiment(), tables, full_servers=known, quick=False))
     assert found == (
         "Peak of one redis at 1 kB: set 1,000 [980, 1,020] (measured at 32 workers) and get 2,000 [1,960, 2,040] "
         "(measured at 32 workers) a second."
@@ -268,7 +270,7 @@ def test_rows_open_a_report_of_more_levels_than_full_servers_are_known_of(
     synthetic: ModuleType, known: list[ServerWhenFull]
 ) -> None:
     tables = [table(row(200.0), row(400.0, operation="get"))]
-    found = text(headline(synthetic.make_experiment(), tables, full_servers=known, quick=False))
+    found = render_message(headline(synthetic.make_experiment(), tables, full_servers=known, quick=False))
     assert found.startswith("At 1 kB, 32 workers: set 200 ")
 
 
@@ -282,7 +284,7 @@ def test_rows_open_a_report_of_more_levels_than_full_servers_are_known_of(
 )
 def test_a_verdict_by_cost_names_the_part_as_both_sides_call_it(part: str, said: str) -> None:
     judged = verdict("faster", -20, -30, -10, metric=f"{COST}{part}", larger_is_faster=False, winner="b")
-    assert text(judged.brief) == said
+    assert render_message(judged.brief) == said
     judged = verdict("equivalent", 1, 0, 2, metric=f"{COST}{part}", larger_is_faster=False)
-    assert text(judged.brief).startswith("both COST ")
-    assert text(judged.brief).endswith(f"{' of the store' if part == 'store' else ''} within 5 %")
+    assert render_message(judged.brief).startswith("both COST ")
+    assert render_message(judged.brief).endswith(f"{' of the store' if part == 'store' else ''} within 5 %")

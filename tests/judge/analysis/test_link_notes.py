@@ -5,7 +5,7 @@ from typing import Any
 
 from loadstone.judge.analysis.notes import _link_notes
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 LINK = {
     **{"requested_ns": 1_000_000, "part": "redis.link", "pings": 60, "pieces": 100, "late_ns": [20_000.0, 90_000.0]},
@@ -20,7 +20,7 @@ def said(synthetic: ModuleType, *links: dict[str, Any]) -> list[str]:
         line["facts"]["links"] = {"redis": link}
         line["facts"]["parts"]["redis.link"] = {"mean_share": 0.12}
         trials.append(TrialRecord.model_validate(line))
-    return [text(note) for note in _link_notes(trials)]
+    return [render_message(note) for note in _link_notes(trials)]
 
 
 def test_each_delay_of_a_line_has_its_sentence(synthetic: ModuleType) -> None:

@@ -9,7 +9,7 @@ from tests.frozen_runs import unpacked
 
 from loadstone.judge.analysis.notes import meanings_of
 from loadstone.run_folder.reading import Run, read_run
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def said(run: Run, *appending: str) -> list[str]:
     assert set(appending) <= set(environment["servers"])
     for name, server in environment["servers"].items():
         server["settings"]["appendonly"] = "yes" if name in appending else "no"
-    return [text(one) for one in meanings_of(replace(run, environment=environment), [], [])]
+    return [render_message(one) for one in meanings_of(replace(run, environment=environment), [], [])]
 
 
 def test_of_one_that_appends_the_disk_works_in_the_others_slices(against: Run) -> None:

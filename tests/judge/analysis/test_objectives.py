@@ -11,8 +11,8 @@ from loadstone.judge.analysis.objectives import Objective, metric_of, missed, mi
 from loadstone.judge.verdict import Cost, Side, Verdict
 from loadstone.run_folder.trial import CheckResult
 from loadstone.safety.errors import UserError
-from loadstone.text.message import as_written
-from loadstone.text.sentences import text
+from loadstone.text.message import verbatim
+from loadstone.text.sentences import render_message
 
 MS = 1_000_000
 CONDITION = {"operation": "set", "payload": "1 kB", "pipelined": False}
@@ -119,7 +119,7 @@ def make_row(**changes: Any) -> Row:
         "errors": {"timeout": 100},
         "cpu_share": {},
         "published": None,
-        "unmeasurable": {"p999": as_written("P99.9 needs 100,000 operations, 10,000 were measured")},
+        "unmeasurable": {"p999": verbatim("P99.9 needs 100,000 operations, 10,000 were measured")},
     }
     return Row(**(given | changes))
 
@@ -136,7 +136,7 @@ def analysis(*rows: Row) -> Analysis:
 
 
 def lines(objective: str, *rows: Row) -> list[str]:
-    return [text(line) for line in missed([parse_objective(objective)], analysis(*rows))]
+    return [render_message(line) for line in missed([parse_objective(objective)], analysis(*rows))]
 
 
 def test_a_kept_objective_says_nothing() -> None:
@@ -166,7 +166,7 @@ def test_a_suspect_figure_is_held_to_it_and_called_so() -> None:
     ("changes", "said"),
     [
         (
-            {"verdict": "invalid", "goodput_per_s": None, "reasons": [as_written("The driver was busy.")]},
+            {"verdict": "invalid", "goodput_per_s": None, "reasons": [verbatim("The driver was busy.")]},
             "no valid trial: The driver",
         ),
         ({"verdict": "missing", "goodput_per_s": None}, "it was not measured"),
@@ -241,12 +241,12 @@ def test_a_ratio_is_missed_only_with_its_whole_interval(low: float, high: float,
     if said is None:
         assert found == []
     else:
-        assert text(found[0]).startswith("set, 100 B against 1 kB: 'goodput < -5%': ")
-        assert said in text(found[0])
+        assert render_message(found[0]).startswith("set, 100 B against 1 kB: 'goodput < -5%': ")
+        assert said in render_message(found[0])
 
 
 def refusal() -> CheckResult:
-    return CheckResult(name="errors", verdict="invalid", measured=4.0, limit=1.0, unit="%", reason=as_written("So."))
+    return CheckResult(name="errors", verdict="invalid", measured=4.0, limit=1.0, unit="%", reason=verbatim("So."))
 
 
 @pytest.mark.parametrize(
@@ -258,14 +258,14 @@ def refusal() -> CheckResult:
 )
 def test_a_ratio_without_an_interval_cannot_be_determined(changes: dict[str, Any], said: str) -> None:
     (line,) = missed_ratios([GOODPUT], [comparison(None, None, **changes)])
-    assert f"cannot be decided: {said}" in text(line)
+    assert f"cannot be decided: {said}" in render_message(line)
 
 
 def test_a_ratio_of_another_metric_or_condition_cannot_be_determined() -> None:
     (line,) = missed_ratios([parse_objective("p99 > +10%")], [comparison(1, 2)])
-    assert "cannot be decided: it was not compared" in text(line)
+    assert "cannot be decided: it was not compared" in render_message(line)
     (line,) = missed_ratios([parse_objective("goodput < -5% where operation=get")], [comparison(1, 2)])
-    assert "there is no comparison where operation=get" in text(line)
+    assert "there is no comparison where operation=get" in render_message(line)
     assert missed_ratios([parse_objective("goodput < -5% where payload=100 B")], [comparison(1, 2)]) == []
 
 
@@ -295,12 +295,12 @@ def test_it_holds_where_only_the_rate_at_full_speed_is_refused() -> None:
 
 
 def test_what_was_not_measured_at_the_rate_cannot_be_decided() -> None:
-    missing = at_rate(verdict="missing", response_ns=None, service_ns=None, reasons=[as_written("No time.")])
+    missing = at_rate(verdict="missing", response_ns=None, service_ns=None, reasons=[verbatim("No time.")])
     (line,) = lines("p99 > 5ms", make_row(at_rate=missing))
     assert line == "set, 1 kB: 'p99 > 5ms': cannot be decided at a fixed rate: No time"
-    (line,) = lines("p99 > 5ms", make_row(at_rate=missing, verdict="missing", reasons=[as_written("No row.")]))
+    (line,) = lines("p99 > 5ms", make_row(at_rate=missing, verdict="missing", reasons=[verbatim("No row.")]))
     assert line == "set, 1 kB: 'p99 > 5ms': cannot be decided: No row"
-    few = at_rate(response_ns=quantiles(p99=None), unmeasurable={"p99": as_written("too few")})
+    few = at_rate(response_ns=quantiles(p99=None), unmeasurable={"p99": verbatim("too few")})
     assert lines("p99 > 5ms", make_row(at_rate=few)) == ["set, 1 kB: 'p99 > 5ms': cannot be decided: too few"]
 
 
@@ -316,7 +316,7 @@ def test_a_latency_that_misses_by_what_may_be_the_generators_own_is_not_said_to_
 
 @pytest.mark.parametrize("of", ["own", "at_rate"])
 def test_a_latency_that_does_not_repeat_misses_only_by_its_whole_interval(of: str) -> None:
-    why = {"p99": as_written("one slice made it")}
+    why = {"p99": verbatim("one slice made it")}
     figures: dict[str, Any] = {"response_ns": quantiles(p99=6 * MS), "unsettled": why, "doubted": ["p99"]}
     figures |= {"latencies_doubted": True, "response_interval_ns": {"p99": (MS, 40.0 * MS)}}
     row = make_row(**figures) if of == "own" else make_row(at_rate=at_rate(**figures))
@@ -329,7 +329,7 @@ def test_a_latency_that_does_not_repeat_misses_only_by_its_whole_interval(of: st
 
 @pytest.mark.parametrize("of", ["own", "at_rate"])
 def test_a_latency_that_misses_by_rare_stalls_alone_is_not_said_to_miss(of: str) -> None:
-    said = as_written("2 of 60 slices held a stall")
+    said = verbatim("2 of 60 slices held a stall")
     stalls = Stalls(units=2, of=60, share_low=0.004, share_high=0.115, longest_ns=9e6, without_ns=4.0 * MS, said=said)
     figures: dict[str, Any] = {"response_ns": quantiles(p99=6 * MS), "stalls": {"p99": stalls}}
     figures |= {"response_interval_ns": {"p99": (3.0 * MS, 4.5 * MS)}}

@@ -8,7 +8,7 @@ from loadstone.judge.analysis.analyse import Analysis
 from loadstone.judge.analysis.objectives import missed, parse_objective, require_measured, require_relative
 from loadstone.judge.verdict import Cost
 from loadstone.safety.errors import UserError
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_what_is_wrong_is_one_line_with_an_example(written: str, said: str) -> N
 
 def lines(written: str, *answers: SaturationAnswer) -> list[str]:
     analysis = Analysis.model_construct(tables=[], saturations=list(answers))
-    return [text(line) for line in missed([parse_objective(written)], analysis)]
+    return [render_message(line) for line in missed([parse_objective(written)], analysis)]
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from loadstone.report.tables.column import errors
 from loadstone.run_folder.facts import AvgMax
 from loadstone.run_folder.reading import Run, read_run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
-from loadstone.text.message import as_written
-from loadstone.text.sentences import text
+from loadstone.text.message import verbatim
+from loadstone.text.sentences import render_message
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def verdicts(trials: list[TrialRecord], **given: str) -> list[TrialRecord]:
             "measured": 9,
             "limit": 1,
             "unit": "",
-            "reason": as_written("It swapped."),
+            "reason": verbatim("It swapped."),
         }
         return {"verdict": verdict, "checks": [CheckResult.model_validate(check)]}
 
@@ -123,7 +123,7 @@ def test_trials_that_do_not_agree_make_a_row_without_an_interval_suspect(run: Ru
     assert (alike.verdict, alike.reasons) == ("valid", [])
     apart = rows_of(run, changed(1.5))["set, 100 B, 32 workers"]
     assert apart.verdict == "suspect"
-    assert list(map(text, apart.reasons)) == ["Its 2 trials lie 50% apart, and are too few for an interval."]
+    assert list(map(render_message, apart.reasons)) == ["Its 2 trials lie 50% apart, and are too few for an interval."]
     assert apart.goodput_per_s == pytest.approx(1250)
 
 
@@ -184,14 +184,14 @@ def test_reasons_are_those_of_failed_checks(synthetic: ModuleType, tmp_path: Pat
     run = read_run(synthetic.write_run(tmp_path, until=1, finish=swaps))
     row = rows_of(run, [judge_trial(trial) for trial in run.trials])["set, 100 B, 32 workers"]
     assert row.verdict == "suspect"
-    assert list(map(text, row.reasons)) == ["4.0 MB of memory were moved to or from the disk."]
+    assert list(map(render_message, row.reasons)) == ["4.0 MB of memory were moved to or from the disk."]
 
 
 def test_reasons_of_several_trials_are_counted(run: Run, judged: list[TrialRecord], studies: ModuleType) -> None:
     swap = studies.with_check("swap", "suspect")
     spoiled = [swap(trial) if trial.trial.endswith("-001") else trial for trial in judged]
     reasons = rows_of(run, spoiled)["set, 100 B, 32 workers"].reasons
-    assert list(map(text, reasons)) == ["swap suspect in 2 of 2 trials: By swap."]
+    assert list(map(render_message, reasons)) == ["swap suspect in 2 of 2 trials: By swap."]
 
 
 def test_the_interval_of_a_rate_holds_it_95_times_in_100() -> None:
@@ -219,7 +219,7 @@ def test_what_the_data_cannot_tell_is_said(run: Run, judged: list[TrialRecord]) 
     row = rows_of(run, judged)["set, 100 B, 32 workers"]
     assert row.response_ns.p95 is not None
     assert list(row.unmeasurable) == ["p99", "p999"]
-    assert text(row.unmeasurable["p999"]) == "P99.9 needs 100,000 operations, 2,706 were measured"
+    assert render_message(row.unmeasurable["p999"]) == "P99.9 needs 100,000 operations, 2,706 were measured"
 
 
 def test_quantiles_lost_to_failures_say_so(run: Run, judged: list[TrialRecord]) -> None:
@@ -228,7 +228,7 @@ def test_quantiles_lost_to_failures_say_so(run: Run, judged: list[TrialRecord]) 
     counts = trial.counts.model_copy(update={"offered": 5000})
     changed = trial.model_copy(update={"response_ns": nothing, "counts": counts})
     row = rows_of(run, [changed])["set, 100 B, 32 workers"]
-    assert text(row.unmeasurable["p90"]) == "its rank falls among the operations that failed"
+    assert render_message(row.unmeasurable["p90"]) == "its rank falls among the operations that failed"
 
 
 def test_timeouts_are_among_the_errors(run: Run, judged: list[TrialRecord]) -> None:
@@ -245,7 +245,7 @@ def test_a_lost_log_is_said_and_the_rates_stay(synthetic: ModuleType, tmp_path: 
     row = rows_of(run, [judge_trial(trial) for trial in run.trials])["set, 100 B, 32 workers"]
     assert row.response_ns is None
     assert row.goodput_per_s is not None
-    assert "The latencies cannot be merged" in text(row.reasons[0])
+    assert "The latencies cannot be merged" in render_message(row.reasons[0])
 
 
 USUAL = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}

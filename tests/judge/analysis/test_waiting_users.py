@@ -12,7 +12,7 @@ from loadstone.judge.analysis.tables import make_tables
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.run_folder.reading import Run, read_run
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 LABEL = "set, 100 B, 32 workers"
 
@@ -49,8 +49,8 @@ def test_who_waited_is_missing_from_the_quantiles_and_not_from_the_rate(run: Run
     assert row.throughput_per_s is not None
     assert row.response_ns.mean == pytest.approx(32 / row.throughput_per_s * 1e9), "N / X"
     assert (row.response_ns.p50, row.response_ns.p99, row.pool_wait_ns) == (None, None, None)
-    assert "some users waited" in text(row.unmeasurable["p99"])
-    assert "the rate stands" in text(row.reasons[0])
+    assert "some users waited" in render_message(row.unmeasurable["p99"])
+    assert "the rate stands" in render_message(row.reasons[0])
 
 
 def test_users_who_did_nothing_refuse_the_row(run: Run, injectors: ModuleType) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 ResultOf = Callable[..., Any]
 
@@ -24,7 +24,7 @@ def test_timeouts_and_replies_that_never_came_are_errors(result_of: ResultOf) ->
 
     found = result_of("errors", silent)
     assert found.verdict == "invalid"
-    assert "20 never answered, 10 timeouts" in text(found.reason)
+    assert "20 never answered, 10 timeouts" in render_message(found.reason)
 
 
 def test_without_anything_sent_errors_are_unknown(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -66,7 +66,7 @@ def test_the_server_counts_what_was_answered_and_at_most_what_was_sent(
     found = result_of("server_counter", sends_more, injectors.server_counts(more))
     assert found.verdict == verdict
     if verdict == "invalid":
-        assert "JSON.SET" in text(found.reason)
+        assert "JSON.SET" in render_message(found.reason)
         assert found.measured == 1
 
 
@@ -96,7 +96,7 @@ def test_one_wrong_reply_is_invalid(result_of: ResultOf, injectors: ModuleType, 
 def test_one_wrong_key_read_back_is_invalid(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("replies", injectors.setting("facts.drive.read_back.wrong", 1))
     assert found.verdict == "invalid"
-    assert "1 of 64 keys read back were wrong" in text(found.reason)
+    assert "1 of 64 keys read back were wrong" in render_message(found.reason)
 
 
 def test_what_was_not_compared_is_unknown(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -179,4 +179,4 @@ def test_one_reply_to_no_request_puts_every_other_in_doubt(result_of: ResultOf, 
     ):
         found = result_of("replies", whatever, unrequested)
         assert found.verdict == "invalid"
-        assert "came without a request" in text(found.reason)
+        assert "came without a request" in render_message(found.reason)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 ResultOf = Callable[..., Any]
 MS = 1_000_000
@@ -70,7 +70,7 @@ def test_the_shortest_slice_is_what_a_skew_is_held_against(result_of: ResultOf, 
         injectors.setting("facts.drive.slices", slices),
     )
     assert (found.verdict, found.measured) == ("suspect", pytest.approx(3.05))
-    assert text(found.reason) == "Agent a1 began 3 ms too late (known to 0 ms): meanwhile not all made load."
+    assert render_message(found.reason) == "Agent a1 began 3 ms too late (known to 0 ms): meanwhile not all made load."
 
 
 def test_what_lies_within_the_edges_of_slices_does_no_harm(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -83,7 +83,7 @@ def test_what_lies_within_the_edges_of_slices_does_no_harm(result_of: ResultOf, 
 
 def test_where_the_clocks_were_not_compared_it_is_not_known(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("beginning", injectors.of_agents({}, {"skew_ns": None}, {"skew_bound_ns": None}))
-    assert (found.verdict, text(found.reason)) == (
+    assert (found.verdict, render_message(found.reason)) == (
         "unknown",
         "When a1, a2 began is not known: their clocks could not be compared.",
     )
@@ -97,9 +97,9 @@ def test_the_agent_that_had_no_time_left_bounds_the_rate_and_is_named(
     busy = injectors.setting("facts.drive.threads.1.cpu_s", 0.5 * 6)
     found = result_of("gain", fleet, busy)
     assert found.verdict == "suspect"
-    assert text(found.reason).startswith("Agent a1: The generator used 50% of its time")
+    assert render_message(found.reason).startswith("Agent a1: The generator used 50% of its time")
     waited = injectors.setting("facts.drive.threads.2.waited_s", 0.6 * 6)
-    assert text(result_of("gain", fleet, busy, waited).reason).startswith("Agent a2: The generator used 60%")
+    assert render_message(result_of("gain", fleet, busy, waited).reason).startswith("Agent a2: The generator used 60%")
 
 
 def test_threads_that_take_turns_on_too_few_cpus_of_their_agent_count_together(
@@ -110,7 +110,7 @@ def test_threads_that_take_turns_on_too_few_cpus_of_their_agent_count_together(
         thread = line["facts"]["drive"]["threads"][0]
         line["facts"]["drive"]["threads"] = [thread, *({**thread, "cpu_s": 0.2 * 6} for _ in range(3))]
 
-    assert text(result_of("gain", three_threads).reason).startswith("Agent a1: The generator used 60%")
+    assert render_message(result_of("gain", three_threads).reason).startswith("Agent a1: The generator used 60%")
 
 
 @pytest.mark.fault("An agent's threads stand still for a while", "the trial is suspect and names it", area="fleet")
@@ -118,8 +118,8 @@ def test_an_agent_that_was_stopped_is_named(result_of: ResultOf, injectors: Modu
     stall = {"of": "driver", "begin_s": 2.0, "end_s": 5.0, "waiting": 3}
     fleet = injectors.of_agents({}, {"stalls": [stall]})
     stalls = injectors.setting("facts.drive.stalls", [stall])
-    assert "threads on a1 did not run for 3.00 s" in text(result_of("own_stalls", fleet, stalls).reason)
-    assert text(result_of("gain", fleet, stalls).reason).startswith("Agent a1: The generator used 50%")
+    assert "threads on a1 did not run for 3.00 s" in render_message(result_of("own_stalls", fleet, stalls).reason)
+    assert render_message(result_of("gain", fleet, stalls).reason).startswith("Agent a1: The generator used 50%")
 
 
 @pytest.mark.fault("One agent of ten does not keep its rate", "the trial is invalid and names it", area="fleet")
@@ -134,7 +134,7 @@ def test_the_agent_that_kept_its_schedule_least_is_named(result_of: ResultOf, in
 
     found = result_of("schedule_sent", one_of_ten_sends_less)
     assert found.verdict == "invalid"
-    assert text(found.reason).startswith("Agent a7: 6 of 120 operations were never sent")
+    assert render_message(found.reason).startswith("Agent a7: 6 of 120 operations were never sent")
 
 
 def test_the_agent_whose_own_time_is_in_the_latencies_is_named(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -148,7 +148,7 @@ def test_the_agent_whose_own_time_is_in_the_latencies_is_named(result_of: Result
 
     found = result_of("schedule_lag", late)
     assert (found.verdict, found.measured) == ("suspect", pytest.approx(30, abs=0.1))
-    assert text(found.reason).startswith("Agent a1: The generator sent late")
+    assert render_message(found.reason).startswith("Agent a1: The generator sent late")
 
 
 def test_the_agent_with_the_coarse_clock_is_named_and_so_is_that_whose_clock_was_set(
@@ -157,10 +157,10 @@ def test_the_agent_with_the_coarse_clock_is_named_and_so_is_that_whose_clock_was
     coarse = injectors.of_agents({}, {"clock_quantum_ns": MS * 100})
     found = result_of("clock", coarse, injectors.setting("facts.drive.clock_quantum_ns", MS * 100))
     assert found.verdict == "invalid"
-    assert text(found.reason).startswith("Agent a1: The clock moves in steps of 100 ms")
+    assert render_message(found.reason).startswith("Agent a1: The clock moves in steps of 100 ms")
     was_set = injectors.of_agents({"clock_set_s": -1.0}, {})
     found = result_of("clock_set", was_set, injectors.setting("facts.drive.clock_set_s", -1.0))
-    assert text(found.reason).startswith("Agent a0: The wall clock was set back by 1.0 s")
+    assert render_message(found.reason).startswith("Agent a0: The wall clock was set back by 1.0 s")
 
 
 def test_how_many_keys_agents_that_walk_them_beside_each_other_store_is_known_less_exactly(

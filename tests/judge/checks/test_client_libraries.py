@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.judge.checks.generator_bounds import bound_of
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 ResultOf = Callable[..., Any]
 PROGRAM = {"name": "go-redis", "library": "go-redis", "version": "9.23.0", "runtime": "go", "reports_pool_wait": True}
@@ -41,8 +41,8 @@ def test_what_a_client_that_costs_nothing_would_bring_is_not_held_against_it(
 ) -> None:
     found = result_of("gain", by_program)
     assert found.verdict == "unknown"
-    assert text(found.reason).startswith("go-redis used ")
-    assert "no bound" in text(found.reason)
+    assert render_message(found.reason).startswith("go-redis used ")
+    assert "no bound" in render_message(found.reason)
 
 
 def test_the_engine_beside_client_libraries_is_one_of_them(
@@ -60,8 +60,8 @@ def test_the_engine_beside_client_libraries_is_one_of_them(
     assert result_of("gain", costly).verdict == "suspect", "it hides what the server can do"
     found = result_of("gain", compared, costly)
     assert found.verdict == "unknown"
-    assert text(found.reason).startswith("native used ")
-    assert "no bound" in text(found.reason)
+    assert render_message(found.reason).startswith("native used ")
+    assert "no bound" in render_message(found.reason)
     for change, gain in (([costly], False), ([costly, compared], True)):
         line = clean
         for inject in change:
@@ -77,7 +77,7 @@ def test_a_wait_that_the_library_does_not_report_is_not_known(
     silent = injectors.setting("facts.drive.program", {**PROGRAM, "reports_pool_wait": False})
     found = result_of("pool_wait", silent)
     assert found.verdict == "unknown"
-    assert text(found.reason) == "go-redis does not report how long an operation waits for its connection."
+    assert render_message(found.reason) == "go-redis does not report how long an operation waits for its connection."
     assert result_of("pool_wait", by_program).verdict == "valid"
 
 
@@ -92,7 +92,7 @@ def test_more_connections_than_its_pool_are_found(
     )
     found = result_of("connections", by_program, observed(3))
     assert (found.verdict, found.measured) == ("invalid", 2)
-    assert "it drove another load than planned" in text(found.reason)
+    assert "it drove another load than planned" in render_message(found.reason)
     assert result_of("connections", observed(2)).verdict == "valid", "the engine's own connections are known"
 
 

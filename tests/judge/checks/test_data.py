@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 ResultOf = Callable[..., Any]
 Line = dict[str, Any]
@@ -30,8 +30,8 @@ def test_reads_of_keys_that_were_not_all_stored_are_suspect(result_of: ResultOf,
     found = result_of("hit_rate", injectors.misses(0.5), injectors.setting("facts.plan.keys.loaded", False))
     assert found.verdict == "suspect"
     assert found.measured == pytest.approx(50)
-    assert "50.0 % of the reads missed" in text(found.reason)
-    assert "add workload.load" in text(found.reason)
+    assert "50.0 % of the reads missed" in render_message(found.reason)
+    assert "add workload.load" in render_message(found.reason)
 
 
 def test_reads_that_all_find_nothing_are_invalid(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -39,7 +39,7 @@ def test_reads_that_all_find_nothing_are_invalid(result_of: ResultOf, injectors:
     found = result_of("hit_rate", injectors.misses(1.0), nothing)
     assert found.verdict == "invalid"
     assert found.measured == 100
-    assert text(found.reason).startswith("100 % of the reads missed (nothing was loaded: add workload.load")
+    assert render_message(found.reason).startswith("100 % of the reads missed (nothing was loaded: add workload.load")
     theirs = injectors.setting("facts.placement", None)
     assert result_of("hit_rate", injectors.misses(1.0), nothing, theirs).verdict == "invalid", "whoever read, too"
 
@@ -69,7 +69,7 @@ def test_others_who_read_from_the_users_server_hide_the_hit_rate(result_of: Resu
 
     found = result_of("hit_rate", injectors.becomes_reads, others_read, theirs)
     assert found.verdict == "unknown"
-    assert "Other clients read from this server" in text(found.reason)
+    assert "Other clients read from this server" in render_message(found.reason)
 
 
 def test_a_server_that_counts_no_lookups_is_unknown(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -91,7 +91,7 @@ def grows_by(injectors: ModuleType, keys: int) -> Callable[[Line], None]:
 def test_a_loaded_key_space_keeps_its_keys(result_of: ResultOf, injectors: ModuleType, change: int) -> None:
     found = result_of("key_count", grows_by(injectors, change))
     assert found.verdict == "invalid"
-    assert f"changed by {change:+}" in text(found.reason)
+    assert f"changed by {change:+}" in render_message(found.reason)
     theirs = injectors.setting("facts.placement", None)
     assert result_of("key_count", grows_by(injectors, change), theirs).verdict == "unknown"
     assert result_of("key_count", theirs).verdict == "valid"
@@ -179,24 +179,24 @@ def test_rows_are_what_was_answered_and_at_most_what_was_sent(
 
 def test_rows_that_are_missing_and_rows_too_many_are_distinguished(result_of: ResultOf, injectors: ModuleType) -> None:
     missing = result_of("stored_rows", injectors.stores(after=2400))
-    assert text(missing.reason) == (
+    assert render_message(missing.reason) == (
         "redis has 1,400 more for 1,464 correct replies of set, too few: writes were lost, or one replaced another."
     )
-    assert "too many" in text(result_of("stored_rows", injectors.stores(after=3000)).reason)
+    assert "too many" in render_message(result_of("stored_rows", injectors.stores(after=3000)).reason)
 
 
 def test_counting_keys_would_have_said_something_else(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("stored_rows", injectors.stores(keys_before=0, keys_after=4392))
     assert found.verdict == "valid"
-    assert text(found.reason) == (
+    assert render_message(found.reason) == (
         "redis has 1,464 rows more, as answered, and 4,392 keys more: counting keys is not counting rows."
     )
-    assert text(result_of("stored_rows", injectors.stores(keys_before=0, keys_after=1464)).reason) == ""
+    assert render_message(result_of("stored_rows", injectors.stores(keys_before=0, keys_after=1464)).reason) == ""
 
 
 def test_what_could_not_be_counted_is_unknown(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("stored_rows", injectors.stores(after=None))
-    assert (found.verdict, text(found.reason)) == ("unknown", "What redis holds could not be counted.")
+    assert (found.verdict, render_message(found.reason)) == ("unknown", "What redis holds could not be counted.")
     not_ours = injectors.setting("facts.placement", None)
     assert result_of("stored_rows", injectors.stores(after=3000), not_ours).verdict == "unknown"
     assert result_of("stored_rows", injectors.stores(), not_ours).verdict == "valid"

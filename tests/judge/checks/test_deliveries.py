@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 ResultOf = Callable[..., Any]
 
@@ -31,13 +31,13 @@ def test_every_receiver_gets_every_message_once(
     result_of: ResultOf, injectors: ModuleType, changed: dict[str, object], said: str
 ) -> None:
     found = result_of("deliveries", injectors.receives(1000, **changed))
-    assert (found.verdict, text(found.reason)) == ("invalid" if said else "valid", said)
+    assert (found.verdict, render_message(found.reason)) == ("invalid" if said else "valid", said)
 
 
 def test_more_than_was_sent_is_of_others(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("deliveries", injectors.receives(1007, missing=0))
     said = "Of 1,000 deliveries 0 did not come; 0 came twice, and 7 messages were others'."
-    assert (found.verdict, text(found.reason)) == ("invalid", said)
+    assert (found.verdict, render_message(found.reason)) == ("invalid", said)
 
 
 def test_a_load_without_receivers_is_not_queried(result_of: ResultOf) -> None:

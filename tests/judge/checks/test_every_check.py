@@ -13,7 +13,7 @@ from loadstone.judge import checks
 from loadstone.judge.checks.check import Check
 from loadstone.judge.checks.checks import CHECKS, judge_trial, verdict_of
 from loadstone.run_folder.trial import CheckResult, TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 NAMES = [check.name for check in CHECKS]
 MODULES = [import_module(f"loadstone.judge.checks.{one.name}") for one in iter_modules(checks.__path__)]
@@ -61,8 +61,8 @@ def test_twice_the_limit_is_found(name: str, clean: dict[str, Any], injectors: M
     trial = judged(injectors.injected(clean, inject))
     found = next(check for check in trial.checks if check.name == name)
     assert found.verdict == verdict
-    assert text(found.reason).endswith(".")
-    assert "\n" not in text(found.reason)
+    assert render_message(found.reason).endswith(".")
+    assert "\n" not in render_message(found.reason)
     if verdict in ("invalid", "suspect"):
         assert trial.verdict in ("invalid", verdict)
     if found.measured is not None and found.limit is not None and name not in ABOUT_THE_LEAST:
@@ -71,7 +71,7 @@ def test_twice_the_limit_is_found(name: str, clean: dict[str, Any], injectors: M
 
 @pytest.mark.parametrize("check", CHECKS, ids=NAMES)
 def test_every_check_is_explained_to_people(check: Any) -> None:
-    assert text(check.explanation).endswith("?")
+    assert render_message(check.explanation).endswith("?")
     assert check.function.__doc__
 
 
@@ -112,7 +112,9 @@ def test_a_trial_that_was_never_driven_is_invalid(synthetic: ModuleType) -> None
 
     trial = judge_trial(failed_trial_record(planned, plan, "connection refused", 1))
     assert trial.verdict == "invalid"
-    assert [text(check.reason) for check in trial.checks] == ["The trial could not be driven: connection refused."]
+    assert [render_message(check.reason) for check in trial.checks] == [
+        "The trial could not be driven: connection refused."
+    ]
 
 
 def test_facts_of_no_one_leave_a_trial_unjudged(clean: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from loadstone.judge.checks.generator_bounds import DISPLACED, Limits, bound_of,
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.run_folder.make_trial import failed_trial_record
 from loadstone.run_folder.trial import CheckResult, TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 Line = dict[str, Any]
 Change = Callable[[Line], Any]
@@ -138,7 +138,7 @@ def test_a_generator_at_its_limit_with_an_idle_server_has_no_bound(clean: Line, 
     found = check(clean, "gain", *at_its_limit)
     assert found is not None
     assert (found.verdict, found.measured) == ("suspect", 100 * UNBOUNDED)
-    assert "no upper limit of the rate is known" in text(found.reason)
+    assert "no upper limit of the rate is known" in render_message(found.reason)
     half = check(clean, "gain", server(0.17), driver(0.9))
     assert half is not None
     assert half.verdict == "suspect"
@@ -339,7 +339,7 @@ def test_a_second_application_that_burns_half_a_cpu_halves_the_figure(clean: Lin
     found = check(clean, "taken", beside(0.5), driver(0.1))
     assert found is not None
     assert found.verdict == "suspect"
-    assert text(found.reason).startswith(
+    assert render_message(found.reason).startswith(
         "lettuce 0.50 CPU used the CPUs of this condition: without them the rate could be"
     )
     little = check(clean, "taken", beside(0.05), driver(0.1))

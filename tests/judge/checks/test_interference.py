@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 ResultOf = Callable[..., Any]
 
@@ -38,7 +38,7 @@ def test_the_servers_cpu_is_information(result_of: ResultOf, injectors: ModuleTy
     found = result_of("server_cpu", injectors.setting("facts.parts.redis.main_thread_share", share))
     assert found.verdict == "valid"
     assert found.measured == pytest.approx(100 * share)
-    assert text(found.reason).startswith("Server-bound") is bound
+    assert render_message(found.reason).startswith("Server-bound") is bound
 
 
 @pytest.mark.parametrize(("bytes_per_s", "verdict"), [(0.0, "valid"), (1.0, "suspect"), (5e9, "suspect")])
@@ -47,7 +47,7 @@ def test_temporary_files(clean: dict[str, Any], injectors: ModuleType, bytes_per
     trial = judge_trial(TrialRecord.model_validate(line))
     found = next(check for check in trial.checks if check.name == "temporary_files")
     assert (found.verdict, found.measured) == (verdict, bytes_per_s)
-    assert verdict == "valid" or text(found.reason).startswith("db wrote ")
+    assert verdict == "valid" or render_message(found.reason).startswith("db wrote ")
 
 
 def test_temporary_files_are_not_asked_for_where_no_store_reports_them(clean: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from loadstone.judge.checks.evidence import TrialEvidence, evidence_of
 from loadstone.judge.checks.link_delay import lost_to_links
 from loadstone.judge.verdict import UNBOUNDED
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 Line = dict[str, Any]
 ResultOf = Callable[..., Any]
@@ -30,7 +30,7 @@ def test_the_delay_that_it_really_added(
 
 def test_a_late_line_says_what_it_added_and_what_was_required(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("link_delay", injectors.behind_line(late_ns=[200_000.0, 500_000.0]))
-    assert text(found.reason) == (
+    assert render_message(found.reason) == (
         "The line to redis added 1.204 [1.202, 1.207] ms to a round trip where 1 ms were required: the figures "
         "are those of that delay."
     )
@@ -42,7 +42,7 @@ def test_what_it_added_is_unknown_without_pings_or_its_own_record(
 ) -> None:
     found = result_of("link_delay", injectors.behind_line(**{missing: None}))
     assert found.verdict == "unknown"
-    assert "the line to redis added is not known" in text(found.reason)
+    assert "the line to redis added is not known" in render_message(found.reason)
 
 
 def test_a_line_without_a_delay_is_not_judged_by_it(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -59,7 +59,7 @@ def used(share: float) -> Callable[[Line], None]:
 def test_a_saturated_line_is_bounded_by_its_own_record(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("link_busy", injectors.behind_line(late_ns=[2_000_000.0, 9e6]), used(0.93))
     assert (found.verdict, found.measured) == ("suspect", pytest.approx(93))
-    assert text(found.reason) == (
+    assert render_message(found.reason) == (
         "The line to redis was saturated (93% busy or waiting for its CPU): by its own record it added 3 ms (at most "
         "3.01) to a round trip."
     )
@@ -72,7 +72,7 @@ def test_it_is_invalid_only_where_there_is_no_bound(result_of: ResultOf, injecto
     ):
         found = result_of("link_busy", *changes)
         assert found.verdict == "invalid"
-        assert "how much it delayed each request is not known" in text(found.reason)
+        assert "how much it delayed each request is not known" in render_message(found.reason)
     unknown = result_of("link_busy", injectors.behind_line(busy_share=None))
     assert unknown.verdict == "unknown"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 ResultOf = Callable[..., Any]
 
@@ -50,7 +50,7 @@ def test_who_is_to_blame_for_missing_time(
 
     found = result_of("little", injectors.little_of(ratio), goes_on)
     assert found.verdict == verdict
-    assert text(found.reason).startswith(words)
+    assert render_message(found.reason).startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -117,15 +117,15 @@ def test_waiting_for_a_connection_is_named(
     found = result_of("pool_wait", injectors.waits(share))
     assert found.verdict == verdict
     if verdict == "suspect":
-        assert text(found.reason).startswith("Pool-bound: ")
-        assert "64 connections for 32 users" in text(found.reason)
+        assert render_message(found.reason).startswith("Pool-bound: ")
+        assert "64 connections for 32 users" in render_message(found.reason)
 
 
 def test_users_who_are_planned_to_share_connections_wait_by_design(result_of: ResultOf, injectors: ModuleType) -> None:
     fewer = injectors.setting("facts.plan.pool.connections", 1)
     found = result_of("pool_wait", fewer, injectors.waits(0.97))
     assert (found.verdict, found.measured) == ("valid", pytest.approx(97))
-    assert text(found.reason) == (
+    assert render_message(found.reason) == (
         "Pool-bound: 97 % of the response time is waiting for a connection (1 connection for 32 users). "
         "The plan has it so: it is the condition."
     )
@@ -182,7 +182,7 @@ def test_a_cold_start_is_suspect(result_of: ResultOf, injectors: ModuleType) -> 
 
     found = result_of("warm_up", injectors.long(), cold)
     assert found.verdict == "suspect"
-    assert "rose from 135 a second in the first third to 200 in the last" in text(found.reason)
+    assert "rose from 135 a second in the first third to 200 in the last" in render_message(found.reason)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.12, 1.5])
@@ -192,7 +192,7 @@ def test_a_short_phase_cannot_tell_a_warm_up_from_noise(
     found = result_of("warm_up", injectors.long(9), injectors.drifts(share))
     assert found.verdict == "unknown"
     assert (
-        text(found.reason)
+        render_message(found.reason)
         == "9 s are too short to distinguish a warm-up from noise; all trials together may be enough."
     )
 
@@ -208,7 +208,7 @@ def test_settling_late_in_a_long_trial_is_suspect(result_of: ResultOf, injectors
 
     found = result_of("warm_up", injectors.long(100), late)
     assert found.verdict == "suspect"
-    assert "in the last half" in text(found.reason)
+    assert "in the last half" in render_message(found.reason)
 
 
 def test_a_changing_schedule_has_no_rate_to_settle(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -226,8 +226,8 @@ def test_too_few_operations_are_said_and_not_held_against_a_trial(
 ) -> None:
     found = result_of("samples", injectors.setting("counts.offered", operations))
     assert found.verdict == "unknown"
-    assert f"{operations:,} were measured" in text(found.reason)
-    assert words in text(found.reason)
+    assert f"{operations:,} were measured" in render_message(found.reason)
+    assert words in render_message(found.reason)
 
 
 def test_a_hundred_thousand_operations_tell_everything(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -236,9 +236,9 @@ def test_a_hundred_thousand_operations_tell_everything(result_of: ResultOf, inje
 
 def test_a_trial_that_was_stopped_says_why(result_of: ResultOf, injectors: ModuleType) -> None:
     stopped = result_of("finished", injectors.setting("facts.drive.stopped", "no connection for 2 s"))
-    assert text(stopped.reason) == "The trial ended early: no connection for 2 s."
+    assert render_message(stopped.reason) == "The trial ended early: no connection for 2 s."
     failed = result_of("finished", injectors.setting("facts.failure", "redis was killed"))
-    assert text(failed.reason) == "The trial ended early: redis was killed."
+    assert render_message(failed.reason) == "The trial ended early: redis was killed."
 
 
 @pytest.mark.parametrize("intervals", [10, 12, 15])

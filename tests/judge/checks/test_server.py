@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 ResultOf = Callable[..., Any]
 Line = dict[str, Any]
@@ -15,7 +15,7 @@ Line = dict[str, Any]
 def test_a_client_that_began_to_listen_within_the_drive_is_observed(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("monitor_clients", injectors.setting("facts.servers.redis.after.calls.monitor", 1))
     assert found.verdict == "suspect"
-    assert text(found.reason).startswith("1 client(s)")
+    assert render_message(found.reason).startswith("1 client(s)")
 
 
 def unlisted(line: Line) -> None:
@@ -49,7 +49,7 @@ def test_a_slow_log_that_grew_is_a_result_and_no_fault(result_of: ResultOf, inje
 
     found = result_of("slow_log", grown, refused)
     assert found.verdict == "unknown"
-    assert "grew by 128 commands" in text(found.reason)
+    assert "grew by 128 commands" in render_message(found.reason)
     assert result_of("log_level", refused).verdict == "unknown"
 
 
@@ -96,4 +96,4 @@ def test_a_fork_says_for_how_long_it_stopped_the_server(result_of: ResultOf, inj
     counters = "facts.servers.redis.after.counters"
     forked = injectors.setting(f"{counters}.total_forks", 1.0)
     found = result_of("background", forked, injectors.setting(f"{counters}.latest_fork_usec", 12_300.0))
-    assert "stopped it for 12.3 ms" in text(found.reason)
+    assert "stopped it for 12.3 ms" in render_message(found.reason)

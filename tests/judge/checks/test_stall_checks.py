@@ -9,7 +9,7 @@ import pytest
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.judge.checks.generator_bounds import bound_of
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 ResultOf = Callable[..., Any]
 
@@ -19,12 +19,12 @@ def test_what_stood_still_says_who_how_long_and_how_many_waited(result_of: Resul
         "stalls", injectors.stands_still("server", 5.0), injectors.setting("facts.drive.total.timeouts", 50)
     )
     assert found.verdict == "suspect"
-    assert text(found.reason).startswith("Nothing was answered for 5.00 s")
-    assert "50 timed out" in text(found.reason)
-    assert "redis was stopped" in text(found.reason)
+    assert render_message(found.reason).startswith("Nothing was answered for 5.00 s")
+    assert "50 timed out" in render_message(found.reason)
+    assert "redis was stopped" in render_message(found.reason)
     own = result_of("own_stalls", injectors.stands_still("driver", 5.0))
-    assert "did not run for 5.00 s: it was stopped" in text(own.reason)
-    assert "other programs had the CPU" in text(
+    assert "did not run for 5.00 s: it was stopped" in render_message(own.reason)
+    assert "other programs had the CPU" in render_message(
         result_of("own_stalls", injectors.stands_still("driver", 5.0, 4.9)).reason
     )
     assert result_of("stalls", injectors.stands_still("driver", 5.0)).verdict == "valid"
@@ -36,8 +36,8 @@ def test_intervals_that_were_not_collected_in_time_are_said_and_spoil_no_figure(
     joined = injectors.setting("facts.drive.joined_intervals", 1200)
     found = result_of("own_stalls", joined)
     assert (found.verdict, found.measured) == ("valid", 0)
-    assert "did not keep up with 1,200 intervals" in text(found.reason)
-    assert "did not run for 5.00 s" in text(
+    assert "did not keep up with 1,200 intervals" in render_message(found.reason)
+    assert "did not run for 5.00 s" in render_message(
         result_of("own_stalls", joined, injectors.stands_still("driver", 5.0)).reason
     )
 
@@ -50,7 +50,7 @@ def test_users_who_waited_for_what_stood_still_were_busy(
     assert result_of("little", injectors.little_of(ratio)).verdict == "invalid"
     found = result_of("little", injectors.stands_still(of, 7.0), injectors.little_of(ratio))
     assert found.verdict == "valid"
-    assert "stood still" in text(found.reason)
+    assert "stood still" in render_message(found.reason)
 
 
 def test_timeouts_of_a_server_that_stood_still_refuse_no_figure(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -101,5 +101,5 @@ def test_at_a_rate_the_time_that_loadstone_lost_is_late_for_all(result_of: Resul
 
 def test_a_clock_that_was_set_is_said_and_nothing_more(result_of: ResultOf, injectors: ModuleType) -> None:
     back = result_of("clock_set", injectors.setting("facts.drive.clock_set_s", -7200.0))
-    assert (back.verdict, "set back by 7,200.0 s" in text(back.reason)) == ("valid", True)
+    assert (back.verdict, "set back by 7,200.0 s" in render_message(back.reason)) == ("valid", True)
     assert result_of("clock_set", injectors.setting("facts.drive.clock_set_s", 0.01)) is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from loadstone.run_folder.facts import Ceiling
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 ResultOf = Callable[..., Any]
 
@@ -31,7 +31,7 @@ def test_a_clock_of_a_millisecond_is_found_in_the_original_study(result_of: Resu
         injectors.setting("facts.drive.clock_quantum_ns", 1_000_000),
     )
     assert found.verdict == "invalid"
-    assert "between 0 µs and 2 ms" in text(found.reason)
+    assert "between 0 µs and 2 ms" in render_message(found.reason)
 
 
 def test_of_too_few_operations_the_mean_is_taken(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -102,7 +102,7 @@ def test_what_a_library_sends_late_is_its_own_until_it_cannot_keep_the_rate(
 
     found = result_of("schedule_lag", injectors.opened(of_library))
     assert found.verdict == verdict
-    assert ("" if found.reason is None else text(found.reason)).startswith(says)
+    assert ("" if found.reason is None else render_message(found.reason)).startswith(says)
 
 
 def test_what_others_took_at_a_rate_that_was_kept_doubts_its_latencies_alone(
@@ -112,7 +112,7 @@ def test_what_others_took_at_a_rate_that_was_kept_doubts_its_latencies_alone(
     assert verdict == "suspect" or verdict == "invalid"
     found = result_of("taken", injectors.opened(inject))
     assert found.verdict == "suspect"
-    assert "the rate was kept" in text(found.reason)
+    assert "the rate was kept" in render_message(found.reason)
 
 
 def test_one_dropped_arrival_spoils_the_quantiles(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -141,5 +141,5 @@ def test_the_empty_round_trip_is_named_and_not_held_against_a_trial(
     found = result_of("round_trip", injectors.of_p50("facts.ceiling.floor_p50_ns", share))
     assert found.verdict == verdict
     if verdict == "unknown":
-        assert "a server that does nothing" in text(found.reason)
+        assert "a server that does nothing" in render_message(found.reason)
         assert found.measured == pytest.approx(100 * share, rel=0.01)

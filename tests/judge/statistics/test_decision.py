@@ -22,7 +22,7 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Side
 from loadstone.report.verdicts import verdict_text
 from loadstone.run_folder.trial import CheckResult
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
 SETTINGS = Settings(names=("jedis", "lettuce"))
 LATENCY = replace(SETTINGS, larger_is_faster=False, margin=0.10)
@@ -161,7 +161,7 @@ def test_many_pairs_need_more_blocks_for_an_interval() -> None:
 
 def test_a_check_that_failed_leaves_no_ratio() -> None:
     check = CheckResult(
-        name="generator CPU", verdict="invalid", measured=97.2, limit=85, unit="%", reason=as_written("Too hot.")
+        name="generator CPU", verdict="invalid", measured=97.2, limit=85, unit="%", reason=verbatim("Too hot.")
     )
     found = refused(check, 12, SETTINGS)
     assert verdict_text(found) == "INVALID: generator CPU, measured 97.2 %, limit 85 %"
@@ -184,7 +184,7 @@ def test_a_check_that_failed_leaves_no_ratio() -> None:
     assert (found.a, found.b) == (Side(name="jedis"), Side(name="lettuce"))
     assert found.model_fields_set <= known, "no figure beside the blocks"
     unmeasured = CheckResult(
-        name="replies", verdict="invalid", measured=None, limit=None, unit="", reason=as_written("Lost.")
+        name="replies", verdict="invalid", measured=None, limit=None, unit="", reason=verbatim("Lost.")
     )
     assert verdict_text(refused(unmeasured, 1, SETTINGS)) == "INVALID: replies, Lost."
 

@@ -13,7 +13,7 @@ from loadstone.judge.statistics.effect import (
     robust_spread,
 )
 from loadstone.judge.statistics.signed_rank import signed_rank
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 def test_the_constant_of_the_robust_spread_is_that_of_the_normal_distribution() -> None:
@@ -67,8 +67,9 @@ def test_blocks_needed_by_the_nearer_goal() -> None:
 def test_a_forecast_rests_on_the_measured_spread() -> None:
     quiet, noisy = forecast(12, 0.03, 0.0157), forecast(12, 0.30, 0.0157)
     assert (
-        text(quiet) == "its blocks spread by 3.0 %: with 12 of them a difference of 3.5 % or more shows 8 times in 10"
+        render_message(quiet)
+        == "its blocks spread by 3.0 %: with 12 of them a difference of 3.5 % or more shows 8 times in 10"
     )
-    assert "spread by 35 %" in text(noisy)
-    assert "a difference of 42 % or more" in text(noisy)
+    assert "spread by 35 %" in render_message(noisy)
+    assert "a difference of 42 % or more" in render_message(noisy)
     assert forecast(5, 0.03, 0.0157) is None

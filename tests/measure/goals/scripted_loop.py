@@ -25,7 +25,7 @@ from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.reading import read_looks, read_run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.safety.errors import LoadstoneError
-from loadstone.text.message import Message, as_written, message
+from loadstone.text.message import Message, message, verbatim
 
 TRIAL_S = 10.0
 BLOCK_S = 2 * TRIAL_S
@@ -165,7 +165,7 @@ class ScriptedConductor:
 
 def failed(name: str) -> CheckResult:
     return CheckResult(
-        name=name, verdict="invalid", measured=61, limit=50, unit="%", reason=as_written("Others took 31 %.")
+        name=name, verdict="invalid", measured=61, limit=50, unit="%", reason=verbatim("Others took 31 %.")
     )
 
 

@@ -9,7 +9,7 @@ from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.required import RequiredSubject
 from loadstone.experiment.plan.run_plan import REPORT_S, RunPlan
 from loadstone.judge.analysis.analyse import analyse_run
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 from .scripted_loop import BLOCK_S, EQUIVALENT, START_S, TRIAL_S, Bench, compared, table
 from .test_longer_slices import in_rounds
@@ -83,7 +83,8 @@ def test_the_first_block_of_a_table_is_cut_short_and_gone_on_with(bench: Bench) 
     assert bench.looks() == [("table", 0, "out of budget")]
     found = analyse_run(bench.recorded())
     assert any(
-        text(note).startswith("3 of 5 conditions of the tables were not measured: budget.") for note in found.notes
+        render_message(note).startswith("3 of 5 conditions of the tables were not measured: budget.")
+        for note in found.notes
     )
     bench.run(bench.plan(table(blocks=1, conditions=5)))
     assert bench.ran == ["b01-003", "b01-004", "b01-005"]

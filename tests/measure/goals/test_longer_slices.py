@@ -6,7 +6,7 @@ from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.rounds import sequential_rounds
 from loadstone.judge.analysis.analyse import analyse_run
 from loadstone.run_folder.reading import read_looks
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 from .scripted_loop import CARRIED, Bench, compared
 
@@ -64,7 +64,7 @@ def test_only_the_newest_stage_is_read(bench: Bench) -> None:
     assert (found.trials_done, found.trials_planned) == (4, 4)
     (comparison,) = found.families[0].comparisons
     said = "Slices were lengthened to 400 ms: what a condition did reached into the next slice by 4 %."
-    assert text(comparison.lengthened) == said
+    assert render_message(comparison.lengthened) == said
 
 
 def test_without_time_for_longer_slices_it_ends_there_and_goes_on_with_more_budget(bench: Bench) -> None:

@@ -14,8 +14,8 @@ from loadstone.report.html import page as html
 from loadstone.report.html.page import PARAGRAPH_MAX, answer_lines
 from loadstone.report.tables.columns import columns_for
 from loadstone.report.verdicts import short_text, verdict_text
-from loadstone.text.message import Message, as_written, message
-from loadstone.text.sentences import text
+from loadstone.text.message import Message, message, verbatim
+from loadstone.text.sentences import render_message
 
 MAIN_ROWS = 20
 """Of the table that is not folded."""
@@ -83,7 +83,7 @@ def test_it_opens_with_the_question_the_answer_and_the_validity(analysis: Analys
     words = " ".join(page.words.split())
     order = [
         analysis.question,
-        text(analysis.answer),
+        render_message(analysis.answer),
         "0 of 74 figures are known within ±10 %",
         "no comparison: one block",
         "78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials",
@@ -111,7 +111,7 @@ def test_answer_picture_and_table_come_before_the_first_fold(judged: Analysis, a
         first = whole.index("<details")
         opening = page_of_text(whole[:first] + "</div></main></body></html>")
         words = " ".join(opening.words.split())
-        assert words.index(found.question) < words.index(text(found.answer)) < words.index("Main figures")
+        assert words.index(found.question) < words.index(render_message(found.answer)) < words.index("Main figures")
         assert whole.index('<p class="answer">') < whole.index("<svg") < whole.index("<table") < first
         assert len(opening.all("svg", role="img")) == pictures, "each wide and narrow"
         assert len(opening.all("table")) == 1
@@ -174,17 +174,17 @@ def test_a_name_that_two_trials_share_has_two_anchors(judged: Analysis) -> None:
 
 def test_verdicts_stand_before_the_tables_in_fixed_texts(judged: Analysis, judged_page: Page) -> None:
     words = " ".join(judged_page.words.replace("\u00a0", " ").split())
-    assert words.index(text(judged.answer)) < words.index(
+    assert words.index(render_message(judged.answer)) < words.index(
         "Compared by correct replies a second; a difference below 5 %"
     )
     assert words.rindex("Compared by P50 of the response time") < words.index("By document size, one worker")
     assert {one.primary.kind for family in judged.families for one in family.comparisons} == set(VERDICT_TERMS)
     for family in judged.families:
         assert family.question in words
-        assert text(family.answer) in words
+        assert render_message(family.answer) in words
         for comparison in family.comparisons:
             assert verdict_text(comparison.primary) in words
-            assert all(text(warning) in words for warning in comparison.warnings)
+            assert all(render_message(warning) in words for warning in comparison.warnings)
     assert "Took 12 min 3 s of a budget of 45 min." in words
 
 
@@ -283,7 +283,7 @@ def test_an_invalid_row_gives_its_reason_and_no_figure(page: Page) -> None:
 
 def test_a_figure_of_an_invalid_row_is_struck(analysis: Analysis) -> None:
     table = analysis.tables[-1]
-    row = table.rows[0].model_copy(update={"verdict": "invalid", "reasons": [as_written("generator CPU")]})
+    row = table.rows[0].model_copy(update={"verdict": "invalid", "reasons": [verbatim("generator CPU")]})
     text = html.render(
         analysis.model_copy(update={"tables": [table.model_copy(update={"rows": [row]})], "timeline": []})
     )
@@ -321,20 +321,20 @@ def test_the_environment_is_reported_with_units(page: Page) -> None:
 
 
 def said(*sentences: str) -> list[Message]:
-    return [as_written(one) for one in sentences]
+    return [verbatim(one) for one in sentences]
 
 
 def test_a_few_sentences_are_one_paragraph() -> None:
     answer = message("sentences", parts=said(*"abcd"[:PARAGRAPH_MAX]))
     assert answer_lines(answer) == [answer]
-    assert answer_lines(as_written("a")) == [as_written("a")]
+    assert answer_lines(verbatim("a")) == [verbatim("a")]
 
 
 def test_effects_and_saturation_points_have_a_line_each() -> None:
     effects = message("effects_answer", terms=said("b", "c"), quick=False, refused=said("d"))
     points = message("saturations", answers=said("e", "f"))
-    answer = message("sentences", parts=[as_written("a"), effects, points])
-    assert [text(line) for line in answer_lines(answer)] == list("abcdef")
+    answer = message("sentences", parts=[verbatim("a"), effects, points])
+    assert [render_message(line) for line in answer_lines(answer)] == list("abcdef")
 
 
 def test_an_answer_that_came_back_from_a_file_is_the_same() -> None:

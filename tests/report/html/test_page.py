@@ -15,7 +15,7 @@ from tests.browsers import chromium, screen
 
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.write import write_report
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]  # a browser starts slowly on a busy machine
 PATIENCE_S = 60.0
@@ -354,7 +354,7 @@ def test_hostile_names_are_only_texts(
     family = judged.families[0].model_copy(update={"comparisons": judged.families[0].comparisons[:2]})
     tables.append(application.tables[1])
     of_study = {"lessons": application.lessons, "crashes": application.crashes, "scale": application.scale}
-    mixed = small.model_copy(update={"tables": tables, "notes": [as_written("note")], "families": [family], **of_study})
+    mixed = small.model_copy(update={"tables": tables, "notes": [verbatim("note")], "families": [family], **of_study})
     evil = Analysis.model_validate(hostile(mixed.model_dump()))
     [path] = write_report(evil, tmp_path, ["html"])
     open_page(browser, path)

@@ -8,7 +8,7 @@ from tests.verdicts import refused_by, verdict
 from loadstone.machine.start_context import Remark, Step
 from loadstone.report.live.live_panel import LiveFigures
 from loadstone.report.live.progress import RunProgress
-from loadstone.text.message import Message, as_written, message
+from loadstone.text.message import Message, message, verbatim
 
 
 class Clock:
@@ -93,7 +93,7 @@ def test_why_a_trial_gives_no_figure_is_remarked_once(clock: Clock, terminal: bo
             progress.finished("suspect", [evicted(n)])
         progress.block("storage: block 1, look at 8")
         progress.trial("b01-009", "get", "trial 9 of 9")
-        progress.finished("invalid", [as_written("The server stopped answering.")])
+        progress.finished("invalid", [verbatim("The server stopped answering.")])
     kept = [line.lstrip("\r") for line in out.getvalue().splitlines() if "✕" in line]
     assert [line[line.index("✕") :].rstrip() for line in kept] == [
         "✕ set, 1 kB: 1.5 % of the operations failed: 15 timeout.",
@@ -232,7 +232,7 @@ def test_quiet_prints_nothing(clock: Clock) -> None:
         progress.start()
         progress.trial("t", "set", "trial 1 of 1")
         progress.live(in_second(1, 1, "measure"))
-        progress.finished("invalid", [as_written("bad")])
+        progress.finished("invalid", [verbatim("bad")])
         progress.look("storage", 8, "decided", [verdict("faster", 12, 9, 15)])
     assert out.getvalue() == ""
 
@@ -246,7 +246,7 @@ def test_verbose_prints_one_line_a_trial_of_a_table(clock: Clock) -> None:
             progress.trial(f"b01-00{n}", f"set, {n} kB", f"trial {n} of 3")
             progress.live(in_second(18_432, 1_200_000, "measure"))
             clock.now += 20
-            progress.finished(verdict, [as_written("generator CPU 93.4 %")] if verdict == "invalid" else [])
+            progress.finished(verdict, [verbatim("generator CPU 93.4 %")] if verdict == "invalid" else [])
         progress.note("done\n")
     assert out.getvalue().splitlines() == [
         "✓ trial 1 of 3: set, 1 kB: valid, about 40 s left",
@@ -265,7 +265,7 @@ def test_verbose_prints_one_line_a_block_of_a_comparison(clock: Clock) -> None:
             for verdict in verdicts:
                 progress.trial("storage-b01-001", "json", f"storage: block {block}, look at 8")
                 progress.finished(
-                    verdict, [as_written(f"{verdict} for a reason.")] if verdict != "valid" else [], in_block=True
+                    verdict, [verbatim(f"{verdict} for a reason.")] if verdict != "valid" else [], in_block=True
                 )
             progress.block(f"storage: block {block}, look at 8")
     assert out.getvalue().splitlines() == [
@@ -315,7 +315,7 @@ def test_on_a_terminal_it_shows_what_happens_now(clock: Clock) -> None:
         "2 of 5 decided",
     ):
         assert words in shown
-    progress.finished("invalid", [as_written("3.4 % of the operations failed.")], in_block=True)
+    progress.finished("invalid", [verbatim("3.4 % of the operations failed.")], in_block=True)
     assert "✕ get, 1 kB, 8 workers: 3.4 % of the operations failed." in out.getvalue()
     assert "1 invalid" in out.getvalue()
     progress.stop()

@@ -3,7 +3,7 @@
 from loadstone.judge.verdict import Cost
 from loadstone.report import figure_format as fmt
 from loadstone.report.sections.costs import cost_section
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 
 def cells(label: str, cost: Cost, *, in_turns: bool) -> tuple[list[str], list[str]]:
@@ -11,7 +11,7 @@ def cells(label: str, cost: Cost, *, in_turns: bool) -> tuple[list[str], list[st
     assert section is not None
     (line,) = section.tables[0].lines
     assert line.label == f"{label}: redis"
-    return [fmt.cell(cell) for cell in line.cells], [text(said) for said in line.problems]
+    return [fmt.cell(cell) for cell in line.cells], [render_message(said) for said in line.problems]
 
 
 def test_threads_kernel_and_children_are_told_apart() -> None:

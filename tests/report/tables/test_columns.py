@@ -18,7 +18,7 @@ from loadstone.report.tables.columns import (
     full_load_columns,
     rate_name,
 )
-from loadstone.text.message import as_written, message
+from loadstone.text.message import message, verbatim
 
 
 def test_each_column_has_one_key_and_tables_name_columns_by_it() -> None:
@@ -69,9 +69,9 @@ def test_a_missing_figure_says_why(analysis: Analysis) -> None:
 def test_a_quantile_without_a_reason_says_so(analysis: Analysis) -> None:
     row = analysis.tables[0].rows[0]
     p99, p999 = COLUMNS["p99"], COLUMNS["p999"]
-    few = row.model_copy(update={"unmeasurable": {"p999": as_written("too few")}})
+    few = row.model_copy(update={"unmeasurable": {"p999": verbatim("too few")}})
     assert (p999.unmeasurable(few), p99.unmeasurable(few)) == ("too few", "")
-    unsaid = row.model_copy(update={"unmeasurable": {"p99": as_written("")}})
+    unsaid = row.model_copy(update={"unmeasurable": {"p99": verbatim("")}})
     assert p99.unmeasurable(unsaid) == "the data do not support it"
 
 

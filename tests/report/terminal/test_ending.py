@@ -24,7 +24,7 @@ from loadstone.report.terminal.ending import LINES_MAX, next_step
 from loadstone.run.describe import announce
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
-from loadstone.text.message import as_written, message
+from loadstone.text.message import message, verbatim
 
 FOLDER = Path("runs/20261114T091502Z-json-documents")
 COMMAND = "loadstone run json-documents --quick --seed 7"
@@ -54,7 +54,7 @@ def bounded(judged: Analysis) -> Analysis:
     reported = judged.model_copy(
         update={
             "environment": {**judged.environment, "command": COMMAND},
-            "headline": as_written("set 1,000 [900, 1,100]."),
+            "headline": verbatim("set 1,000 [900, 1,100]."),
         }
     )
     return change_rows(reported, lambda place, _: {"bound": bounds[place % 3]})
@@ -90,7 +90,7 @@ def test_so_it_has_with_many_comparisons_and_crashes_and_a_long_answer(bounded: 
         update={
             "families": bounded.families * 5,
             "crashes": [table],
-            "headline": as_written("word " * 40),
+            "headline": verbatim("word " * 40),
             "scale": 0.1,
         }
     )
@@ -118,7 +118,7 @@ def test_what_is_to_be_known_beside_verdicts_and_figures_has_no_lines_beyond_the
     update = {
         "families": [bounded.families[0].model_copy(update={"comparisons": told})] * groups,
         "crashes": [table] if crashed else [],
-        "headline": as_written("word " * 40),
+        "headline": verbatim("word " * 40),
     }
     doubt = message("quantile_one_unit", quantile="p99", unit="slice", units=8, share=0.97, without_ns=71_000.0)
     full = change_rows(bounded.model_copy(update=update), lambda *_: {"interval_units": 8, "unsettled": {"p99": doubt}})
@@ -146,7 +146,7 @@ def test_a_cost_that_contradicts_the_rate_stands_in_its_line_and_below(bounded: 
     told = message("rate_against_cost", faster="string", cheaper="json", part="redis")
     pair = first.model_copy(update={"costs": [cost], "warnings": [told]})
     families = [bounded.families[0].model_copy(update={"comparisons": [pair]})]
-    said = as_written("CPU a request of redis: json 8.6 µs and string 6.0 µs.")
+    said = verbatim("CPU a request of redis: json 8.6 µs and string 6.0 µs.")
     shown = printed(bounded.model_copy(update={"families": families, "costs": said}), 200)
     assert f"; but {cost.winner_name} uses " in shown
     assert "string against json: rate and cost differ: string is faster with this client and this load" in shown
@@ -157,7 +157,7 @@ def test_a_cost_that_contradicts_the_rate_stands_in_its_line_and_below(bounded: 
 @pytest.mark.parametrize("width", [80, 120])
 def test_effects_stand_in_the_place_of_the_pairs_that_they_rest_on(bounded: Analysis, width: int) -> None:
     name = bounded.families[0].comparisons[0].name
-    said = as_written("remote against local on average: remote FASTER by 10 % [2, 19].")
+    said = verbatim("remote against local on average: remote FASTER by 10 % [2, 19].")
     term = EffectTerm(
         kind="main",
         factors=["redis"],

@@ -11,7 +11,7 @@ from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.figure_format import sentence
 from loadstone.report.terminal import outcome as terminal
 from loadstone.report.verdicts import verdict_text
-from loadstone.text.message import Message, as_written, message
+from loadstone.text.message import Message, message, verbatim
 
 
 def printed(analysis: Analysis, width: int, report: Path | None = None) -> str:
@@ -75,7 +75,7 @@ def test_an_empty_run_says_so(empty_analysis: Analysis) -> None:
 
 
 def test_hostile_texts_neither_repaint_nor_style(analysis: Analysis) -> None:
-    text = printed(analysis.model_copy(update={"answer": as_written("[red]x[/red]\x1b[2J\ry")}), 120)
+    text = printed(analysis.model_copy(update={"answer": verbatim("[red]x[/red]\x1b[2J\ry")}), 120)
     assert "[red]x[/red] [2J y" in text
     assert "\x1b" not in text
 

@@ -25,11 +25,11 @@ from loadstone.safety.bounds.deadlines import (
     OPENING,
     REMOVAL,
     SAMPLE,
+    DeadlineExceeded,
     Purpose,
-    TooMuch,
-    TooSlow,
-    conversation,
-    earn,
+    ReplyTooLarge,
+    deadline,
+    extend_deadline,
     received,
     require_time,
     step_s,
@@ -65,34 +65,34 @@ def soon(most_bytes: int = 64 * MEBIBYTE) -> Iterator[None]:
 
 def test_the_narrowest_conversation_holds_and_outside_of_any_there_is_none() -> None:
     assert step_s(7.0) == 7.0
-    with conversation(Purpose(100.0, 10**9, 1.0, 100.0)), conversation(SHORT):
+    with deadline(Purpose(100.0, 10**9, 1.0, 100.0)), deadline(SHORT):
         assert step_s(7.0) <= 0.2
-        with conversation(Purpose(100.0, 10**9, 1.0, 100.0)):
+        with deadline(Purpose(100.0, 10**9, 1.0, 100.0)):
             time.sleep(0.25)
-            with pytest.raises(TooSlow, match="took longer than"):
+            with pytest.raises(DeadlineExceeded, match="took longer than"):
                 require_time()
     require_time()
 
 
 def test_what_it_is_about_earns_it_time_and_never_more_than_its_longest() -> None:
-    with conversation(SHORT, things=1):
+    with deadline(SHORT, things=1):
         assert 0.2 < step_s(7.0) <= 0.3
-        earn(10**18)
+        extend_deadline(10**18)
         assert step_s(7.0) <= 0.5
 
 
 def test_bytes_count_in_every_conversation_that_goes_on() -> None:
-    with conversation(SHORT):
-        with conversation(LOOK):
+    with deadline(SHORT):
+        with deadline(LOOK):
             received(900)
         received(100)
-        with pytest.raises(TooMuch, match="in all"):
+        with pytest.raises(ReplyTooLarge, match="in all"):
             received(1)
 
 
 def test_each_thread_has_its_own() -> None:
     found: list[float] = []
-    with conversation(SHORT):
+    with deadline(SHORT):
         thread = threading.Thread(target=lambda: found.append(step_s(7.0)))
         thread.start()
         thread.join()
@@ -204,7 +204,7 @@ def test_a_search_for_keys_that_never_ends_is_left() -> None:
         RedisControl(Endpoint(port=port)) as control,
         soon(),
         pytest.raises(ServerGone, match=r"SCAN: its answers took longer than 1 s in all"),
-        conversation(REMOVAL),
+        deadline(REMOVAL),
     ):
         list(remove_left(control, "run", things))
 
@@ -271,5 +271,5 @@ def test_a_socket_of_an_exchange_keeps_to_the_conversation_too() -> None:
     with rogue(speak) as port, socket.create_connection(("127.0.0.1", port)) as plain, soon():
         bounded = BoundedSocket(plain, step_s=20.0)
         bounded.begin(within_s=60.0, largest_bytes=MEBIBYTE)
-        with conversation(SHORT), pytest.raises(TooSlow):
+        with deadline(SHORT), pytest.raises(DeadlineExceeded):
             bounded.makefile().read(1000)

@@ -9,7 +9,7 @@ import pytest
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_experiments import check_given, learn_experiment
 from loadstone.safety.secrets.in_texts import is_secret, is_secret_header, is_secret_parameter, is_surely_secret
-from loadstone.safety.secrets.known import hide, hide_known, label, learn
+from loadstone.safety.secrets.known import hide_known, label, learn, redact
 from loadstone.safety.secrets.references import give_files, resolve
 
 SECRET = "Hunter2verysecret"
@@ -88,7 +88,7 @@ def test_a_level_may_be_no_secret() -> None:
 
 def test_the_names_of_an_experiment_are_no_secrets() -> None:
     assert learned({"servers": {"storage": {"url": "redis://:storage@h"}}}) == []
-    assert hide("storage answers at redis://:storage@h") == "storage answers at redis://***@h"
+    assert redact("storage answers at redis://:storage@h") == "storage answers at redis://***@h"
 
 
 def test_what_a_folder_did_not_keep_is_requested() -> None:
@@ -118,7 +118,7 @@ def test_references_are_put_in_and_stay_in_what_is_shown(monkeypatch: pytest.Mon
     assert resolve("redis://u:${env:PW}@h/0") == "redis://u:p%40ss%2F%7B1%7D@h/0"
     assert resolve("Bearer ${env:PW}") == "Bearer p@ss/{1}"
     assert resolve("Bearer ${env:PW}", template=True) == "Bearer p@ss/{{1}}"
-    assert hide("redis://u:p%40ss%2F%7B1%7D@h/0 with p@ss/{1}") == "redis://u:${env:PW}@h/0 with ${env:PW}"
+    assert redact("redis://u:p%40ss%2F%7B1%7D@h/0 with p@ss/{1}") == "redis://u:${env:PW}@h/0 with ${env:PW}"
     file = tmp_path / "secret"
     file.write_text("two\nlines\n")
     give_files([f"A={file}"])

@@ -5,7 +5,7 @@ from base64 import b64encode
 import pytest
 
 from loadstone.safety.bounds.replies import shortened
-from loadstone.safety.secrets.known import hidden, hide, hide_known, learn, name_factors
+from loadstone.safety.secrets.known import hide_known, learn, name_factors, redact, redacted
 from loadstone.safety.secrets.places import secrets_of
 from loadstone.safety.secrets.references import learn_commands, learn_environment
 
@@ -35,17 +35,17 @@ SECRET = "hunter2-very-secret"
     ],
 )
 def test_no_secret_is_left(record: dict[str, object]) -> None:
-    assert SECRET not in str(hidden(record))
-    assert "***" in str(hidden(record))
+    assert SECRET not in str(redacted(record))
+    assert "***" in str(redacted(record))
 
 
 def test_known_secrets_are_found_anywhere() -> None:
     learn(SECRET)
-    assert hidden({"log": f"AUTH {SECRET} failed"}) == {"log": "AUTH *** failed"}
+    assert redacted({"log": f"AUTH {SECRET} failed"}) == {"log": "AUTH *** failed"}
 
 
 def test_a_number_as_a_password_is_hidden() -> None:
-    assert hidden({"password": 12345}) == {"password": "***"}
+    assert redacted({"password": 12345}) == {"password": "***"}
 
 
 @pytest.mark.parametrize(
@@ -63,17 +63,17 @@ def test_a_number_as_a_password_is_hidden() -> None:
     ],
 )
 def test_what_is_no_secret_stays(record: dict[str, object]) -> None:
-    assert hidden(record) == record
+    assert redacted(record) == record
 
 
 def test_short_known_secrets_do_not_eat_texts() -> None:
     learn("set")
-    assert hidden({"text": "a set of documents"}) == {"text": "a set of documents"}
+    assert redacted({"text": "a set of documents"}) == {"text": "a set of documents"}
 
 
 def test_the_original_is_not_changed() -> None:
     record = {"servers": [{"password": SECRET}]}
-    hidden(record)
+    redacted(record)
     assert record == {"servers": [{"password": SECRET}]}
 
 
@@ -102,15 +102,15 @@ def test_what_is_hidden_stays_as_it_is() -> None:
     learn("Hunter2secret", "${env:PW}")
     learn("Other3secret")
     record = {"a": "Hunter2secret Other3secret", "headers": {"Authorization": "Bearer Hunter2secret"}}
-    once = hidden(record)
+    once = redacted(record)
     assert once == {"a": "${env:PW} ***", "headers": {"Authorization": "Bearer ${env:PW}"}}
-    assert hidden(once) == once
+    assert redacted(once) == once
 
 
 @pytest.mark.parametrize("secret", ["abc", "1234567", "redis", "root"])
 def test_a_short_or_common_secret_is_hidden_in_its_place_alone(secret: str) -> None:
     learn(secret)
-    assert hidden({"text": f"x {secret} y", "password": secret, "url": f"redis://:{secret}@h"}) == {
+    assert redacted({"text": f"x {secret} y", "password": secret, "url": f"redis://:{secret}@h"}) == {
         "text": f"x {secret} y",
         "password": "***",
         "url": "redis://***@h",
@@ -119,12 +119,12 @@ def test_a_short_or_common_secret_is_hidden_in_its_place_alone(secret: str) -> N
 
 def test_a_factor_may_be_called_as_a_secret_is() -> None:
     name_factors(["password"])
-    assert hidden({"condition": {"password": "long"}}) == {"condition": {"password": "long"}}
+    assert redacted({"condition": {"password": "long"}}) == {"condition": {"password": "long"}}
 
 
 def test_two_keys_that_differ_by_a_secret_alone_stay_two() -> None:
     record = {"GET /x?token=aaaa": 1, "GET /x?token=bbbb": 2}
-    assert hidden(record) == {"GET /x?token=***": 1, "GET /x?token=*** (2)": 2}
+    assert redacted(record) == {"GET /x?token=***": 1, "GET /x?token=*** (2)": 2}
 
 
 @pytest.mark.parametrize(
@@ -140,14 +140,14 @@ def test_two_keys_that_differ_by_a_secret_alone_stay_two() -> None:
     ],
 )
 def test_a_text_without_a_secret_stays(text: str) -> None:
-    assert hide(text) == text
+    assert redact(text) == text
 
 
 def test_the_folder_of_a_shell_is_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PWD", "/srv/Run-7f3kQ9")
     monkeypatch.setenv("DB_PWD", "Zq7-f3kQ9xx")
     learn_environment()
-    assert hide("/srv/Run-7f3kQ9/x.yaml Zq7-f3kQ9xx") == "/srv/Run-7f3kQ9/x.yaml ${env:DB_PWD}"
+    assert redact("/srv/Run-7f3kQ9/x.yaml Zq7-f3kQ9xx") == "/srv/Run-7f3kQ9/x.yaml ${env:DB_PWD}"
 
 
 def test_a_secret_in_hexadecimal_is_hidden() -> None:
@@ -200,7 +200,7 @@ def test_what_is_shortened_holds_no_part_of_a_secret(before: int) -> None:
 )
 def test_a_password_in_a_command_line_is_found_at_any_depth(command: str, shown: str) -> None:
     learn_commands((command,))
-    assert hide(command) == shown
+    assert redact(command) == shown
 
 
 def test_a_command_of_a_manifest_shows_no_password() -> None:

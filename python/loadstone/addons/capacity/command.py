@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loadstone.cli.options import EXPERIMENT, LOAD, PARTS, RESULTS, Option, require_place, seconds
-from loadstone.safety.bounds.describe_only import describing
+from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import UserError
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class CapacityOptions:
                 )
 
 
-@describing()
+@forbid_connections()
 def capacity_command(
     *, run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")], options: CapacityOptions
 ) -> None:

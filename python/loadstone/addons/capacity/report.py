@@ -12,7 +12,7 @@ from loadstone.addons.capacity.model.answer import Capacity, CapacityPart, Predi
 from loadstone.judge.verdict import Piece
 from loadstone.report import figure_format as fmt
 from loadstone.report.json_report import json_text
-from loadstone.text.language import _, several
+from loadstone.text.language import _, plural
 
 _BAR = 20
 """Letters of the longest bar of the curve."""
@@ -61,7 +61,7 @@ def _lines(capacity: Capacity) -> Iterator[str]:
 
 
 def _users(number: int | None) -> str:
-    return several(number or 0, "{count} user", "{count} users", count=fmt.count(number))
+    return plural(number or 0, "{count} user", "{count} users", count=fmt.count(number))
 
 
 def _of_one(capacity: Capacity) -> Iterator[Table | Text]:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from loadstone.text.english.figures import listed, parts_text, whole_percent
 from loadstone.text.figures import duration, rounded
-from loadstone.text.language import _, marked, of_author, several, translated
+from loadstone.text.language import _, of_author, plural, translatable, translated
 
-_MEASURE = marked(
+_MEASURE = translatable(
     "`loadstone saturate redis URL` (or http) measures several numbers of users; in an experiment let a factor set "
     "them, with levels such as 1, 4, 16, 64"
 )
@@ -22,7 +22,7 @@ def _station(name: str, busy_share: float, most_per_s: float) -> str:
 
 
 def _limit(first: str, second: str | None, users: int, per_s: float, full: bool, generator: bool) -> str:
-    at = _("at {users} and {per_s} a second", users=several(users, "{n} user", "{n} users"), per_s=rounded(per_s))
+    at = _("at {users} and {per_s} a second", users=plural(users, "{n} user", "{n} users"), per_s=rounded(per_s))
     head = (
         _("The limit {at}: {first}", at=at, first=first)
         if full
@@ -34,7 +34,7 @@ def _limit(first: str, second: str | None, users: int, per_s: float, full: bool,
 
 
 def _few(levels: int, least: int) -> str:
-    measured = several(levels, "{n} number of users measured", "{n} numbers of users measured")
+    measured = plural(levels, "{n} number of users measured", "{n} numbers of users measured")
     return _(
         "Nothing is predicted: {measured}, and it takes {least} to hold a model to some of them; {measure}.",
         measured=measured,
@@ -48,7 +48,7 @@ def _fails(users: int, measured_per_s: float, predicted_per_s: float, why: str) 
         "Nothing is predicted: a model of the other levels says {predicted_per_s} a second at "
         "{users}, and {measured_per_s} were measured. {why}",
         predicted_per_s=rounded(predicted_per_s),
-        users=several(users, "{n} user", "{n} users"),
+        users=plural(users, "{n} user", "{n} users"),
         measured_per_s=rounded(measured_per_s),
         why=why,
     )
@@ -108,7 +108,7 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
     "capacity_why_serial": _serial,
     "capacity_why_connections": lambda waiting_share, connections: _(
         "Users wait for the generator's {connections} for {waiting_share} of their response time: give each its own.",
-        connections=several(connections, "{n} connection", "{n} connections"),
+        connections=plural(connections, "{n} connection", "{n} connections"),
         waiting_share=whole_percent(waiting_share),
     ),
     "capacity_why_station": lambda station, name, busy_share: _(
@@ -132,7 +132,7 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
     ),
     "capacity_why_falls": lambda users: _(
         "The rate falls beyond {users}: they get into each other's way, as in a queue for a lock.",
-        users=several(users, "{n} user", "{n} users"),
+        users=plural(users, "{n} user", "{n} users"),
     ),
     "capacity_out_of_range": _out_of_range,
     "capacity_beyond": lambda per_s: _(
@@ -179,7 +179,7 @@ def share(busy: float) -> str:
 
 
 def _not_full(busy: float, users: int, generator: float) -> str:
-    at = several(users, "{n:,} user", "{n:,} users")
+    at = plural(users, "{n:,} user", "{n:,} users")
     if generator >= _GENERATOR_FULL:
         return _(
             "not known: its thread was busy {busy} of the time with {users}, and the generator's thread was "

@@ -21,7 +21,7 @@ from loadstone.cli.command import command
 from loadstone.cli.options import Option, whole
 from loadstone.safety import terminal
 from loadstone.safety.errors import DriveFailed, UserError
-from loadstone.text.language import _, marked
+from loadstone.text.language import _, translatable
 
 fleet_app = typer.Typer(
     help="Load from several machines: agents and certificates.",
@@ -76,7 +76,7 @@ def certificates_command(
             "--days",
             metavar="N",
             help=f"How long they are good, at most {certificates.DAYS_MAX}.",
-            read=whole(marked("not a number of days"), 1, certificates.DAYS_MAX),
+            read=whole(translatable("not a number of days"), 1, certificates.DAYS_MAX),
         ),
     ] = certificates.DAYS,
 ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from loadstone.addons.fleet.clocks import EXCHANGES, disagreement_ns, measure
 from loadstone.addons.fleet.cluster_seam import Cluster, Member
 from loadstone.machine.installed_programs import Fact
-from loadstone.text.language import marked, said
+from loadstone.text.language import said, translatable
 
 FACTS_S = 60.0
 TRIP_MS = 50.0
@@ -68,13 +68,13 @@ def _link(cluster: Cluster, member: Member) -> list[Fact]:
     cluster.call(member, answer_nothing, "x" * SENT_BYTES, timeout_s=FACTS_S)
     speed = SENT_BYTES / 1e6 / max(time.monotonic() - begin - middle / 1e3, 1e-6)
     return [
-        Fact(marked("round trip"), value, "ok")
+        Fact(translatable("round trip"), value, "ok")
         if middle <= TRIP_MS
-        else Fact(marked("round trip"), value, "warn", remedy),
-        Fact(marked("bandwidth to it"), f"{speed:.0f} MB/s", "ok")
+        else Fact(translatable("round trip"), value, "warn", remedy),
+        Fact(translatable("bandwidth to it"), f"{speed:.0f} MB/s", "ok")
         if speed >= SLOW_MB_PER_S
         else Fact(
-            marked("bandwidth to it"), f"{speed:.2f} MB/s", "warn", said("its figures of a second may come late")
+            translatable("bandwidth to it"), f"{speed:.2f} MB/s", "warn", said("its figures of a second may come late")
         ),
     ]
 
@@ -88,26 +88,26 @@ def _clock(cluster: Cluster, member: Member) -> Fact:
     if disagreement_ns(earlier, later):
         moved = (later.offset.offset_ns - earlier.offset.offset_ns) / 1e6
         return Fact(
-            marked("clock"),
+            translatable("clock"),
             said("moved by {moved:.2f} ms in {seconds:g} s", moved=moved, seconds=PAUSE_S),
             "warn",
             said("its monotonic clock cannot be trusted"),
         )
     if bound_ms > BOUND_MS:
         return Fact(
-            marked("clock"),
+            translatable("clock"),
             value,
             "warn",
             said("above {limit_ms:g} ms: a nearer command knows it better", limit_ms=BOUND_MS),
         )
-    return Fact(marked("clock"), value, "ok")
+    return Fact(translatable("clock"), value, "ok")
 
 
 def _user(*, root: bool) -> Fact:
     if not root:
-        return Fact(marked("user"), said("an ordinary one"), "ok")
+        return Fact(translatable("user"), said("an ordinary one"), "ok")
     return Fact(
-        marked("user"),
+        translatable("user"),
         said("root"),
         "warn",
         said("run it as an unprivileged user, because everything it starts has its user's rights"),

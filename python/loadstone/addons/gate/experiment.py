@@ -12,7 +12,7 @@ from loadstone.cli.http_requests import HttpRequests
 from loadstone.cli.load import Load
 from loadstone.cli.operations import Fields, LoadRow
 from loadstone.safety.errors import UserError
-from loadstone.text.language import authored
+from loadstone.text.language import author_text
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ def gate_fields(gate: GateAsked, ad_hoc: AdHoc) -> Fields:
     }
     rate: Fields = {
         "name": GATE_RATE,
-        "question": authored("Is {head} slower than {base}?", **names),
+        "question": author_text("Is {head} slower than {base}?", **names),
         "metric": "goodput_per_s",
         "margin": gate.tolerance,
     }
     p99: Fields = {
         "name": GATE_P99,
-        "question": authored("Is the P99 of {head} higher than that of {base}, at the same rate?", **names),
+        "question": author_text("Is the P99 of {head} higher than that of {base}, at the same rate?", **names),
         "metric": "response_ns.p99",
         "margin": gate.tolerance_p99,
     }
@@ -98,7 +98,7 @@ def gate_asked(base: str, head: str, gate: GateOptions, *, restarts: bool, start
 
 def gate_question(base: str, head: str, requests: str) -> str:
     """What a gate asks, in English."""
-    return authored("Is {head} slower than {base} under {requests}?", head=head, base=base, requests=requests)
+    return author_text("Is {head} slower than {base} under {requests}?", head=head, base=base, requests=requests)
 
 
 def require_no_guess(gate: GateOptions) -> None:
@@ -117,7 +117,7 @@ def http_gate(
     targets, row = _targets(base, head, requests)
     return AdHoc(
         command="gate",
-        question=authored(
+        question=author_text(
             "Is {head} slower than {base} under {requests}?", head=head.name, base=base.name, requests=row.name
         ),
         load=load,

@@ -101,17 +101,17 @@ class GateOutput(Output):
         from loadstone.addons.gate.ci.formats import bencher, github, junit
         from loadstone.addons.gate.ci.summary import summary
         from loadstone.run_folder.lines import add_to_file, dump_document, write_file
-        from loadstone.safety.secrets.known import hide
+        from loadstone.safety.secrets.known import redact
 
         self._take_back()
         if self.summary is not None:
-            add_to_file(self.summary, hide(summary(result)).encode())
+            add_to_file(self.summary, redact(summary(result)).encode())
         if self.junit is not None:
-            write_file(self.junit, hide(junit(result)).encode())
+            write_file(self.junit, redact(junit(result)).encode())
         if self.result is not None:
             write_file(self.result, dump_document(result.model_dump(mode="json")))
         if self.bencher is not None:
-            write_file(self.bencher, hide(bencher(result)).encode())
+            write_file(self.bencher, redact(bencher(result)).encode())
         if self.annotations == GITHUB:
             terminal.result(github(result))
 

@@ -22,7 +22,7 @@ from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.run_folder.folder import make_root
 from loadstone.safety import terminal
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 from loadstone.safety.secrets.references import variables
 from loadstone.text.language import said
 
@@ -99,7 +99,7 @@ def _require_meant(top: Path, names: Sequence[str], commits: Sequence[str | None
             "{name}: the tree holds changes that are not committed, of {file}; commit them, or measure the tree as "
             "it stands: --head .",
             name=name,
-            file=hide(changed[0][3:]),
+            file=redact(changed[0][3:]),
         )
 
 
@@ -183,7 +183,7 @@ def _copy(top: Path, place: Path) -> None:
             raise UserError(
                 "the tree as it stands: {name} cannot be copied to {place} ({error}); allow it to be read, free "
                 "some room, or set TMPDIR",
-                name=hide(name),
+                name=redact(name),
                 place=place,
                 error=error.strerror,
             ) from None
@@ -228,7 +228,7 @@ def _build(command: str, at: Path, name: str, folder: Path, side: str) -> None:
 
 def _kept(log: Path) -> Path:
     """The log where it outlives the gate, for its owner's eyes only."""
-    text = hide(log.read_text(errors="replace")).encode()
+    text = redact(log.read_text(errors="replace")).encode()
     for folder in (Path.cwd() / RUNS, Path(tempfile.gettempdir())):
         with suppress(OSError):
             make_root(folder)
@@ -243,7 +243,7 @@ def _last_lines(log: Path) -> str:
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - LINES_BYTES))
         lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
-    return hide(" | ".join(lines[-LINES:]) or said("it prints nothing"))[-600:]
+    return redact(" | ".join(lines[-LINES:]) or said("it prints nothing"))[-600:]
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -276,5 +276,5 @@ def _git(folder: Path, *arguments: str) -> str:
         raise UserError("git {command}: {error}; install git", command=arguments[0], error=error) from None
     if process.returncode:
         lines = [line.strip() for line in problems.splitlines() if line.strip()] or [f"status {process.returncode}"]
-        raise UserError("git {command}: {line}", command=arguments[0], line=hide(" ".join(lines[-GIT_LINES:])))
+        raise UserError("git {command}: {line}", command=arguments[0], line=redact(" ".join(lines[-GIT_LINES:])))
     return printed

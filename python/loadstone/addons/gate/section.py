@@ -2,14 +2,14 @@
 
 from loadstone.addons.gate.result import GateFigure, GateResult
 from loadstone.report.document import Cell, Column, Line, Section, SectionTable, Unit
-from loadstone.text.language import authored
+from loadstone.text.language import author_text
 from loadstone.text.message import Message, message
 
 NAMES = {
-    "rate": authored("requests a second"),
-    "cpu": authored("CPU a request"),
-    "p99": authored("P99 at the same rate"),
-    "memory": authored("memory"),
+    "rate": author_text("requests a second"),
+    "cpu": author_text("CPU a request"),
+    "p99": author_text("P99 at the same rate"),
+    "memory": author_text("memory"),
 }
 _UNITS: dict[str, Unit] = {"/s": "per_s", "ns": "ns", "bytes": "bytes"}
 

@@ -19,7 +19,7 @@ from loadstone.machine.processes.guarded_process import workspace_of
 from loadstone.machine.processes.inherited import ALL
 from loadstone.programs.manifest import FILE, OF_SHELL, PLACES
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 from loadstone.safety.secrets.references import learn_commands, learn_environment, learn_options
 
 NAME = "gate"
@@ -149,7 +149,7 @@ def _require_alone(versions: Versions) -> None:
 
 def _require_unlike(both: tuple[str | None, str | None]) -> None:
     if both[0] == both[1]:
-        raise UserError("--base, --head: both are '{same}'; name two versions", same=hide(str(both[0]))[:NAME_MAX])
+        raise UserError("--base, --head: both are '{same}'; name two versions", same=redact(str(both[0]))[:NAME_MAX])
 
 
 def _learn_passwords(versions: Versions) -> None:
@@ -171,7 +171,7 @@ def _shown(command: str, both: tuple[str, str]) -> str:
     common = 0
     while common < min(map(len, words)) - 1 and words[0][common] == words[1][common]:
         common += 1
-    text = hide(shlex.join(own[common:] if len(shlex.join(own)) > NAME_MAX else own)).replace("'{port}'", "{port}")
+    text = redact(shlex.join(own[common:] if len(shlex.join(own)) > NAME_MAX else own)).replace("'{port}'", "{port}")
     return text if len(text) <= NAME_MAX else f"{text[: NAME_MAX - 3]}..."
 
 

@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable, Sequence
 
 from loadstone.text.figures import digits
-from loadstone.text.language import _, marked, translated
+from loadstone.text.language import _, translatable, translated
 
 NAMES = {
-    "rate": marked("requests a second"),
-    "cpu": marked("CPU a request"),
-    "p99": marked("P99 at the same rate"),
-    "memory": marked("memory"),
+    "rate": translatable("requests a second"),
+    "cpu": translatable("CPU a request"),
+    "p99": translatable("P99 at the same rate"),
+    "memory": translatable("memory"),
 }
 """What the figures of a gate are called."""
 TOLERABLE = 0.2
@@ -33,16 +33,16 @@ def by_text(by: Sequence[float | None]) -> str:
 
 
 STANDINGS = {
-    "slower": marked("SLOWER"),
-    "same": marked("same"),
-    "not_slower": marked("not slower"),
-    "faster": marked("FASTER"),
-    "undecided": marked("open"),
-    "invalid": marked("INVALID"),
+    "slower": translatable("SLOWER"),
+    "same": translatable("same"),
+    "not_slower": translatable("not slower"),
+    "faster": translatable("FASTER"),
+    "undecided": translatable("open"),
+    "invalid": translatable("INVALID"),
     "unclaimed": "—",
 }
 """What became of a figure, in one or two words."""
-_OF_MEMORY = {"slower": marked("MORE"), "faster": marked("LESS"), "not_slower": marked("not more")}
+_OF_MEMORY = {"slower": translatable("MORE"), "faster": translatable("LESS"), "not_slower": translatable("not more")}
 
 
 def standing_text(standing: str, figure: str) -> str:

@@ -14,7 +14,7 @@ from loadstone.cli.options import Option
 from loadstone.run_folder.earlier_runs import LATEST, RUNS, run_folder
 from loadstone.run_folder.files import ARCHIVE, MAIN
 from loadstone.safety import terminal
-from loadstone.safety.bounds.describe_only import describing
+from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import UserError
 from loadstone.text.language import _
 
@@ -33,7 +33,7 @@ def _baseline() -> None:
 
 
 @command(baseline_app, "set")
-@describing()
+@forbid_connections()
 def set_command(
     *, run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False)], branch: Branch = MAIN
 ) -> None:
@@ -62,7 +62,7 @@ def set_command(
 
 
 @command(baseline_app, "show")
-@describing()
+@forbid_connections()
 def show_command(*, runs: Runs = RUNS) -> None:
     """List the baselines."""
     from loadstone.addons.history.baselines import read_baselines
@@ -75,7 +75,7 @@ def show_command(*, runs: Runs = RUNS) -> None:
 
 
 @command(baseline_app, "remove")
-@describing()
+@forbid_connections()
 def remove_command(
     *,
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", show_default=False)],

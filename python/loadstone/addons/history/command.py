@@ -11,9 +11,9 @@ import typer
 from loadstone.cli.options import EXPERIMENT, PLACE, RESULTS, Option, require_place, whole
 from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.safety import terminal
-from loadstone.safety.bounds.describe_only import describing
+from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import UserError
-from loadstone.text.language import marked, said
+from loadstone.text.language import said, translatable
 
 if TYPE_CHECKING:
     from loadstone.addons.history.changes import History
@@ -43,7 +43,7 @@ def history_command(
             metavar="NUMBER",
             help="So many runs.",
             panel=EXPERIMENT,
-            read=whole(marked("not a number of runs"), 1, 10_000),
+            read=whole(translatable("not a number of runs"), 1, 10_000),
         ),
     ] = NEWEST,
     svg: Annotated[
@@ -58,7 +58,7 @@ def history_command(
     for option, file in (("--svg", svg), ("--csv", csv)):
         if file is not None:
             require_place(option, file)
-    with describing():
+    with forbid_connections():
         history = history_asked(runs, name, condition, metric, newest)
     if not history.runs:
         terminal.remark(said("there is no run in {folder}; `loadstone run EXPERIMENT` makes one", folder=runs))

@@ -38,7 +38,7 @@ from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed, UserError
 from loadstone.text import sentences
 from loadstone.text.language import said
-from loadstone.text.message import Message, as_written, message
+from loadstone.text.message import Message, message, verbatim
 from loadstone.text.units import SHARE, parse
 from loadstone.text.wording import listed, nearest
 
@@ -244,7 +244,7 @@ def _one_run(options: CompareOptions, by: ComparedBy) -> CompareReport:
         kind = "declared"
         comparisons = [pair for family in compare_groups(run, judged.trials) for pair in family.comparisons]
     _require_some(comparisons, apart)
-    return _report(kind, [("", judged)], [], [*map(as_written, run.all_notes), *_one_note(apart)], comparisons)
+    return _report(kind, [("", judged)], [], [*map(verbatim, run.all_notes), *_one_note(apart)], comparisons)
 
 
 def _one_note(apart: Sequence[Message]) -> list[Message]:
@@ -256,7 +256,7 @@ def _require_some(comparisons: Sequence[Comparison], apart: Sequence[Message]) -
     if not comparisons:
         if not apart:
             raise UserError("nothing was measured that could be compared")
-        first = sentences.text(apart[0]).rstrip(".")
+        first = sentences.render_message(apart[0]).rstrip(".")
         if len(apart) == 1:
             raise UserError.of(first)
         raise UserError("{first} (and {n} more pairs)", first=first, n=len(apart) - 1)
@@ -340,7 +340,7 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> _TwoRuns:
             "with --across",
             first=options.runs[0],
             second=options.runs[1],
-            differences="; ".join(map(sentences.text, unlike[:_NAMED])),
+            differences="; ".join(map(sentences.render_message, unlike[:_NAMED])),
             more=more,
         )
     if not matches:
@@ -365,7 +365,7 @@ def _notes(judged: JudgedRun, matches: int) -> list[Message]:
     planned = len({str(sorted(line.condition.items())) for line in judged.run.plan.trials})
     left = planned - matches
     missing = [message("conditions_in_one_run", conditions=left)] if left else []
-    return [*map(as_written, judged.run.all_notes), *missing]
+    return [*map(verbatim, judged.run.all_notes), *missing]
 
 
 def _report(

@@ -15,20 +15,22 @@ from loadstone.judge.verdict import Piece, Verdict
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.json_report import json_text
-from loadstone.text.language import _, marked, several, translated
+from loadstone.text.language import _, plural, translatable, translated
 from loadstone.text.message import Message
 
 Kind = Literal["declared", "ad hoc", "two runs"]
 
 _STYLES = {"faster": "bold green", "equivalent": "cyan", "mixed": "yellow", "invalid": "red"}
 _TITLES: dict[Kind, str] = {
-    "declared": marked("Declared comparisons"),
-    "ad hoc": marked("Ad hoc comparison: picked after the run, so exploratory; repeat what matters with it declared."),
-    "two runs": marked(
+    "declared": translatable("Declared comparisons"),
+    "ad hoc": translatable(
+        "Ad hoc comparison: picked after the run, so exploratory; repeat what matters with it declared."
+    ),
+    "two runs": translatable(
         "Two separate runs: not interleaved, so the intervals count what the machine may have done in between."
     ),
 }
-_INTERLEAVE = marked(
+_INTERLEAVE = translatable(
     "To decide it, measure both in one run, interleaved: make what differs a factor of the experiment, "
     "and declare a comparison of its levels."
 )
@@ -127,7 +129,7 @@ def cost_lines(report: CompareReport) -> list[tuple[Verdict, str]]:
         lines.append(
             (
                 cost,
-                several(more, "{line} (and {n} more such cost)", "{line} (and {n} more such costs)", line=line)
+                plural(more, "{line} (and {n} more such cost)", "{line} (and {n} more such costs)", line=line)
                 if more
                 else line,
             )
@@ -160,9 +162,9 @@ def folded(report: CompareReport) -> list[str]:
             )
         ]
     if report.kind == "two runs":
-        what = several(of, "{n} condition", "{n} conditions")
+        what = plural(of, "{n} condition", "{n} conditions")
     else:
-        what = several(of, "{n} pair", "{n} pairs")
+        what = plural(of, "{n} pair", "{n} pairs")
     parts = [
         _("{n} {why} ({example})", n=len(alike), why=why, example=_example(alike, report))
         for why, alike in sorted(reasons.items(), key=lambda item: -len(item[1]))
@@ -203,14 +205,14 @@ def _example(alike: Sequence[Comparison], report: CompareReport) -> str:
     least, most = (pick(one.primary.blocks for one in alike) for pick in (min, max))
     blocks = f"{least}" if least == most else _("{least} to {most}", least=least, most=most)
     if report.kind == "two runs":
-        return several(
+        return plural(
             most,
             "{blocks} trial a run; it takes {blocks_min} or more",
             "{blocks} trials a run; it takes {blocks_min} or more",
             blocks=blocks,
             blocks_min=BLOCKS_MIN,
         )
-    return several(
+    return plural(
         most,
         "{blocks} block; it takes {blocks_min} or more",
         "{blocks} blocks; it takes {blocks_min} or more",

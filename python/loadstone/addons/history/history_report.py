@@ -12,7 +12,7 @@ from loadstone.addons.history.changes import FigureHistory, Hint, History
 from loadstone.addons.history.trends import GATE_KEY, Figure, Line, Point
 from loadstone.addons.history.trends_text import differs_text, figure_name, figure_text, hint_text, interval_text
 from loadstone.report import figure_format as fmt
-from loadstone.text.language import _, several
+from loadstone.text.language import _, plural
 
 _BARS = "▁▂▃▄▅▆▇█"
 _SPARK_RUNS = 40
@@ -108,7 +108,7 @@ def _number(value: float | None) -> str:
 
 def _heading(history: History) -> str:
     runs = len(history.runs)
-    said = several(runs, "{n} run of {experiment}", "{n} runs of {experiment}", experiment=history.experiment)
+    said = plural(runs, "{n} run of {experiment}", "{n} runs of {experiment}", experiment=history.experiment)
     return fmt.plain(said)
 
 

@@ -14,7 +14,7 @@ from loadstone.cli.options import Option
 from loadstone.run_folder.earlier_runs import RUNS, run_folder
 from loadstone.run_folder.files import began_at
 from loadstone.safety import terminal
-from loadstone.safety.bounds.describe_only import describing
+from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
 
@@ -87,7 +87,7 @@ def change_tags(folder: Path, add: Sequence[str], remove: Sequence[str], note: s
     return write_tags(folder, tags, before.note if note is None else note)
 
 
-@describing()
+@forbid_connections()
 def runs_command(
     *,
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", show_default=False)] = RUNS,
@@ -105,7 +105,7 @@ def runs_command(
     terminal.result_lines(run_lines(runs, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
 
 
-@describing()
+@forbid_connections()
 def tag_command(
     *,
     run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False)],

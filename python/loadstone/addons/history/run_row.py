@@ -20,9 +20,9 @@ from loadstone.run_folder.lines import OF_EARLIER_VERSION
 from loadstone.run_folder.look import VerdictKind
 from loadstone.safety.bounds.files import read_own_bytes, require_few_values, why
 from loadstone.safety.errors import UserError
-from loadstone.text.language import LANGUAGES, _, speaking
+from loadstone.text.language import LANGUAGES, _, use_language
 from loadstone.text.message import Message
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 DOCUMENT_BYTES = 64 * 1024 * 1024
 """Limit of a document that is read for a line of the list: an analysis of 4,000 trials has as much."""
@@ -385,7 +385,7 @@ def headline_of(row: RunRow) -> str:
     if row.answer is None:
         return ""
     try:
-        return " ".join(text(row.answer).split())
+        return " ".join(render_message(row.answer).split())
     except (LookupError, TypeError, ValueError, AttributeError):  # of a later version, or damaged
         return ""
 
@@ -394,6 +394,6 @@ def words_of(row: RunRow) -> str:
     """What is searched beside the row's own words: the headline, in every language."""
     said = []
     for name in LANGUAGES:
-        with speaking(name):
+        with use_language(name):
             said.append(headline_of(row))
     return " ".join(dict.fromkeys(said))

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from loadstone.run_folder.files import PLAN, TAGS, require_run
 from loadstone.run_folder.lines import FORMAT, dump_document, read_small, write_file
-from loadstone.safety.bounds.files import is_there
+from loadstone.safety.bounds.files import exists
 from loadstone.safety.errors import UserError
 
 TAGS_MAX = 20
@@ -76,6 +76,6 @@ def write_tags(folder: Path, tags: Sequence[str], note: str, root: Path | None =
             note_max=NOTE_MAX,
         )
     found = Tags(tags=kept, note=note)
-    if kept or note or is_there(folder / TAGS):
+    if kept or note or exists(folder / TAGS):
         write_file(folder / TAGS, dump_document(found.model_dump(mode="json")), root)
     return found

@@ -19,7 +19,7 @@ from loadstone.judge.statistics.pair_evidence import reaching
 from loadstone.judge.verdict import COST, Piece
 from loadstone.run_folder.reading import Run
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.language import authored
+from loadstone.text.language import author_text
 from loadstone.text.message import Message
 
 RATIO = "ratio"
@@ -222,7 +222,7 @@ def _of_pair(run: Run, pair: Comparison, trials: dict[str, TrialRecord]) -> Plac
     if verdict.kind == "invalid" or verdict.estimate is None or point is None:
         return None
     low, high = (None if end is None else math.exp(end) for end in (verdict.low, verdict.high))
-    sides = authored("{name}: {side} against {side2}", name=pair.name, side=verdict.b.name, side2=verdict.a.name)
+    sides = author_text("{name}: {side} against {side2}", name=pair.name, side=verdict.b.name, side2=verdict.a.name)
     return PlaceFigures(
         key=f"pair {pair.name} {identity(verdict.a.condition)} {identity(verdict.b.condition)} {verdict.metric}",
         label=", ".join(filter(None, (sides, pair.place))),

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loadstone.addons.pages.settings import Place
 from loadstone.safety import defect, terminal
-from loadstone.text.language import ENGLISH, LANGUAGES, in_language, of_request, said, speaking
+from loadstone.text.language import ENGLISH, LANGUAGES, in_language, of_request, said, use_language
 
 BODY_BYTES_MAX = 1024 * 1024
 """Limit of a form. An experiment has a few kB."""
@@ -104,7 +104,7 @@ class Access:
             await answer(message)
 
         try:
-            with speaking(scope["state"]["language"]):
+            with use_language(scope["state"]["language"]):
                 await self._app(scope, _Bounded(receive), counted)
         except ClientDisconnect:
             pass
@@ -261,7 +261,7 @@ def _with_headers(send: Send, nonce: str) -> Send:
 
 async def say(scope: Scope, send: Send, status: int, why: str) -> None:
     """One sentence as plain text; the connection ends, so that nothing more is read of what was refused."""
-    with speaking(scope.get("state", {}).get("language") or _language(scope)):
+    with use_language(scope.get("state", {}).get("language") or _language(scope)):
         body = f"loadstone: {in_language(why)}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
     headers.append((b"connection", b"close"))

@@ -11,7 +11,7 @@ from loadstone.run_folder.files import PLAN
 from loadstone.safety import terminal
 from loadstone.safety.bounds.folder_files import is_file
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, by_option, marked
+from loadstone.text.language import _, by_option, translatable
 
 
 def serve_command(
@@ -19,7 +19,10 @@ def serve_command(
     port: Annotated[
         int | None,
         Option(
-            "--port", metavar="PORT", help="Default 8428; 0: a free one.", read=whole(marked("not a port"), 0, 65535)
+            "--port",
+            metavar="PORT",
+            help="Default 8428; 0: a free one.",
+            read=whole(translatable("not a port"), 0, 65535),
         ),
     ] = None,
     open_: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
@@ -45,7 +48,7 @@ def serve_command(
         from loadstone.addons.pages.server import Listening, serve
         from loadstone.addons.pages.settings import Place
     except ModuleNotFoundError as error:
-        wrong = marked("serve: {module} is not installed; pip install 'loadstone[serve]'")
+        wrong = translatable("serve: {module} is not installed; pip install 'loadstone[serve]'")
         raise UserError(wrong, module=error.name) from None
     for option, folder in (("--runs", runs), ("--experiments", experiments)):
         if folder.exists() and not folder.is_dir():

@@ -15,7 +15,7 @@ from loadstone.addons.pages.forms import Form
 from loadstone.machine.installation import own_command
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.command_line import hidden_arguments
-from loadstone.safety.secrets.in_texts import HIDDEN, PROBE, REFERENCE, secrets_in
+from loadstone.safety.secrets.in_texts import PROBE, REDACTED, REFERENCE, secrets_in
 from loadstone.safety.secrets.known import learn
 
 VARIABLE = "LOADSTONE_PASSWORD_"
@@ -75,7 +75,7 @@ class _Words:
         for word in self.words:
             _require_no_mask(word)
         for word, hidden in zip(self.words, hidden_arguments(self.words), strict=True):
-            if HIDDEN in hidden and hidden != word:
+            if REDACTED in hidden and hidden != word:
                 raise UserError(
                     "{word}: here a password would be seen in the list of processes; write ${{env:NAME}} in its "
                     "place, and start `loadstone serve` with this variable",
@@ -139,8 +139,8 @@ def of_quick(form: Form) -> CommandLine:
 
 def _require_no_mask(word: str) -> None:
     """Raises UserError where `***` stands for a password that a page hid: a run would log in with the stars."""
-    probed = word.replace(HIDDEN, PROBE)
-    if HIDDEN in word and hidden_arguments(["--set", probed]) != ["--set", probed]:
+    probed = word.replace(REDACTED, PROBE)
+    if REDACTED in word and hidden_arguments(["--set", probed]) != ["--set", probed]:
         raise UserError(
             "{word}: *** stands in the place of a password that is not kept; write ${{env:NAME}} there, and start "
             "`loadstone serve` with this variable",

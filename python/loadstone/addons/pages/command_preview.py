@@ -21,11 +21,11 @@ from loadstone.run.command_line import files_of_folder
 from loadstone.run.describe import describe, shortcomings
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
-from loadstone.safety.bounds.describe_only import describing
+from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import LoadstoneError, UserError
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 from loadstone.text.language import of_author
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 _LINE = re.compile(r"^[^\s:]*:(\d{1,7}):")
 """`file.yaml:12: ...`."""
@@ -126,7 +126,7 @@ def described(words: Sequence[str], variables: Mapping[str, str]) -> Described:
     Raises UserError, with what the command line would print.
     """
     os.environ.update(variables)
-    with describing():
+    with forbid_connections():
         return _described(_options(words))
 
 
@@ -140,7 +140,7 @@ def agreed(words: Sequence[str], variables: Mapping[str, str], shown: Shown) -> 
     from loadstone.run.consent import remember_answer
 
     os.environ.update(variables)
-    with describing():
+    with forbid_connections():
         options = _options(words)
         digest, acts = _asked(options)
         if digest != shown.digest or not {act.line for act in acts} <= set(shown.acts):
@@ -151,18 +151,18 @@ def agreed(words: Sequence[str], variables: Mapping[str, str], shown: Shown) -> 
 
 def facts(word: str) -> ExperimentFacts:
     """What a form of this experiment is made from. Raises UserError."""
-    with describing():
+    with forbid_connections():
         return _facts(word, find(word))
 
 
 def checked(source: str, label: str) -> str:
     """What is wrong with the text of an experiment; empty where nothing is."""
-    with describing():
+    with forbid_connections():
         try:
             options = replace(RunRequest(), built=load_experiment(source, label=label))
             requested_plan(requested_experiment(options), options)
         except LoadstoneError as error:
-            return hide(str(error))
+            return redact(str(error))
     return ""
 
 
@@ -199,11 +199,11 @@ def _described(options: RunRequest) -> Described:
     lines, acts = describe(experiment, run_plan, options)
     digest, asked = _asked(options)
     return Described(
-        experiment=hide(experiment.name),
-        question=hide(of_author(experiment.question)),
-        extent=tuple(hide(text(one)) for one in extent(run_plan)),
-        shortcomings=tuple(hide(text(one)) for one in shortcomings(run_plan)),
-        lines=tuple(hide(lines).splitlines()),
+        experiment=redact(experiment.name),
+        question=redact(of_author(experiment.question)),
+        extent=tuple(redact(render_message(one)) for one in extent(run_plan)),
+        shortcomings=tuple(redact(render_message(one)) for one in shortcomings(run_plan)),
+        lines=tuple(redact(lines).splitlines()),
         acts=tuple(acts),
         asked=tuple(act.spoken for act in asked),
         summary=summary(asked),

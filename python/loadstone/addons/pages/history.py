@@ -23,19 +23,19 @@ from loadstone.addons.pages.page import page
 from loadstone.addons.pages.settings import folder_named, place_of
 from loadstone.report.verdicts import MARKS
 from loadstone.run_folder.files import ARCHIVE, began_at
-from loadstone.text.language import _, marked, translated
+from loadstone.text.language import _, translatable, translated
 
 SHOWN = 50
 """Runs on one page."""
 WAITS_S = 0.4
 """Time that a page waits for folders that are new; the others are read while it is looked at."""
 _KINDS = {
-    "faster": marked("faster"),
-    "equivalent": marked("equivalent"),
-    "mixed": marked("mixed"),
-    "undecided": marked("undecided"),
-    "not_decidable": marked("not decidable"),
-    "invalid": marked("invalid"),
+    "faster": translatable("faster"),
+    "equivalent": translatable("equivalent"),
+    "mixed": translatable("mixed"),
+    "undecided": translatable("undecided"),
+    "not_decidable": translatable("not decidable"),
+    "invalid": translatable("invalid"),
 }
 """What kinds of verdicts are called beside their marks."""
 _CHOICES = 30

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from markupsafe import escape
 
 from loadstone.experiment.spec.yaml_text import YamlTextError, read_yaml
-from loadstone.safety.secrets.in_texts import HIDDEN, PROBE, is_open
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.in_texts import PROBE, REDACTED, is_open
+from loadstone.safety.secrets.known import redact
 from loadstone.safety.secrets.places import names_secret, secrets_of
 
 _FIELD = re.compile(r"""^(?P<head>[\s-]*["']?(?P<name>[\w.-]+)["']?\s*:\s*)(?P<value>[^\s#{\[].*)$""", re.MULTILINE)
@@ -34,7 +34,7 @@ def shown(source: str) -> Shown:
     left = as_page_shows(source)
     placed = _placed(left)
     for value in sorted(placed, key=len, reverse=True):
-        left = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", HIDDEN, left)
+        left = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", REDACTED, left)
     if placed and _placed(left):  # a secret whose text is written in another form than it has
         left = ""
     return Shown(left, left == source)
@@ -42,14 +42,14 @@ def shown(source: str) -> Shown:
 
 def as_page_shows(text: str) -> str:
     """What becomes of a text that a page shows: secrets are looked for in its HTML."""
-    return html.unescape(hide(str(escape(hide(text)))))
+    return html.unescape(redact(str(escape(redact(text)))))
 
 
 def has_mask(text: str) -> bool:
     """Whether `***` stands where a password was hidden."""
-    if HIDDEN not in text:
+    if REDACTED not in text:
         return False
-    probed = text.replace(HIDDEN, PROBE)
+    probed = text.replace(REDACTED, PROBE)
     return as_page_shows(probed) != probed or any(PROBE in value for value in _placed(probed))
 
 
@@ -61,4 +61,4 @@ def _placed(source: str) -> set[str]:
         found = {match["value"].strip(" \"'") for match in _FIELD.finditer(source) if names_secret("", match["name"])}
     else:
         found = {secret.value for secret in secrets_of(data) if secret.sure}
-    return {value for value in found if value and not is_open(value) and value != HIDDEN}
+    return {value for value in found if value and not is_open(value) and value != REDACTED}

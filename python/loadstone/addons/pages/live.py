@@ -18,17 +18,17 @@ from loadstone.addons.pages.page import page, refusal, templates
 from loadstone.addons.pages.settings import folder_of
 from loadstone.report import figure_format as fmt
 from loadstone.safety.errors import Interrupted
-from loadstone.safety.secrets.known import hide
-from loadstone.text.language import _, language, marked, speaking, translated
+from loadstone.safety.secrets.known import redact
+from loadstone.text.language import _, language, translatable, translated, use_language
 
 COST_ROWS_MAX = 60
 STALLED_S = 60.0
 """Time that a page may take nothing of what it is sent. One that is closed away comes again by itself."""
 _STREAM = "text/event-stream"
 _ENDED_WITH = {
-    1: marked("ended: an objective was missed, or the new version is slower (status 1)"),
-    3: marked("ended with invalid results (status 3)"),
-    4: marked("ended: not decidable here (status 4)"),
+    1: translatable("ended: an objective was missed, or the new version is slower (status 1)"),
+    3: translatable("ended with invalid results (status 3)"),
+    4: translatable("ended: not decidable here (status 4)"),
 }
 
 
@@ -136,20 +136,20 @@ def _pieces(run: Following, spoken: str, seen: Sequence[int], said: str) -> byte
             html = _render(run, name, spoken)
             parts.append(f'<hx-partial hx-target="#live-{name}" hx-swap="innerHTML">{html}</hx-partial>')
     if said:
-        text = hide(str(templates().from_string("{{ said }}").render(said=said)))
+        text = redact(str(templates().from_string("{{ said }}").render(said=said)))
         parts.append(f'<hx-partial hx-target="#live-said" hx-swap="innerHTML">{text}</hx-partial>')
     return _event("".join(parts)) if parts else b""
 
 
 def _ended(run: Following, spoken: str) -> str:
-    with speaking(spoken):
+    with use_language(spoken):
         return ending(run)
 
 
 def _render(run: Following, name: str, spoken: str) -> str:
-    with speaking(spoken):
+    with use_language(spoken):
         module: Any = templates().get_template("live_pieces.html").module
-        return hide(str(getattr(module, name)(**figures(run, name))))
+        return redact(str(getattr(module, name)(**figures(run, name))))
 
 
 def _event(data: str, name: str = "") -> bytes:

@@ -12,7 +12,7 @@ from loadstone.experiment.spec.built_in import question_in
 from loadstone.experiment.spec.loading import LARGEST_BYTES
 from loadstone.safety.bounds.folder_files import open_file, replace_file
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, marked
+from loadstone.text.language import _, translatable
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\.ya?ml")
 SHOWN_MAX = 200
@@ -81,7 +81,7 @@ def version_of(text: str) -> str:
 def write_own(folder: Path, name: str, text: str, *, over: bool) -> None:
     """Write a file, whole or not at all; one that is there only where the user says so. Raises UserError."""
     if NAME.fullmatch(name) is None:
-        wrong = marked("{name}: write a name of letters, digits, dots and dashes that ends in .yaml")
+        wrong = translatable("{name}: write a name of letters, digits, dots and dashes that ends in .yaml")
         raise UserError(wrong, name=name[:80])
     if not over and os.path.lexists(folder / name):
         raise UserError("{name}: is there already; save it by another name, or over it", name=name)

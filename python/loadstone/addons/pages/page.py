@@ -20,7 +20,7 @@ from loadstone.addons.pages.command_lines import without_secrets
 from loadstone.addons.pages.settings import place_of
 from loadstone.report import figure_format as fmt
 from loadstone.report.html.page import templates_of
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 from loadstone.safety.terminal import visible
 from loadstone.text.language import in_language, language
 
@@ -69,7 +69,8 @@ routes = (Route(f"{ADDRESS}/{{name}}", _file),)
 def page(request: Request, template: str, status: int = 200, **figures: Any) -> HTMLResponse:
     """A page of a template. Secrets are hidden in all of it.
 
-    Not in `evidence(text)`, which is what a stranger's file would do: it could hide its own command as a password.
+    Not in `print_unredacted(text)`, which is what a stranger's file would do: it could hide its own command as a
+    password.
 
     Every template has `nonce` (each `<script>` and each element with `hx-` attributes says it: `nonce="{{ nonce }}"`,
     `hx-nonce="{{ nonce }}"`), `static(name)`, `here` (the page's path), `_`, and the report's filters.
@@ -101,7 +102,7 @@ def part_of_page(request: Request, template: str, **figures: Any) -> str:
         )
     )
     put_back = re.compile(f"\ue000{re.escape(nonce)}-([0-9]+)\ue001")
-    return put_back.sub(lambda found: str(escape(visible(evidence[int(found[1])]))), hide(text))
+    return put_back.sub(lambda found: str(escape(visible(evidence[int(found[1])]))), redact(text))
 
 
 def refusal(request: Request, status: int, why: str) -> HTMLResponse:

@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 from starlette.concurrency import run_in_threadpool
 
 from loadstone.safety.errors import LoadstoneError, UserError
-from loadstone.text.language import language, speak
+from loadstone.text.language import language, set_language
 
 WALL_S, CPU_S = 20.0, 15
 MEMORY_BYTES = 4 * 1024**3
@@ -97,7 +97,7 @@ def _work(
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.stdin = io.StringIO()
-    speak(spoken)
+    set_language(spoken)
     with there, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         try:
             there.send((True, function(*arguments, **named)))

@@ -27,7 +27,7 @@ from loadstone.measure.machine_lock import runs_measuring
 from loadstone.safety.bounds.files import read_json
 from loadstone.safety.bounds.folder_files import open_file, replace_file
 from loadstone.safety.secrets.command_line import hidden_arguments
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 from loadstone.safety.terminal import visible
 from loadstone.text.language import language
 
@@ -76,7 +76,7 @@ class Start:
         """The end of what it printed, without secrets and without what a terminal would obey."""
         with contextlib.suppress(OSError), os.fdopen(open_file(_folder() / f"{self.name}.txt"), "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - OUTPUT_BYTES))
-            return visible(hide(file.read(OUTPUT_BYTES).decode(errors="replace")))
+            return visible(redact(file.read(OUTPUT_BYTES).decode(errors="replace")))
         return ""
 
 

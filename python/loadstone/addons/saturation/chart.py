@@ -13,8 +13,8 @@ from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, fixed, layer, make, named, tip
 from loadstone.report.charts.theme import duration_axis, duration_scale
-from loadstone.text.language import _, marked, translated
-from loadstone.text.sentences import text
+from loadstone.text.language import _, translatable, translated
+from loadstone.text.sentences import render_message
 
 _TOP, _MIDDLE, _BOTTOM = 270, 130, 140
 """Heights of the panels."""
@@ -59,7 +59,7 @@ def saturation_chart(answer: SaturationAnswer) -> Chart | None:
         "saturation",
         _("Throughput, response time and CPU against ") + (_("users") if values.of_users else _("the offered rate")),
         _caption(answer, values),
-        f"{text(answer.message)}. {view.spoken(answer)}",
+        f"{render_message(answer.message)}. {view.spoken(answer)}",
         _picture(values, theme.WIDTH, (_TOP, _MIDDLE, _BOTTOM)),
         values.datasets,
         condition=answer.label,
@@ -396,7 +396,7 @@ def _data(answer: SaturationAnswer, ramp: RampAnswer) -> dict[str, Values]:
         }
         for step in ramp.steps
     ]  # fmt: skip
-    read = ((marked("by eye"), ramp.eye_users, ramp.eye_per_s), ("Kneedle", ramp.knee_users, ramp.knee_per_s))
+    read = ((translatable("by eye"), ramp.eye_users, ramp.eye_per_s), ("Kneedle", ramp.knee_users, ramp.knee_per_s))
     points: Values = [
         {
             "x": users,

@@ -26,7 +26,7 @@ from loadstone.experiment.plan.run_plan import Block, PlannedTrial
 from loadstone.experiment.plan.trial_plans import in_slices
 from loadstone.measure.goals.goal import Measure, Shown
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.language import _, several
+from loadstone.text.language import _, plural
 
 FAILURES = 2
 """After so many blocks in a row that gave no sweep nothing more is tried."""
@@ -301,4 +301,4 @@ def _level(template: PlannedTrial, step: SweepStep, run_seed: int, place: int, u
 
 def _users_text(users: int) -> str:
     """`1 user`, `1,024 users`."""
-    return several(users, "{n:,} user", "{n:,} users")
+    return plural(users, "{n:,} user", "{n:,} users")

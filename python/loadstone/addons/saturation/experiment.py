@@ -19,7 +19,7 @@ from loadstone.experiment.spec.problems import Source
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import learn_environment, learn_options
-from loadstone.text.language import authored
+from loadstone.text.language import author_text
 
 NAMES_SHOWN = 4
 
@@ -44,7 +44,7 @@ def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions, l
         raise UserError("{option}: is for a server of yours; add its URL, or leave it out", option=option)
     if row.modules:
         server["modules"] = list(row.modules)
-    what = authored("an embedded Redis") if url is None else authored("the Redis {at}", at=at(url))
+    what = author_text("an embedded Redis") if url is None else author_text("the Redis {at}", at=at(url))
     data = _experiment("saturate-redis", what, _args(row), search, workload)
     return _resolved({**data, "servers": {SERVER: server}}, search)
 
@@ -62,8 +62,8 @@ def http_experiment(url: str, work: HttpWork, search: SearchOptions) -> Experime
     first = row.operations[0]["requests"][0]
     under = f"{first['method']} {first['path']}"
     if len(row.operations) > 1:
-        under = authored("{request} and other requests", request=under)
-    data = _experiment("saturate-http", authored("the service {at}", at=at(base)), under, search, workload)
+        under = author_text("{request} and other requests", request=under)
+    data = _experiment("saturate-http", author_text("the service {at}", at=at(base)), under, search, workload)
     return _resolved({**data, "servers": {}, "subjects": {SUBJECT: {"url": base}}}, search)
 
 
@@ -71,15 +71,15 @@ def _experiment(name: str, what: str, under: str, search: SearchOptions, workloa
     """What both have in common. The one condition is named by its operation."""
     names = [operation["name"] for operation in workload["operations"] if operation.get("weight", 1)]
     level = "+".join([*names[:NAMES_SHOWN], *(["..."] if len(names) > NAMES_SHOWN else [])])
-    question = authored(
+    question = author_text(
         "Where does {what} saturate under {under}, and which part is the limit?", what=what, under=under
     )
     return {
         "format": 1,
         "name": name,
         "question": " ".join(question.split()),
-        "factors": {FACTOR: {"title": authored("Operation"), "levels": [level]}},
-        "tables": [{"name": "saturation", "title": authored("Saturation"), "vary": {FACTOR: [level]}}],
+        "factors": {FACTOR: {"title": author_text("Operation"), "levels": [level]}},
+        "tables": [{"name": "saturation", "title": author_text("Saturation"), "vary": {FACTOR: [level]}}],
         "workload": {**_load(search), **workload, "threads": search.threads or "auto"},
     }
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from loadstone.cli.options import LOAD, REQUESTS, RESULTS, SEARCH, Option, Results, Think, Threads, whole
 from loadstone.cli.redis_options import Pipeline, Size, StoreBefore
-from loadstone.text.language import marked
+from loadstone.text.language import translatable
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class SearchOptions:
             metavar="NUMBER",
             help="The most users that are tried (4096).",
             panel=SEARCH,
-            read=whole(marked("not a number of users"), 1, 65_536),
+            read=whole(translatable("not a number of users"), 1, 65_536),
         ),
     ] = None
     think_ms: Think = None
@@ -48,7 +48,7 @@ class SearchOptions:
             metavar="NUMBER",
             help="Measure every number of users so often; without it from 6 on until the interval is narrow.",
             panel=SEARCH,
-            read=whole(marked("not a number of sweeps"), 6, 100),
+            read=whole(translatable("not a number of sweeps"), 6, 100),
         ),
     ] = None
     ramp: Annotated[
@@ -68,7 +68,7 @@ class SearchOptions:
             metavar="NUMBER",
             help="All users share so many connections; without it each has its own.",
             panel=LOAD,
-            read=whole(marked("not a number of connections"), 1, 100_000),
+            read=whole(translatable("not a number of connections"), 1, 100_000),
         ),
     ] = None
     threads: Threads = None
@@ -99,7 +99,7 @@ class OneCommand:
             metavar="NUMBER",
             help="How many keys {key}, or numbers {number}, there are.",
             panel=REQUESTS,
-            read=whole(marked("not a number of keys"), 1, 1_000_000_000),
+            read=whole(translatable("not a number of keys"), 1, 1_000_000_000),
         ),
     ] = 1000
     pipeline: Pipeline = 1

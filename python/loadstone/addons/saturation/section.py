@@ -6,9 +6,9 @@ from loadstone.addons.saturation.results import Estimated, SaturationAnswer, Sat
 from loadstone.addons.saturation.spec import latency_objective
 from loadstone.report import figure_format as fmt
 from loadstone.report.tables.column import cost_text
-from loadstone.text.language import _, several
+from loadstone.text.language import _, plural
 from loadstone.text.message import Message, message
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 MARKS = {"plateau": "●", "peak": "▲", "limit": "●", "at_least": "◐", "none": "○"}
 _LOAD_ENDED = (
@@ -23,12 +23,12 @@ LATENCIES = (("mean", "MTT"), ("p50", "P50"), ("p99", "P99"))
 
 def heading() -> str:
     """What the part of a report is called."""
-    return text(message("saturation_heading"))
+    return render_message(message("saturation_heading"))
 
 
 def title(answer: SaturationAnswer) -> str:
     """The condition; where nothing is varied, what is found."""
-    return fmt.plain(answer.label) or text(message("saturation_title"))
+    return fmt.plain(answer.label) or render_message(message("saturation_title"))
 
 
 def verdict(answer: SaturationAnswer) -> str:
@@ -44,7 +44,7 @@ def load_of(point: SaturationPoint) -> float | None:
 def point_load_text(point: SaturationPoint) -> str:
     """`16 users`, `40,000 a second offered`."""
     if point.users is not None:
-        return several(point.users, "{users} user", "{users} users", users=fmt.count(point.users))
+        return plural(point.users, "{users} user", "{users} users", users=fmt.count(point.users))
     return _("{rate} a second offered", rate=fmt.rate(point.rate_per_s))
 
 
@@ -187,7 +187,7 @@ def share_headers() -> list[str]:
         message("saturation_share_knee"),
         message("saturation_share_beyond"),
     )
-    return list(map(text, names))
+    return list(map(render_message, names))
 
 
 def share_rows(answer: SaturationAnswer) -> list[list[str]]:

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 
 from loadstone.text.english.figures import figure, interval, parts_text, whole_percent
 from loadstone.text.figures import digits, duration, rounded
-from loadstone.text.language import _, marked, several, translated
+from loadstone.text.language import _, plural, translatable, translated
 
 _BEYOND = {
-    "plateau": marked("throughput levels off: more users only wait longer"),
-    "peak": marked("throughput falls again (retrograde): fewer users would serve more"),
-    "limit": marked("rates were offered, not users"),
-    "at_least": marked("not known"),
-    "none": marked("not known"),
+    "plateau": translatable("throughput levels off: more users only wait longer"),
+    "peak": translatable("throughput falls again (retrograde): fewer users would serve more"),
+    "limit": translatable("rates were offered, not users"),
+    "at_least": translatable("not known"),
+    "none": translatable("not known"),
 }
 
 
@@ -34,7 +34,7 @@ def _peak(users: Sequence[float], per_s: Sequence[float], end_per_s: float, end_
 
 
 def _failed(share: float, limit_share: float, users: int | None = None) -> str:
-    at = "" if users is None else _(" at {users}", users=several(users, "{n} user", "{n} users"))
+    at = "" if users is None else _(" at {users}", users=plural(users, "{n} user", "{n} users"))
     return _(
         "{share:.1%} of the replies failed{at} (limit {limit_share:.0%})", share=share, at=at, limit_share=limit_share
     )
@@ -44,13 +44,13 @@ def _too_few_sweeps(sweeps: int, of: int, sweeps_min: int) -> str:
     whole = (
         _("only {sweeps} of {of} sweeps hold every level", sweeps=sweeps, of=of)
         if sweeps < of
-        else several(sweeps, "{n} sweep", "{n} sweeps")
+        else plural(sweeps, "{n} sweep", "{n} sweeps")
     )
     return _("{whole}; an interval needs at least {sweeps_min}", whole=whole, sweeps_min=sweeps_min)
 
 
 def _too_few_bisections(blocks: int, blocks_min: int) -> str:
-    return several(
+    return plural(
         blocks,
         "{n} block of bisections; at least {blocks_min} are needed",
         "{n} blocks of bisections; at least {blocks_min} are needed",
@@ -167,7 +167,7 @@ def _out_of_time(needed_s: float, left_s: float) -> str:
 
 def _limit(why: str, runner_up: str | None, share: float | None, users: int | None, rate_per_s: float | None) -> str:
     at = (
-        _("from {users} on", users=several(users, "{n} user", "{n} users"))
+        _("from {users} on", users=plural(users, "{n} user", "{n} users"))
         if users
         else _("at {rate_per_s} a second", rate_per_s=rounded(rate_per_s))
         if rate_per_s
@@ -190,24 +190,24 @@ def _unloaded(unloaded_ns: float, think_ns: float, users: int = 1) -> str:
     return _(
         "{unloaded_ns} with {users}{pause}",
         unloaded_ns=duration(unloaded_ns),
-        users=several(users, "{n} user", "{n} users"),
+        users=plural(users, "{n} user", "{n} users"),
         pause=pause,
     )
 
 
 def _measured(model: str, sweeps: int, levels: int, rounds: int, seconds: float) -> str:
     if model != "closed":
-        what = several(sweeps, "{n} bisection", "{n} bisections")
-        over = several(levels, "{n} rate", "{n} rates")
+        what = plural(sweeps, "{n} bisection", "{n} bisections")
+        over = plural(levels, "{n} rate", "{n} rates")
         return _("{bisections} over {rates}; {time} in all", bisections=what, rates=over, time=_time(seconds))
     figures = {
-        "sweeps": several(sweeps, "{n} sweep", "{n} sweeps"),
-        "levels": several(levels, "{n} level", "{n} levels"),
+        "sweeps": plural(sweeps, "{n} sweep", "{n} sweeps"),
+        "levels": plural(levels, "{n} level", "{n} levels"),
         "time": _time(seconds),
     }
     if not rounds:
         return _("{sweeps} over {levels}, in random order; {time} in all", **figures)
-    each = several(rounds, "{n} round", "{n} rounds")
+    each = plural(rounds, "{n} round", "{n} rounds")
     return _("{sweeps} over {levels}, each {rounds} of slices in random order; {time} in all", rounds=each, **figures)
 
 
@@ -265,7 +265,7 @@ def _differs(users: Sequence[float] | None, eye_users: int | None) -> str:
 def _estimate(label: str, sweeps: int, said: str) -> str:
     """What is known of a condition so far, or what happens next to it."""
     where = [label] if label else []
-    where += [_("after {sweeps}", sweeps=several(sweeps, "{n} sweep", "{n} sweeps"))] if sweeps else []
+    where += [_("after {sweeps}", sweeps=plural(sweeps, "{n} sweep", "{n} sweeps"))] if sweeps else []
     return f"{', '.join(where)}: {said}" if where else said
 
 
@@ -305,11 +305,11 @@ SATURATION_REPORT: dict[str, str | Callable[..., str]] = {
     "progress_located": lambda rate_per_s, blocks: _(
         "the rate lies near {figure} a second; now {blocks} around it",
         figure=figure(rate_per_s),
-        blocks=several(blocks, "{n} bisection", "{n} bisections"),
+        blocks=plural(blocks, "{n} bisection", "{n} bisections"),
     ),
     "progress_rates_tried": lambda steps: _("rates a second: {steps}", steps=", ".join(steps)),
     "progress_sweeps_missing": lambda missing: _(
-        "no interval yet; {missing} will give one", missing=several(missing, "{n} more sweep", "{n} more sweeps")
+        "no interval yet; {missing} will give one", missing=plural(missing, "{n} more sweep", "{n} more sweeps")
     ),
     "progress_out_of_time": _out_of_time,
     "saturation_heading": "Saturation",

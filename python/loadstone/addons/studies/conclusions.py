@@ -14,7 +14,7 @@ from loadstone.judge.analysis.analysis import Answer, AnswerVerdict, Family, Res
 from loadstone.judge.analysis.tables import tables_of_mode
 from loadstone.judge.metrics import figure, less_is_better
 from loadstone.run_folder.reading import Run
-from loadstone.text.message import Message, as_written, message
+from loadstone.text.message import Message, message, verbatim
 
 NEAR = 0.25
 """A figure without an interval that is nearer than this to a claimed one decides nothing: rates of one machine
@@ -125,7 +125,7 @@ def _answer(conclusion: Conclusion, rows: list[Row], family: Family | None, *, b
         return found if waiting is None else _both(found, waiting)
     match conclusion.kind:
         case "beyond":
-            said = as_written(conclusion.answer)
+            said = verbatim(conclusion.answer)
             return Answer(claim=conclusion.claim, answer=said, evidence=[], verdict="not_answered_here")
         case "at_least":
             return _at_least(conclusion, rows)

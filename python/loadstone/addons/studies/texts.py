@@ -4,20 +4,20 @@ from collections.abc import Callable, Sequence
 
 from loadstone.text.english.figures import capitalised, metric_text
 from loadstone.text.figures import digits, log_percent, ratio_text, rounded
-from loadstone.text.language import _, marked, several, translated
+from loadstone.text.language import _, plural, translatable, translated
 
 _PARTS = {
-    "generator": marked("the generator"),
-    "subject": marked("the application"),
-    "server": marked("the store"),
-    "disk": marked("the disk of the store"),
-    "lock": marked("a lock"),
-    "pool": marked("a pool of connections"),
-    "network": marked("the network"),
-    "cpu": marked("CPUs that parts share"),
-    "latency": marked("nothing but the round trips"),
-    "paced": marked("the load's own pace"),
-    "unknown": marked("something that could not be observed"),
+    "generator": translatable("the generator"),
+    "subject": translatable("the application"),
+    "server": translatable("the store"),
+    "disk": translatable("the disk of the store"),
+    "lock": translatable("a lock"),
+    "pool": translatable("a pool of connections"),
+    "network": translatable("the network"),
+    "cpu": translatable("CPUs that parts share"),
+    "latency": translatable("nothing but the round trips"),
+    "paced": translatable("the load's own pace"),
+    "unknown": translatable("something that could not be observed"),
 }
 
 
@@ -60,7 +60,7 @@ def _marked(suspect: bool) -> str:
 
 
 def _pairs_measured(pairs: int) -> str:
-    return _("{pairs} of conditions were measured", pairs=several(pairs, "{n} pair", "{n} pairs"))
+    return _("{pairs} of conditions were measured", pairs=plural(pairs, "{n} pair", "{n} pairs"))
 
 
 def _waiting(shares: Sequence[float], against: Sequence[float]) -> str:
@@ -209,7 +209,7 @@ def _percent(share: float, digits: int = 0) -> str:
 def _check(check: str, valid: int, suspect: int, invalid: int, unknown: int, worst: str | None) -> str:
     others = {"suspect": suspect, "invalid": invalid, "unknown": unknown}
     counted = [
-        _("valid in {valid}", valid=several(valid, "{n} trial", "{n} trials")),
+        _("valid in {valid}", valid=plural(valid, "{n} trial", "{n} trials")),
         *(_("{name} in {n}", name=translated(name), n=n) for name, n in others.items() if n),
     ]
     figure = _("; the worst figure is {worst}", worst=worst) if worst else ""
@@ -270,7 +270,7 @@ def _bottlenecks(conditions: int, parts: Sequence[str], without: int, falls: str
     left = _(" {without} more gave no figure.", without=without) if without else ""
     return _(
         "Bottleneck of {conditions}: {parts}.{left}{rest}",
-        conditions=several(conditions, "{n} condition", "{n} conditions"),
+        conditions=plural(conditions, "{n} condition", "{n} conditions"),
         parts=", ".join(parts),
         left=left,
         rest=f" {falls}" if falls else "",

@@ -20,7 +20,7 @@ from loadstone.experiment.plan.substitute import substitute
 from loadstone.experiment.software import is_users
 from loadstone.experiment.spec.experiment import Comparison, Crash, Effects, Experiment, Table, conditions_varied
 from loadstone.experiment.spec.levels import Level, identity, level_text
-from loadstone.safety.secrets.known import hidden
+from loadstone.safety.secrets.known import redacted
 from loadstone.text.message import Message, message
 
 Levels = list[list[Any]]
@@ -198,7 +198,7 @@ def _subject(experiment: Experiment, name: str, trials: list[PlannedTrial]) -> M
         return message("plan_subject", name=name, manifest=str(subject.manifest), when=when, factors=factors)
     varied = {key: value for key, value in subject.environment.items() if factors_of_start(value)}
     filled = substitute(varied, trials[0].condition, experiment.factors)
-    shown = hidden({"environment": filled})["environment"]
+    shown = redacted({"environment": filled})["environment"]
     servers = {server: settings for trial in trials for server, settings in trial.servers.items()}
     return message(
         "plan_subject_of_user",

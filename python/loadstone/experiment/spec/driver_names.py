@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.safety.bounds.files import is_there
+from loadstone.safety.bounds.files import exists
 from loadstone.text.language import said
 from loadstone.text.problem import Problem
 from loadstone.text.wording import listed, nearest, shown
@@ -52,11 +52,11 @@ def driver_path(place: str, folder: Path) -> Path:
     if place in names():
         return _FOLDER / place
     path = folder / place
-    if is_there(path) and (path.is_file() or (path / MANIFEST).is_file()):
+    if exists(path) and (path.is_file() or (path / MANIFEST).is_file()):
         return path.absolute()
     problem = (
         said("folder '{path}' has no {manifest}", path=path, manifest=MANIFEST)
-        if is_there(path) and path.is_dir()
+        if exists(path) and path.is_dir()
         else said("{place} is no driver", place=shown(place))
     )
     known = [NATIVE, *names()]

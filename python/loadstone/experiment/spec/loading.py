@@ -8,7 +8,7 @@ from loadstone.experiment.spec.consistency import check_used, cross_check
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.problems import Source
 from loadstone.experiment.spec.yaml_text import YamlTextError, read_yaml
-from loadstone.safety.bounds.files import is_there, read_bytes
+from loadstone.safety.bounds.files import exists, read_bytes
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_experiments import learn_experiment
 from loadstone.text.wording import listed, nearest, shown
@@ -91,7 +91,7 @@ def find(name: str) -> Experiment:
     """
     if name in names():
         return load_experiment(FOLDER / f"{name}.yaml")
-    if name.endswith(_SUFFIXES) or "/" in name or (is_there(Path(name)) and Path(name).is_file()):
+    if name.endswith(_SUFFIXES) or "/" in name or (exists(Path(name)) and Path(name).is_file()):
         experiment = load_experiment(Path(name))
         check_used(experiment)  # a slip in what someone wrote may well be a factor that nothing uses
         return experiment

@@ -12,11 +12,15 @@ from pydantic_core import ErrorDetails
 
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.errors import UserError
-from loadstone.text.language import Said, joined, marked, said
+from loadstone.text.language import Said, joined, said, translatable
 from loadstone.text.wording import listed, nearest, shown
 
-_TEXT, _WHOLE, _NUMBER = marked("text"), marked("a whole number"), marked("a number")
-_SWITCH, _LIST, _MAPPING = marked("true or false"), marked("a list"), marked("a mapping (`key: value`)")
+_TEXT, _WHOLE, _NUMBER = translatable("text"), translatable("a whole number"), translatable("a number")
+_SWITCH, _LIST, _MAPPING = (
+    translatable("true or false"),
+    translatable("a list"),
+    translatable("a mapping (`key: value`)"),
+)
 _NOUNS = {
     "string_type": _TEXT,
     "int_type": _WHOLE,
@@ -41,10 +45,10 @@ _REMEDIES = {
     _MAPPING: said("write its keys below it, indented"),
 }
 _LIMITS = {
-    "greater_than": ("gt", marked("{value} must be greater than {limit}")),
-    "greater_than_equal": ("ge", marked("{value} must be at least {limit}")),
-    "less_than": ("lt", marked("{value} must be less than {limit}")),
-    "less_than_equal": ("le", marked("{value} must be at most {limit}")),
+    "greater_than": ("gt", translatable("{value} must be greater than {limit}")),
+    "greater_than_equal": ("ge", translatable("{value} must be at least {limit}")),
+    "less_than": ("lt", translatable("{value} must be less than {limit}")),
+    "less_than_equal": ("le", translatable("{value} must be at most {limit}")),
 }
 
 

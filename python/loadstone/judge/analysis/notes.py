@@ -12,7 +12,7 @@ from loadstone.judge.checks.data import hit_rate
 from loadstone.run_folder.facts import LinkFacts
 from loadstone.run_folder.reading import Run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
-from loadstone.text.message import Message, as_written, message
+from loadstone.text.message import Message, message, verbatim
 
 APART_MAX = 0.10
 """J: a condition whose trials met a machine that was slower or faster by more than this is named."""
@@ -61,7 +61,7 @@ def published_sources(sources: Sequence[str]) -> Message | None:
 def notes_of(run: Run, judged: Sequence[TrialRecord]) -> list[Message]:
     """One sentence each."""
     return [
-        *map(as_written, run.all_notes),
+        *map(verbatim, run.all_notes),
         *_course(run, judged),
         *_surroundings(run.environment, servers=bool(run.experiment.servers)),
     ]
@@ -84,7 +84,7 @@ def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:
     if run.plan.quick and (left_out := [table.title for table in run.experiment.tables if not table.quick]):
         yield message("note_left_out_of_quick", tables=left_out)
     if run.plan.as_published and run.experiment.as_published is not None and run.experiment.as_published.note:
-        yield as_written(" ".join(run.experiment.as_published.note.split()))
+        yield verbatim(" ".join(run.experiment.as_published.note.split()))
 
 
 def _cut_short(run: Run) -> Message:

@@ -24,7 +24,7 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.run_folder.latency_logs import LatencyKind
 from loadstone.run_folder.trial import CheckResult
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.message import as_written
+from loadstone.text.message import verbatim
 
 
 def measure(metric: str, blocks: Sequence[PairBlock], settings: Settings, latencies: Latencies) -> Evidence:
@@ -106,7 +106,7 @@ def _merged(
         else:
             merged = latencies.blocks([block.a for block in blocks], [block.b for block in blocks], kind)
     except DriveFailed as error:
-        lost = pair_checks.no_latencies(as_written(str(error)))
+        lost = pair_checks.no_latencies(verbatim(str(error)))
         return replace(NO_BLOCKS, checks=(enough, lost))
     typical = _quantiles(merged, per_mille / 1000)
     clock = pair_checks.clock(blocks, [value for value in typical if value], settings.margin)

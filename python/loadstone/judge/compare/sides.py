@@ -7,7 +7,7 @@ from loadstone.experiment.plan.group import Contrast, GroupDesign, PairDesign
 from loadstone.experiment.plan.labels import condition_label
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import Level, same_level
-from loadstone.text.language import authored
+from loadstone.text.language import author_text
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def pair_names(experiment: Experiment, comparison: str, pairs: Iterable[PairDesi
         names.append(
             ", ".join(
                 filter(
-                    None, (authored("{side} against {side2}", side=b, side2=a), place_of(experiment, declared, pair))
+                    None, (author_text("{side} against {side2}", side=b, side2=a), place_of(experiment, declared, pair))
                 )
             )
         )
@@ -87,7 +87,7 @@ def effect_names(experiment: Experiment, contrasts: Iterable[Contrast]) -> list[
     """What effects are called: `cluster-2 against one`; an interaction by both of its factors, with `x` between."""
     return [
         " x ".join(
-            authored("{side} against {side2}", side=level, side2=reference)
+            author_text("{side} against {side2}", side=level, side2=reference)
             for reference, level in effect_sides(experiment, contrast)
         )
         for contrast in contrasts

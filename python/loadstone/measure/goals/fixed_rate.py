@@ -11,9 +11,9 @@ from loadstone.experiment.plan.run_plan import Block, PlannedTrial, expected_ove
 from loadstone.experiment.plan.trial_plans import in_slices, with_fixed_length
 from loadstone.judge.full_speed import capacity_of
 from loadstone.measure.goals.goal import Asked, Done, Goal, History, Measure, Shown, Step, TimeLeft, Turn
-from loadstone.text.language import _, marked, translated
+from loadstone.text.language import _, translatable, translated
 
-PLACE = marked("at a fixed rate")
+PLACE = translatable("at a fixed rate")
 WHOLE_S, WARM_UP_S = 2.0, 0.5
 """Least time of a row that is measured in one stretch; its warm-up is that of its own load, but no longer than this."""
 FIRST_OPENING_S = 0.2

@@ -27,7 +27,7 @@ from loadstone.programs.manifest import PLACES, WORKERS_MAX, Manifest, Run
 from loadstone.safety.bounds.http_exchange import NotHttp, exchange
 from loadstone.safety.bounds.replies import whole_number
 from loadstone.safety.errors import SubjectFailed, UserError
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import _, said
 
@@ -267,7 +267,7 @@ class Replica(OneProcess):
     def last_lines(self) -> str:
         """The end of what it wrote, on one line, without secrets; where it wrote little, the first line, too."""
         tail = self._tail()
-        lines = [line.strip() for line in hide(tail).splitlines() if line.strip()]  # before it is cut
+        lines = [line.strip() for line in redact(tail).splitlines() if line.strip()]  # before it is cut
         lines = [line for line in lines if not OF_MANAGER.search(line)] or lines
         if len(tail) < LAST_BYTES // 4 and len(lines) > LAST_LINES + 1:  # what is wrong, and then how it is used
             lines = [lines[0], "...", *lines[-LAST_LINES + 1 :]]

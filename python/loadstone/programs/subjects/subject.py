@@ -18,7 +18,7 @@ from loadstone.programs.subjects.placeholders import Address, require_verifiable
 from loadstone.programs.subjects.replica import Replica, Worker
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.known import hidden, learn
+from loadstone.safety.secrets.known import learn, redacted
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import _
 
@@ -262,7 +262,7 @@ class LocalSubject:
         variables = {f"environment.{name}": value for name, value in requested.items()}
         source = {"source": place.name} if manifest.build is not None else {}
         flags = {"jvm_flags": " ".join(manifest.jvm_flags)} if manifest.jvm_flags else {}
-        self._details = hidden({**source, "replicas": str(settings.replicas), **flags, **variables})
+        self._details = redacted({**source, "replicas": str(settings.replicas), **flags, **variables})
 
 
 def local_subject(path: Path, settings: SubjectSettings | None = None) -> LocalSubject:

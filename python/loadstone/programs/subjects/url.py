@@ -11,7 +11,7 @@ from loadstone.machine.limits_in_force import LimitInForce, LimitName
 from loadstone.machine.processes.resource_limits import Throttling
 from loadstone.machine.start_context import silent
 from loadstone.programs.subjects.replica import Worker
-from loadstone.safety.bounds.deadlines import TooMuch
+from loadstone.safety.bounds.deadlines import ReplyTooLarge
 from loadstone.safety.bounds.http_exchange import NotHttp, exchange
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.safety.secrets.in_texts import hide_url
@@ -155,7 +155,7 @@ def _ask(name: str, endpoint: Endpoint) -> None:
         exchange(
             endpoint.host, endpoint.port, endpoint.base_path or "/", method="HEAD", within_s=ASK_S, context=context
         )
-    except TooMuch:
+    except ReplyTooLarge:
         raise UserError("{where}: the head of its answer has no end; correct its URL", where=where) from None
     except OSError as error:
         kind = _Slow if isinstance(error, TimeoutError) else UserError

@@ -10,7 +10,7 @@ from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, layer, make, named
 from loadstone.report.summary import check_title, figure, trials_by_condition
 from loadstone.run_folder.trial import CheckResult
-from loadstone.text.language import _, several, translated
+from loadstone.text.language import _, plural, translated
 
 _TRIALS_MAX = 60
 _SEVERITY = ("valid", "unknown", "suspect", "invalid")
@@ -39,7 +39,7 @@ def checks_chart(analysis: Analysis) -> Chart | None:
         else _("A row a condition, with the worst verdict of its trials; a column a check.")
     )
     if passed:
-        left_out = several(
+        left_out = plural(
             passed, "{n} check that every trial passed: not drawn.", "{n} checks that every trial passed: not drawn."
         )
         caption = f"{caption} {left_out}"

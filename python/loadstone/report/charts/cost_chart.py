@@ -16,7 +16,7 @@ from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, f
 from loadstone.report.figure_quality import different_rows
 from loadstone.report.tables.columns import most_telling
 from loadstone.text.english.figures import listed, part_text, whole_percent
-from loadstone.text.language import _, several
+from loadstone.text.language import _, plural
 
 _ROWS_MAX = 24
 _REACH = 1.25
@@ -174,12 +174,12 @@ def _caption(analysis: Analysis, requests: list[_Request], wholes: Values) -> st
     every = [row for row in different_rows(analysis) if row.goodput_per_s is not None]
     drawn = {one.name for one in requests}
     if more := sum(bool(row.costs) and fmt.plain(row.label) not in drawn for row in every):
-        sentences.append(_("{more} in the tables.", more=several(more, "{n} more condition", "{n} more conditions")))
+        sentences.append(_("{more} in the tables.", more=plural(more, "{n} more condition", "{n} more conditions")))
     if unseen := sum(not row.costs for row in every):
         sentences.append(
             _(
                 "{unseen} had parts whose CPU could not be seen.",
-                unseen=several(unseen, "{n} condition", "{n} conditions"),
+                unseen=plural(unseen, "{n} condition", "{n} conditions"),
             )
         )
     return " ".join(sentences)

@@ -22,7 +22,7 @@ from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import TPS, columns_for, end_columns, full_load_columns, most_telling, rate_of_run
 from loadstone.run_folder.trial import CheckResult
 from loadstone.text.english.figures import metric_text
-from loadstone.text.language import _, several, translated
+from loadstone.text.language import _, plural, translated
 
 _WIDE_FROM = 10
 """A table with more columns is set closer."""
@@ -59,18 +59,18 @@ def hints(analysis: Analysis) -> dict[str, str]:
     return {
         "comparisons": _(
             "{counted}: both sides, blocks, checks",
-            counted=several(pairs, "{pairs} pair", "{pairs} pairs", pairs=fmt.count(pairs)),
+            counted=plural(pairs, "{pairs} pair", "{pairs} pairs", pairs=fmt.count(pairs)),
         ),
         "results": _(
             "{counted}: rates, response times, usage",
-            counted=several(rows, "{rows} condition", "{rows} conditions", rows=fmt.count(rows)),
+            counted=plural(rows, "{rows} condition", "{rows} conditions", rows=fmt.count(rows)),
         ),
         "conclusions": ", ".join(
             _("{number} {verdict}", number=number, verdict=verdict) for verdict, number in answers
         ),
         "checks": _(
             "{failed} of {counted} failed in some trials",
-            counted=several(len(analysis.checks), "{n} check", "{n} checks"),
+            counted=plural(len(analysis.checks), "{n} check", "{n} checks"),
             failed=failed,
         ),
         "trials": _("{trials}, each with its checks", trials=summary.trials(analysis)),

@@ -14,7 +14,7 @@ from loadstone.drivers.outcome import AgentInterval, Interval
 from loadstone.report import figure_format as fmt
 from loadstone.report.live.agents import AgentsNow
 from loadstone.report.live.known import Known, Parts
-from loadstone.text.language import _, marked, several, translated
+from loadstone.text.language import _, plural, translatable, translated
 
 NOT_PARTS = frozenset({"generator", "host"})
 """The generator's is that of its threads within the interval."""
@@ -27,10 +27,10 @@ _TEXT_MIN = 12
 """Columns that a cut text keeps, however narrow the terminal is."""
 _LINE_GAP = 2
 _PHASES = {
-    "ramp_up": marked("ramp-up"),
-    "warm_up": marked("warm-up"),
-    "measure": marked("measure"),
-    "drain": marked("drain"),
+    "ramp_up": translatable("ramp-up"),
+    "warm_up": translatable("warm-up"),
+    "measure": translatable("measure"),
+    "drain": translatable("drain"),
 }
 
 
@@ -179,7 +179,7 @@ def sparkline(figures: list[float]) -> str:
 
 
 def _errors(errors: int) -> str:
-    return several(errors, "{n:,} error", "{n:,} errors")
+    return plural(errors, "{n:,} error", "{n:,} errors")
 
 
 def phase_text(phase: str) -> str:

@@ -26,17 +26,17 @@ from loadstone.run_folder.look import Reason
 from loadstone.safety import terminal
 from loadstone.safety.console import remarks
 from loadstone.text.english.figures import blocks_text
-from loadstone.text.language import _, marked, translated
-from loadstone.text.message import Message, alike, message
+from loadstone.text.language import _, translatable, translated
+from loadstone.text.message import Message, message, message_identity
 
 _ENDS: dict[Reason, str] = {
-    "go on": marked("not decided yet, more follow"),
-    "decided": marked("decided"),
-    "last look": marked("not decided, and this was the last look"),
-    "out of budget": marked("not decided, and the budget is spent"),
-    "carry-over": marked("not decided, and there is no time for longer slices"),
+    "go on": translatable("not decided yet, more follow"),
+    "decided": translatable("decided"),
+    "last look": translatable("not decided, and this was the last look"),
+    "out of budget": translatable("not decided, and the budget is spent"),
+    "carry-over": translatable("not decided, and there is no time for longer slices"),
 }
-_ENDED = marked("ended")
+_ENDED = translatable("ended")
 _TROUBLE_MAX = 5
 """Number of different reasons of invalid trials that are worth a line; the report has all."""
 _PAUSE_S, _LONG_PAUSE_S = 15.0, 60.0
@@ -309,7 +309,7 @@ class RunProgress:
 
     def _trouble(self, reason: Message) -> None:
         """Why a trial gives no figure, where that was not said before."""
-        if self._troubles < _TROUBLE_MAX and self._is_new(alike(reason)):
+        if self._troubles < _TROUBLE_MAX and self._is_new(message_identity(reason)):
             self._troubles += 1
             said = f"{self._view.label}: {fmt.sentence(reason)}"
             self._line(Text.assemble((f"{MARKS['invalid']} ", ROW_STYLES["invalid"]), said))

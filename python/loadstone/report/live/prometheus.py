@@ -18,7 +18,7 @@ from loadstone.monitors import catalogue
 from loadstone.monitors.metric import Series
 from loadstone.monitors.monitor import Sample
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 
 ADDRESS = "127.0.0.1"
 STALE_S = 10.0
@@ -194,7 +194,7 @@ class LiveExporter(Collector):
         times = HistogramMetricFamily(f"{NAMESPACE}_response_seconds", RESPONSES, labels=["operation"])
         for name, below, count, sum_s in responses:
             buckets = [(str(bound), value) for bound, value in zip(BOUNDS_S, below, strict=True)]
-            times.add_metric([hide(name)], buckets=[*buckets, ("+Inf", count)], sum_value=sum_s)
+            times.add_metric([redact(name)], buckets=[*buckets, ("+Inf", count)], sum_value=sum_s)
         yield times
 
     def _operation(self, name: str, observed: IntervalOperation, duration_s: float) -> None:
@@ -235,5 +235,5 @@ def _families(
     for (name, labels), value in values.items():
         if name not in families:
             families[name] = kind(f"{NAMESPACE}_{name}", helps[name], labels=[label for label, _ in labels])
-        families[name].add_metric([hide(text) for _, text in labels], value)
+        families[name].add_metric([redact(text) for _, text in labels], value)
     yield from families.values()

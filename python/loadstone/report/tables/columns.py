@@ -17,24 +17,24 @@ from loadstone.report.tables.column import STALLED, Column, cost_text, errors, l
 from loadstone.report.tables.observed import TEXT, Text
 from loadstone.run_folder.facts import DRIVER
 from loadstone.run_folder.part_kinds import SUBJECT
-from loadstone.text.language import _, marked, translated
+from loadstone.text.language import _, translatable, translated
 from loadstone.text.message import Message
 
 BOTTLENECKS: dict[Part, str] = {
-    "generator": marked("generator"),
-    "subject": marked("subject"),
-    "server": marked("server"),
-    "disk": marked("disk"),
-    "lock": marked("lock"),
-    "pool": marked("pool"),
-    "network": marked("network"),
-    "cpu": marked("shared CPU"),
-    "latency": marked("round trips"),
-    "paced": marked("its own pace"),
+    "generator": translatable("generator"),
+    "subject": translatable("subject"),
+    "server": translatable("server"),
+    "disk": translatable("disk"),
+    "lock": translatable("lock"),
+    "pool": translatable("pool"),
+    "network": translatable("network"),
+    "cpu": translatable("shared CPU"),
+    "latency": translatable("round trips"),
+    "paced": translatable("its own pace"),
     "unknown": "?",
 }
 """What limited a condition, in short."""
-ROUND_TRIP = marked("round trip of this client")
+ROUND_TRIP = translatable("round trip of this client")
 RATES = ("tps", "tps_store")
 """Columns whose figure counts failed operations, too."""
 _AWAKE_SHOWN = 0.005
@@ -395,19 +395,19 @@ _USUAL: dict[str, dict[str, Any]] = {
     "p999": {"drop": 1},
     "pool_wait": {
         "drop": 3, "when": lambda rows: any(map(_waits, rows)),
-        "explanation": marked(
+        "explanation": translatable(
             "Mean time that a request queued for a free connection; it is part of the response time."
         ),
     },
     "errors": {
         "when": lambda rows: any(map(errors, rows)),
-        "explanation": marked("Failed, timed-out and wrong replies. They are not part of RPS."),
+        "explanation": translatable("Failed, timed-out and wrong replies. They are not part of RPS."),
     },
     "cost": {}, "held_back": {"drop": 3, "when": lambda rows: any(row.bottleneck for row in rows)},
 }  # fmt: skip
 """The columns of a table that names none, in their order, and what is otherwise in it."""
 USUAL = tuple(replace(COLUMNS[key], **changed) for key, changed in _USUAL.items())
-_ORIGINAL = {"stored": marked("count of what it stored")}
+_ORIGINAL = {"stored": translatable("count of what it stored")}
 _PER_CENT = [
     "error_share",
     *(column.key for column in (_APP_CPU, *catalogue.STUDY_COLUMNS) if column.format == "percent"),
@@ -483,11 +483,11 @@ def _published_tps(row: Row) -> float | None:
 
 
 RPS = Rate(
-    "RPS", marked("Requests a second"), lambda row: row.goodput_per_s, lambda point: point.goodput_per_s,
+    "RPS", translatable("Requests a second"), lambda row: row.goodput_per_s, lambda point: point.goodput_per_s,
     lambda row: row.published, lambda row: row.goodput_interval,
 )  # fmt: skip
 TPS = Rate(
-    "TPS", marked("Transactions a second"), lambda row: row.throughput_per_s, lambda point: point.throughput_per_s,
+    "TPS", translatable("Transactions a second"), lambda row: row.throughput_per_s, lambda point: point.throughput_per_s,
     _published_tps, lambda row: row.throughput_interval,
 )  # fmt: skip
 
@@ -509,26 +509,26 @@ def goodput_name(analysis: Analysis) -> str:
 
 MARKS = {"valid": "✓", "suspect": "!", "invalid": "✕", "missing": "–", "unknown": "?"}
 MARK_TEXTS = {
-    "valid": marked("every check passed"),
-    "suspect": marked("a check was near its limit: read the figure with care"),
-    "invalid": marked("a check failed: the figure does not describe the server"),
-    "missing": marked("not measured"),
-    "unknown": marked("could not be observed"),
+    "valid": translatable("every check passed"),
+    "suspect": translatable("a check was near its limit: read the figure with care"),
+    "invalid": translatable("a check failed: the figure does not describe the server"),
+    "missing": translatable("not measured"),
+    "unknown": translatable("could not be observed"),
 }
 _AT_RATE_QUANTILES = (
     ("p50", "P50", "Half of the replies came at least this fast", 4),
     ("p99", "P99", "99 of 100 replies came at least this fast", 3),
     ("p999", "P99.9", "999 of 1,000 replies came at least this fast", 5),
 )
-FULL_LOAD = marked("Response times under full load: users / throughput")
+FULL_LOAD = translatable("Response times under full load: users / throughput")
 """Heading of what stands apart."""
-FULL_LOAD_READING = marked(
+FULL_LOAD_READING = translatable(
     "Users without pauses keep the server full: each waits for all the others, so that the mean time is the number of "
     "users divided by the throughput. It says how the load was made, and is no property of the server."
 )
 SHARE_OFF = 0.1
 """A rate that is further from its share than this is not called by it."""
-_IN_REPORT = marked("Response times under full load are users / throughput: they are in the report.")
+_IN_REPORT = translatable("Response times under full load are users / throughput: they are in the report.")
 
 
 def columns_for(table: ResultTable) -> list[Column]:

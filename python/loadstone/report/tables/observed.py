@@ -9,11 +9,11 @@ from loadstone.monitors.metric import STORES, Column, Format, Table
 from loadstone.report import figure_format as fmt
 from loadstone.run_folder.facts import HOST, AvgMax
 from loadstone.run_folder.part_kinds import declared
-from loadstone.text.language import marked, translated
+from loadstone.text.language import translatable, translated
 
 Figures = Mapping[str, AvgMax]
-HEADING = marked("The machine and each part while it ran")
-READING = marked("Maxima over the trials of a condition; averages in brackets.")
+HEADING = translatable("The machine and each part while it ran")
+READING = translatable("Maxima over the trials of a condition; averages in brackets.")
 Text = Callable[[float | None], str]
 
 

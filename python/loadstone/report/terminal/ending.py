@@ -38,7 +38,7 @@ from loadstone.report.tables.columns import (
 )
 from loadstone.report.terminal.sections import VERDICT_STYLES, saturations, sections
 from loadstone.run_folder.earlier_runs import NEVER_TAKEN, OF_ONE_START, hides_secret, options_given
-from loadstone.text.language import _, several
+from loadstone.text.language import _, plural
 from loadstone.text.message import Message, message
 
 LINES_MAX = 25
@@ -310,7 +310,7 @@ def _figures(analysis: Analysis, width: int, room: int) -> list[RenderableType]:
     if left := len(rows) - len(shown):
         parts.append(
             Text(
-                several(left, "… {n} more row in the report", "… {n} more rows in the report"),
+                plural(left, "… {n} more row in the report", "… {n} more rows in the report"),
                 style="dim",
             )
         )

@@ -9,7 +9,7 @@ import socket
 import time
 from typing import Any
 
-from loadstone.safety.bounds.deadlines import MEBIBYTE, TooMuch, received, said_in_time, step_s
+from loadstone.safety.bounds.deadlines import MEBIBYTE, ReplyTooLarge, received, said_in_time, step_s
 from loadstone.text.language import said
 from loadstone.text.problem import Problem
 
@@ -99,7 +99,7 @@ class BoundedSocket:
         self._left_bytes -= count
         if self._left_bytes < 0:
             size = self._largest_bytes / MEBIBYTE
-            raise TooMuch(
+            raise ReplyTooLarge(
                 said("more than {size:,.0f} MiB", size=size)
                 if size >= 1
                 else said("more than {largest_bytes:,} bytes", largest_bytes=self._largest_bytes)

@@ -1,7 +1,7 @@
 """One deadline and one bound for all that is said with a server for one purpose, however many questions that takes.
 
 A bound of each answer does not bound the whole: a server that answers every question just in time holds a run for
-hours. So whoever has a purpose opens a conversation for it (`conversation`), and each connection of every room asks it:
+hours. So whoever has a purpose opens a conversation for it (`deadline`), and each connection of every room asks it:
 before each step, how long that may take (`step_s`), and after it, how much came (`received`). Conversations nest, and
 the narrowest one holds. Outside of any, what bounds a single answer holds alone. Each thread has its own.
 """
@@ -20,11 +20,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 MEBIBYTE = 1024**2
 
 
-class TooSlow(TimeoutError):
+class DeadlineExceeded(TimeoutError):
     """The answers of one conversation took longer than all of it may."""
 
 
-class TooMuch(OSError):
+class ReplyTooLarge(OSError):
     """More came than an answer, or a conversation, may have."""
 
 
@@ -35,7 +35,8 @@ class Purpose:
     within_s: float
     largest_bytes: int
     things_per_s: float
-    """What it is about earns it more time: a second for so many keys, rows, or nodes of a cluster (`earn`)."""
+    """What it is about earns it more time: a second for so many keys, rows, or nodes of a cluster
+    (`extend_deadline`)."""
     longest_s: float
     """However much was earned: a server may announce any number."""
 
@@ -78,26 +79,27 @@ def _open() -> Iterator[_Conversation]:
 
 
 @contextlib.contextmanager
-def conversation(purpose: Purpose, things: int = 0) -> Iterator[None]:
-    """All that is said inside ends within the purpose's time; `things` as `earn` takes them.
+def deadline(purpose: Purpose, things: int = 0) -> Iterator[None]:
+    """All that is said inside ends within the purpose's time; `things` as `extend_deadline` takes them.
 
-    Raises nothing by itself: what is said raises `TooSlow` and `TooMuch`, which become each room's own errors.
+    Raises nothing by itself: what is said raises `DeadlineExceeded` and `ReplyTooLarge`, which become each room's own
+    errors.
     """
     token = _CURRENT.set(_Conversation(purpose, _CURRENT.get()))
     try:
-        earn(things)
+        extend_deadline(things)
         yield
     finally:
         _CURRENT.reset(token)
 
 
-def within(purpose: Purpose) -> Callable[[Method], Method]:
+def with_deadline(purpose: Purpose) -> Callable[[Method], Method]:
     """Decorate a method so that all exchanges it makes share one deadline."""
 
     def wrapped(method: Method) -> Method:
         @functools.wraps(method)
         def said(*args: Any, **named: Any) -> Any:
-            with conversation(purpose):
+            with deadline(purpose):
                 return method(*args, **named)
 
         return cast(Method, said)
@@ -105,7 +107,7 @@ def within(purpose: Purpose) -> Callable[[Method], Method]:
     return wrapped
 
 
-def earn(things: int) -> None:
+def extend_deadline(things: int) -> None:
     """The conversation that goes on is about so many things, and may take longer; never longer than its longest."""
     current = _CURRENT.get()
     if current is not None and things > 0:
@@ -124,7 +126,7 @@ def step_s(most_s: float) -> float:
         each_s = each.left_s()
         if each_s <= 0:
             late = said("its answers took longer than {seconds:,.0f} s in all", seconds=each.within_s)
-            raise TooSlow(said("{late}; it or the network is overloaded, or it is no such server", late=late))
+            raise DeadlineExceeded(said("{late}; it or the network is overloaded, or it is no such server", late=late))
         left_s = min(left_s, each_s)
     return left_s
 
@@ -149,7 +151,7 @@ def received(count: int) -> None:
     for each in _open():
         each.received_bytes += count
         if each.received_bytes > each.purpose.largest_bytes:
-            raise TooMuch(
+            raise ReplyTooLarge(
                 said("more than {largest_bytes:,.0f} MiB in all", largest_bytes=each.purpose.largest_bytes / MEBIBYTE)
             )
 
@@ -158,12 +160,12 @@ def bound_that_ended(error: BaseException | None) -> str | None:
     """Which bound of a conversation ended what was said, for a message; None: another error."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
-        if isinstance(error, TooSlow):
+        if isinstance(error, DeadlineExceeded):
             return str(error)
         if isinstance(error, TimeoutError):  # of a step that was cut short
             try:
                 require_time()
-            except TooSlow as slow:
+            except DeadlineExceeded as slow:
                 return str(slow)
         seen.add(id(error))
         error = error.__cause__ or error.__context__

@@ -16,7 +16,7 @@ _ALLOWED = frozenset({"socket.__new__", "socket.bind", "socket.gethostname", "so
 """Events among these that ask and tell nobody anything."""
 
 
-class Connected(Exception):
+class ConnectionForbidden(Exception):
     """A command that describes tried to connect: a defect. No OSError, which a client library would try again after."""
 
 
@@ -26,11 +26,11 @@ class _Guard:
 
 
 @contextlib.contextmanager
-def describing() -> Iterator[None]:
+def forbid_connections() -> Iterator[None]:
     """Nothing connects within. Raises Connected where something tries to, at the place that tries."""
     if not _Guard.installed:
         _Guard.installed = True
-        sys.addaudithook(_refuse)  # there is no way to remove it: outside of `describing` it does nothing
+        sys.addaudithook(_refuse)  # there is no way to remove it: outside of `forbid_connections` it does nothing
     _Guard.depth += 1
     try:
         yield
@@ -40,4 +40,4 @@ def describing() -> Iterator[None]:
 
 def _refuse(event: str, _: tuple[object, ...]) -> None:
     if _Guard.depth and event.startswith(_FAMILIES) and event not in _ALLOWED:
-        raise Connected(said("a command that only describes tried to connect ({event})", event=event))
+        raise ConnectionForbidden(said("a command that only describes tried to connect ({event})", event=event))

@@ -26,7 +26,7 @@ _LONG = re.compile(rb"\d{%d}" % (DIGITS_MAX + 1))
 _HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 
 
-def is_there(path: Path) -> bool:
+def exists(path: Path) -> bool:
     """Whether there is something at a path; False, too, of what nothing can be called: too long, or with a NUL."""
     try:
         return path.exists()

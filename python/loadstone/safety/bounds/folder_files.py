@@ -31,7 +31,7 @@ class NotOfFolder(OSError):
         return f"{self.filename}: {self.strerror}"
 
 
-class IsFolder(NotOfFolder, IsADirectoryError):
+class IsADirectory(NotOfFolder, IsADirectoryError):
     """A folder stands where a file is expected."""
 
 
@@ -154,8 +154,8 @@ def _explained(error: OSError, path: Path, within: int, name: str, kind: str) ->
     return _is_folder(path) if error.errno == errno.EISDIR else OSError(error.errno, error.strerror, os.fspath(path))
 
 
-def _is_folder(path: Path) -> IsFolder:
-    return IsFolder(errno.EISDIR, "it is a folder, and a file is expected there; move it away", os.fspath(path))
+def _is_folder(path: Path) -> IsADirectory:
+    return IsADirectory(errno.EISDIR, "it is a folder, and a file is expected there; move it away", os.fspath(path))
 
 
 def _require_own(status: os.stat_result, path: Path, within: int, *, writes: bool) -> None:

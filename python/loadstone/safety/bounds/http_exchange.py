@@ -23,7 +23,7 @@ class NotHttp(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpResponse:
     """Status and body; the body is empty where none was read."""
 
     status: int
@@ -39,7 +39,7 @@ def exchange(
     within_s: float,
     body_max_bytes: int = 0,
     context: ssl.SSLContext | None = None,
-) -> Answer:
+) -> HttpResponse:
     """Send a request without a body and read its answer; redirects are not followed, nor is a proxy used.
 
     Args:
@@ -67,7 +67,7 @@ def exchange(
         try:
             answer = http.client.HTTPResponse(bounded, method=method)  # type: ignore[arg-type]
             answer.begin()
-            return Answer(answer.status, answer.read() if body_max_bytes else b"")
+            return HttpResponse(answer.status, answer.read() if body_max_bytes else b"")
         except OSError:  # http.client's own errors of a connection that was closed are among them
             raise
         except _MALFORMED as error:

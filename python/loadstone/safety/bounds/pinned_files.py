@@ -23,7 +23,7 @@ def forget() -> None:
     _PINNED.clear()
 
 
-def pin(name: str, digest: str) -> str:
+def pin_digest(name: str, digest: str) -> str:
     """From now on what is called so has this digest; returns it."""
     _PINNED[name] = digest
     return digest
@@ -31,7 +31,7 @@ def pin(name: str, digest: str) -> str:
 
 def pin_file(path: Path) -> str:
     """Pin a file's content. Raises OSError."""
-    return pin(_name(path), _digest(path))
+    return pin_digest(_name(path), _digest(path))
 
 
 def check(path: Path, content: bytes) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from loadstone.safety.errors import BadReply, LoadstoneError
-from loadstone.safety.secrets.known import hide
+from loadstone.safety.secrets.known import redact
 from loadstone.safety.terminal import plain, printable
 from loadstone.text.language import Said, said
 
@@ -47,14 +47,14 @@ def shortened(value: object, most: int = SHOWN_MAX) -> str:
         text = value if isinstance(value, str) else repr(value[:_SEARCHED_MAX] if isinstance(value, bytes) else value)
     except (ValueError, RecursionError):  # an integer of 5,000 digits, lists in lists
         text = f"one {type(value).__name__} too long to print"
-    text = plain(hide(text[:_SEARCHED_MAX])[: 4 * most])
+    text = plain(redact(text[:_SEARCHED_MAX])[: 4 * most])
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def example_of(reply: str, most: int = EXAMPLE_MAX) -> str:
     """A reply's beginning as a record and a report may have it: on one line, without secrets, what a terminal or a page
     would obey escaped, at most `most` characters. Secrets are hidden before it is cut, as in `shortened`."""
-    text = printable(" ".join(hide(reply[:_SEARCHED_MAX])[: 4 * most].split()))
+    text = printable(" ".join(redact(reply[:_SEARCHED_MAX])[: 4 * most].split()))
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
@@ -70,7 +70,7 @@ def read_as(server: str, command: str, expected: str) -> Iterator[None]:
     except LoadstoneError:
         raise
     except MISREAD as error:
-        raise bad_reply(server, command, expected, came(error)) from error
+        raise bad_reply(server, command, expected, describe_unreadable(error)) from error
 
 
 def typed(expected: str) -> Callable[[Method], Method]:
@@ -100,7 +100,7 @@ def bad_reply(server: str, command: str, expected: str, came: object) -> BadRepl
     )
 
 
-def whole(server: str, command: str, reply: Any) -> int:
+def as_whole_number(server: str, command: str, reply: Any) -> int:
     """A reply that is one whole number, or the text of one. Raises BadReply."""
     with read_as(server, command, said("a whole number")):
         if isinstance(reply, bool) or not isinstance(reply, int | str | bytes):
@@ -134,7 +134,7 @@ def _kind(reply: object) -> str:
     return names.get(type(reply), type(reply).__name__)
 
 
-def came(error: BaseException) -> str:
+def describe_unreadable(error: BaseException) -> str:
     """What came in the place of a reply, by the error of reading it."""
     match error:
         case RecursionError():

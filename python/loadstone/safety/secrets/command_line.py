@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from loadstone.safety.secrets.in_texts import hide_url
-from loadstone.safety.secrets.known import hide, label
+from loadstone.safety.secrets.known import label, redact
 from loadstone.safety.secrets.places import HEADERS, names_secret
 
 _URLS = ("--server", "--subject")
@@ -35,12 +35,12 @@ def _value(option: str, argument: str) -> str:
     if option == _SETTING and equals:
         before, _, key = name.rpartition(".")
         secret = names_secret(before.rpartition(".")[2], key)
-        return f"{name}={label(value) if secret and value else hide(value)}"
+        return f"{name}={label(value) if secret and value else redact(value)}"
     if option in (_HEADER, _SHORT_HEADER):
         return _header(argument)
     if option in _URLS:
-        return hide(f"{name}={hide_url(value)}" if equals and "://" not in name else hide_url(argument))
-    return hide(hide_url(argument) if "://" in argument and " " not in argument else argument)
+        return redact(f"{name}={hide_url(value)}" if equals and "://" not in name else hide_url(argument))
+    return redact(hide_url(argument) if "://" in argument and " " not in argument else argument)
 
 
 def _header(text: str) -> str:
@@ -48,4 +48,4 @@ def _header(text: str) -> str:
     name, colon, value = text.partition(":")
     value = value.strip()
     secret = colon and value and names_secret(HEADERS[0], name.strip())
-    return f"{name}: {label(value)}" if secret else hide(text)
+    return f"{name}: {label(value)}" if secret else redact(text)

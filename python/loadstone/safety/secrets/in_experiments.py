@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.in_texts import HIDDEN, is_open
+from loadstone.safety.secrets.in_texts import REDACTED, is_open
 from loadstone.safety.secrets.known import learn, name_factors, spare
 from loadstone.safety.secrets.places import Path, secrets_of
 from loadstone.safety.secrets.references import resolve
 from loadstone.text.language import said
 
 _FACTOR = re.compile(r"\$\{(?P<name>[\w-]+)(?:\.(?P<behind>[\w-]+))?\}")
-_KEPT_NOWHERE = f"://{HIDDEN}@"
+_KEPT_NOWHERE = f"://{REDACTED}@"
 
 
 def learn_experiment(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -50,7 +50,7 @@ def check_given(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
         for index, item in enumerate(data):
             yield from check_given(item, (*path, index))
     if not path:
-        yield from ((at, _not_kept()) for at, value, _ in secrets_of(data) if value == HIDDEN)
+        yield from ((at, _not_kept()) for at, value, _ in secrets_of(data) if value == REDACTED)
 
 
 def _not_kept() -> str:

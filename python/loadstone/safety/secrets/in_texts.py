@@ -75,7 +75,7 @@ def _words(name: str) -> list[str]:
     return [word for word in re.split(r"[^a-z0-9]+", apart.lower()) if word]
 
 
-HIDDEN = "***"
+REDACTED = "***"
 """What stands where a secret was."""
 PROBE = "x7Probe9kQ"
 """Put in the place of stars it tells whether they stand for a secret: it would be hidden there. It looks random."""
@@ -118,7 +118,7 @@ _WORD = re.compile(r"[;&|()<>]|(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s;&|()<>])
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]*")
 
 
-class Found(NamedTuple):
+class SecretSpan(NamedTuple):
     """A secret in a text."""
 
     value: str
@@ -156,7 +156,7 @@ def logins_in(text: str) -> list[tuple[int, int]]:
 
 def without_login(url: str) -> str:
     """A URL, or several behind commas, with `***` for user and password, wherever they came from."""
-    return _with_logins(url, lambda _: HIDDEN)
+    return _with_logins(url, lambda _: REDACTED)
 
 
 def hide_url(url: str) -> str:
@@ -166,7 +166,7 @@ def hide_url(url: str) -> str:
     return hide_shown(f"{scheme}{separator}{_login_hidden(login)}@{address}" if at and separator else url)
 
 
-def secrets_in(text: str) -> Iterator[Found]:
+def secrets_in(text: str) -> Iterator[SecretSpan]:
     """The secrets that a text shows, each as it stands there and with its %-escapes resolved."""
     for start, end in _logins(text):
         user, colon, password = text[start:end].partition(":")
@@ -179,10 +179,10 @@ def secrets_in(text: str) -> Iterator[Found]:
             if is_secret(match["name"]):
                 yield from _both(match["value"], sure=is_surely_secret(match["name"]))
     for pattern in (_SCHEME, _SQL):
-        yield from (Found(match["value"], sure=True) for match in pattern.finditer(text))
+        yield from (SecretSpan(match["value"], sure=True) for match in pattern.finditer(text))
 
 
-def secrets_in_command(command: str) -> Iterator[Found]:
+def secrets_in_command(command: str) -> Iterator[SecretSpan]:
     """What stands behind `--password` in a command line, and in the words of it that are command lines: `sh -c '...'`.
 
     Each as it is written, and without its quotes.
@@ -192,7 +192,7 @@ def secrets_in_command(command: str) -> Iterator[Found]:
     pairs = [*pairwise(words), *zip(words, written[1:], strict=False), *pairwise(_split(command) or ())]
     for name, value in pairs:
         if _OPTION.fullmatch(name) and is_secret(name) and not value.startswith("-"):
-            yield Found(value, sure=True)
+            yield SecretSpan(value, sure=True)
     for word in words:
         if len(word) < len(command) and any(map(str.isspace, word)):
             yield from secrets_in_command(word)
@@ -211,7 +211,7 @@ def _split(command: str) -> list[str] | None:
         return None
 
 
-def secret_of_url(url: str) -> Iterator[Found]:
+def secret_of_url(url: str) -> Iterator[SecretSpan]:
     """The password of a text that is one URL, even where it is written without escapes, and what its query shows.
 
     Where the scheme was forgotten or misspelt, too: an error will show the text.
@@ -226,19 +226,19 @@ def secret_of_url(url: str) -> Iterator[Found]:
     yield from secrets_in(url)
 
 
-def _both(value: str, *, sure: bool) -> Iterator[Found]:
+def _both(value: str, *, sure: bool) -> Iterator[SecretSpan]:
     for form in dict.fromkeys((value, unquote(value), unquote_plus(value))):
-        yield Found(form, sure)
+        yield SecretSpan(form, sure)
 
 
 def _hide(match: re.Match[str], secret: bool) -> str:
     if not secret or is_open(match["value"]) or _PLACEHOLDERS.fullmatch(match["value"]):
         return match[0]
-    return f"{match['head']}{HIDDEN}"
+    return f"{match['head']}{REDACTED}"
 
 
 def _number_hidden(match: re.Match[str]) -> str:
-    return f"{match['head']}{match['mark']}{HIDDEN}{match['mark']}" if is_secret(match["name"]) else match[0]
+    return f"{match['head']}{match['mark']}{REDACTED}{match['mark']}" if is_secret(match["name"]) else match[0]
 
 
 def _logins(text: str) -> Iterator[tuple[int, int]]:
@@ -272,4 +272,4 @@ def _with_logins(text: str, shown: Callable[[str], str]) -> str:
 def _login_hidden(login: str) -> str:
     user, colon, password = login.partition(":")
     stays = is_open(password) if colon else is_open(user)
-    return login if (stays and login) or _PLACEHOLDERS.fullmatch(login) else HIDDEN
+    return login if (stays and login) or _PLACEHOLDERS.fullmatch(login) else REDACTED

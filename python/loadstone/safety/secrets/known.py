@@ -1,8 +1,8 @@
 """The secrets of this process: learned when they are read or made, hidden in all that leaves it.
 
-Every file, log, report, line of the terminal, error and metric passes `hide` or `hidden`. A secret that was given as
-`${env:NAME}` or `${secret:NAME}` is replaced by that reference, so that two of them can be distinguished and a recorded
-command works again; every other one by `***`.
+Every file, log, report, line of the terminal, error and metric passes `redact` or `redacted`. A secret that was given
+as `${env:NAME}` or `${secret:NAME}` is replaced by that reference, so that two of them can be distinguished and a
+recorded command works again; every other one by `***`.
 """
 
 import base64
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from loadstone.safety.secrets.in_texts import HIDDEN, hide_shown, is_open
+from loadstone.safety.secrets.in_texts import REDACTED, hide_shown, is_open
 from loadstone.safety.secrets.places import names_secret
 
 SHORTEST = 4
@@ -57,7 +57,7 @@ class Registry:
             self._forms: dict[str, str] = {}
             self._pattern: re.Pattern[str] | None = None
 
-    def learn(self, value: str, label: str = HIDDEN, *, sure: bool = True) -> None:
+    def learn(self, value: str, label: str = REDACTED, *, sure: bool = True) -> None:
         """From now on this text is hidden, and `label` stands in its place.
 
         One that is not `sure` (a variable `SORT_KEY` may hold anything) counts only if it looks like a secret.
@@ -65,7 +65,7 @@ class Registry:
         if not value or is_open(value) or not (sure or _looks_random(value)):
             return
         with self._lock:
-            if self._labels.get(value, HIDDEN) == HIDDEN:  # a reference says more
+            if self._labels.get(value, REDACTED) == REDACTED:  # a reference says more
                 self._labels[value] = label
                 self._compile()
 
@@ -99,7 +99,7 @@ class Registry:
         if value in self._labels:
             return self._labels[value]
         left = self.hide_known(value)
-        return left if is_open(left) else HIDDEN
+        return left if is_open(left) else REDACTED
 
     def _compile(self) -> None:
         searched = {value: label for value, label in self._labels.items() if self._is_searched(value)}
@@ -190,12 +190,12 @@ def new_password() -> str:
     return password
 
 
-def hide(text: str) -> str:
+def redact(text: str) -> str:
     """The text without secrets: without those that are known, and those that it shows itself (`://user:pass@`)."""
     return hide_shown(hide_known(text))
 
 
-def hidden(value: Any) -> Any:
+def redacted(value: Any) -> Any:
     """A copy of `value` (mappings, sequences, texts) without secrets.
 
     Hidden are, too: values under a key that names a secret, in a mapping `environment` those of variables that may
@@ -206,7 +206,7 @@ def hidden(value: Any) -> Any:
 
 def _hidden(value: Any, under: str) -> Any:
     if isinstance(value, str):
-        return hide(value)
+        return redact(value)
     if isinstance(value, Mapping):
         shown: dict[Any, Any] = {}
         for key, item in value.items():
@@ -220,7 +220,7 @@ def _hidden(value: Any, under: str) -> Any:
 
 def _key(key: Any, others: Mapping[Any, Any]) -> Any:
     """A key without secrets. Two that differ by theirs alone (requests, by their paths) stay two: they are numbered."""
-    name = hide(key) if isinstance(key, str) else key
+    name = redact(key) if isinstance(key, str) else key
     number, numbered = 1, name
     while numbered in others:
         number += 1
@@ -232,4 +232,4 @@ def _in_place(item: Any) -> Any:
     """What stands for a value whose place says that it is secret: None, an empty text and a switch stay."""
     if item is None or item == "" or isinstance(item, bool):
         return item
-    return _KNOWN.label(item) if isinstance(item, str) else HIDDEN
+    return _KNOWN.label(item) if isinstance(item, str) else REDACTED

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from loadstone.safety.secrets.in_texts import (
-    Found,
+    SecretSpan,
     is_secret,
     is_secret_header,
     is_secret_variable,
@@ -61,7 +61,7 @@ def secrets_of(data: Any, path: Path = ()) -> Iterator[Placed]:
             yield from secrets_of(item, (*path, index))
 
 
-def _in_text(text: str, key: str) -> Iterator[Found]:
+def _in_text(text: str, key: str) -> Iterator[SecretSpan]:
     if key in URLS:
         for url in text.split(","):
             yield from secret_of_url(url.strip())

@@ -13,7 +13,7 @@ from loadstone.experiment.plan.stored_bytes import memory_of
 from loadstone.experiment.software import MEMCACHED
 from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.run_folder.ledger import Kind, Made, Outcome, Place, Traces, describe, place_of
-from loadstone.safety.bounds.deadlines import bound_that_ended, earn
+from loadstone.safety.bounds.deadlines import bound_that_ended, extend_deadline
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import BadReply, ServerGone, ServerRefused, UserError
 from loadstone.servers.control import Rows, WriteRows
@@ -161,7 +161,7 @@ class MemcachedControl(MemcachedSession):
 
     def _remove(self, thing: Made) -> int:
         if thing.kind == "numbered_keys":
-            earn(thing.count)
+            extend_deadline(thing.count)
             return self.remove_numbered(thing.name, thing.count)
         return self.remove_keys([thing.name]) if thing.kind == "key" else 0
 

@@ -9,8 +9,8 @@ from redis.exceptions import AskError
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.monitors.metrics.redis import METRICS
 from loadstone.run_folder.ledger import Place
-from loadstone.safety.bounds.deadlines import earn
-from loadstone.safety.bounds.replies import read_as, whole
+from loadstone.safety.bounds.deadlines import extend_deadline
+from loadstone.safety.bounds.replies import as_whole_number, read_as
 from loadstone.safety.errors import ServerGone
 from loadstone.servers.redis.control import RedisControl
 from loadstone.servers.redis.session import Redirected
@@ -78,7 +78,7 @@ class ClusterControl(RedisControl):
                 return _together(replies)
         if name == "UNLINK":
             replies = self.pipelined([(name, key) for key in command[1:]])
-            return sum(whole(self.endpoint.label, name, reply) for reply in replies)
+            return sum(as_whole_number(self.endpoint.label, name, reply) for reply in replies)
         return self._followed(command)
 
     def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
@@ -135,7 +135,7 @@ class ClusterControl(RedisControl):
 
     def info(self, *sections: str) -> Mapping[str, Any]:
         """INFO of all nodes as of one server; see `merged_info`."""
-        earn(len(self.nodes))
+        extend_deadline(len(self.nodes))
         nodes = [node.info(*sections) for node in self.nodes]
         with read_as(self.endpoint.label, "INFO", said("figures of every node")):
             return merged_info(nodes)

@@ -11,8 +11,8 @@ from redis.retry import Retry
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.bounded_socket import BoundedSocket
-from loadstone.safety.bounds.deadlines import TooMuch, bound_that_ended, require_time
-from loadstone.safety.bounds.replies import MISREAD, came, shortened
+from loadstone.safety.bounds.deadlines import ReplyTooLarge, bound_that_ended, require_time
+from loadstone.safety.bounds.replies import MISREAD, describe_unreadable, shortened
 from loadstone.text.language import said
 
 REPLY_TIMES = 12.0
@@ -46,7 +46,7 @@ class LastReply:
         """What came, for a message: the reply, or why there is none."""
         value, self.value = self.value, None
         for origin in _origins(error):
-            if isinstance(origin, TooMuch):
+            if isinstance(origin, ReplyTooLarge):
                 return str(origin)
             if isinstance(origin, RecursionError):
                 return "lists in lists without end"
@@ -55,7 +55,7 @@ class LastReply:
             if isinstance(origin, redis.InvalidResponse):
                 return shortened(str(origin).removeprefix("Protocol Error: "))
         if value is None:  # it broke off on the way
-            return came(error)
+            return describe_unreadable(error)
         return f"{type(value).__name__} {shortened(value, 60)}"
 
 
@@ -63,9 +63,9 @@ def is_bad_reply(error: BaseException) -> bool:
     """Whether the server answered, and what it answered is no reply to the command."""
     if bound_that_ended(error) is not None:
         return False
-    kinds = (*MISREAD, redis.InvalidResponse, TooMuch)
+    kinds = (*MISREAD, redis.InvalidResponse, ReplyTooLarge)
     of_library = isinstance(error, redis.RedisError) and not isinstance(error, redis.InvalidResponse)
-    return any(isinstance(origin, TooMuch) for origin in _origins(error)) or (
+    return any(isinstance(origin, ReplyTooLarge) for origin in _origins(error)) or (
         not of_library and isinstance(error, kinds)
     )
 
@@ -91,7 +91,7 @@ class BoundedParser(_RESP2Parser):
     def _read_response(self, *args: Any, **kwargs: Any) -> Any:
         self._values += 1
         if self._values > REPLY_MAX_VALUES:
-            raise TooMuch(said("more than {reply_max_values:,} values", reply_max_values=REPLY_MAX_VALUES))
+            raise ReplyTooLarge(said("more than {reply_max_values:,} values", reply_max_values=REPLY_MAX_VALUES))
         return super()._read_response(*args, **kwargs)
 
 

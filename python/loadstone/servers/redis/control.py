@@ -10,7 +10,7 @@ from loadstone.experiment.plan.stored_bytes import memory_of
 from loadstone.experiment.software import REDIS
 from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.run_folder.ledger import KEYS, Copies, Kind, Made, Outcome, Place, Traces, describe, place_of
-from loadstone.safety.bounds.deadlines import earn
+from loadstone.safety.bounds.deadlines import extend_deadline
 from loadstone.safety.errors import UserError
 from loadstone.servers.control import Rows, Standing, Tell, WriteRows
 from loadstone.servers.free_space import says_full
@@ -134,7 +134,7 @@ class RedisControl(RedisSession):
         if thing.kind not in self.removable:
             return 0
         keys = self.keys()
-        earn(keys)
+        extend_deadline(keys)
         if thing.kind == "keys_beginning":
             return self.remove_beginning(thing.name)
         if thing.count > max(keys, 1000):  # to look at every key of the server is shorter

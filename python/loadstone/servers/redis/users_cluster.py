@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from loadstone.experiment.plan.endpoints import SLOTS, Endpoint
-from loadstone.safety.bounds.deadlines import earn
+from loadstone.safety.bounds.deadlines import extend_deadline
 from loadstone.safety.bounds.replies import read_as, shortened
 from loadstone.safety.errors import BadReply, ServerGone, UserError
 from loadstone.servers.redis.cluster_control import ClusterControl
@@ -92,7 +92,7 @@ def read_topology(session: RedisSession, allowed: Allowed = ANYWHERE) -> list[Cl
         nodes = [*holders.values(), *_without_slots(described, holders)]
     _require_covered(where, [slots for node in nodes for slots in node.slots])
     require_few(where, "nodes", len(nodes))
-    earn(len(nodes))
+    extend_deadline(len(nodes))
     for node in nodes:
         what, setting = "a node of its cluster", "cluster-announce-ip"
         require_plausible(session.endpoint, node.host, node.port, what, setting, allowed)

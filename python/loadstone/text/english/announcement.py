@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from loadstone.text.english.figures import blocks_text, listed, units_text
 from loadstone.text.figures import digits, slice_text
-from loadstone.text.language import _, several
+from loadstone.text.language import _, plural
 
 Levels = Sequence[tuple[str, Sequence[str]]]
 """Factor and the texts of its levels."""
@@ -57,7 +57,7 @@ def _same_key(operation: str, command: str, key: str, times: int) -> str:
 
 
 def _nothing_there(operations: Sequence[str]) -> str:
-    return several(
+    return plural(
         len(operations),
         "! Nothing writes the keys that {operations} reads: every read will miss; add workload.load (or --load 'SET "
         "{{key}} {{value}}').",
@@ -82,7 +82,7 @@ def _pairs(pairs: int, between: str, sides: Sequence[tuple[str, str]], places: L
     """`3 pairs: operation set against update, at payload 100 B, 1 kB, 10 kB; workers 8`."""
     compared = ", ".join(_("{a} against {b}", a=a, b=b) for a, b in sides)
     at = _(", at {levels}", levels=_levels(places)) if places else ""
-    return f"{several(pairs, '{n} pair', '{n} pairs')}: {between} {compared}{at}"
+    return f"{plural(pairs, '{n} pair', '{n} pairs')}: {between} {compared}{at}"
 
 
 def _effects(levels: Levels, conditions: int, mains: int, interactions: int, pairs: int) -> str:
@@ -90,17 +90,17 @@ def _effects(levels: Levels, conditions: int, mains: int, interactions: int, pai
     combined = " x ".join(f"{factor} {', '.join(texts)}" for factor, texts in levels)
     found = (
         [
-            several(mains, "{n} main effect", "{n} main effects"),
-            several(interactions, "{n} interaction", "{n} interactions"),
+            plural(mains, "{n} main effect", "{n} main effects"),
+            plural(interactions, "{n} interaction", "{n} interactions"),
         ]
         if mains
         else []
     )
     return _(
         "{conditions} of {combined}: {text}",
-        conditions=several(conditions, "{n} combination", "{n} combinations"),
+        conditions=plural(conditions, "{n} combination", "{n} combinations"),
         combined=combined,
-        text=", ".join([*found, several(pairs, "{n} pair", "{n} pairs")]),
+        text=", ".join([*found, plural(pairs, "{n} pair", "{n} pairs")]),
     )
 
 
@@ -145,14 +145,14 @@ def _rules(
     if slice_s is not None:
         if rounds_a_start:
             decides += _("; a block is {rounds} rounds on servers that are started for it", rounds=rounds_a_start)
-        return several(
+        return plural(
             conditions,
             "{decides}; a round measures each of {n} condition once, for {slice} (a slice)",
             "{decides}; a round measures each of {n} conditions once, for {slice} (a slice)",
             decides=decides,
             slice=slice_text(slice_s),
         )
-    said = several(
+    said = plural(
         conditions,
         "{decides}; a block measures each of {n} condition once, for {trial:g} s (a whole trial) plus {overhead} s of "
         "overhead",
@@ -204,7 +204,7 @@ _WHOLE_TRIALS: dict[str, str | Callable[..., str]] = {
 
 def _rows_at_rate(rows: int, time_s: float, rate_per_s: float | None, share: float | None) -> str:
     rate = f"{rate_per_s:,.0f}/s" if share is None else _("{share:.0%} of what each can do", share=share)
-    return several(
+    return plural(
         rows,
         "{n} row is measured at a fixed rate, too ({rate}): at most {time} of that",
         "{n} rows are measured at a fixed rate, too ({rate}): at most {time} of that",
@@ -258,14 +258,14 @@ def _size(
     trials_max: int,
 ) -> str:
     """`83 conditions; 67 of them for tables; 4 comparisons; in random order (seed 1); 16 to 80 whole trials`."""
-    parts = [several(conditions, "{n} condition", "{n} conditions")]
+    parts = [plural(conditions, "{n} condition", "{n} conditions")]
     parts += [_("{of_tables} of them for tables", of_tables=of_tables)] if of_tables and comparisons else []
-    parts += [several(comparisons, "{n} comparison", "{n} comparisons")] if comparisons else []
+    parts += [plural(comparisons, "{n} comparison", "{n} comparisons")] if comparisons else []
     parts.append(_("in random order (seed {seed})", seed=seed))
     if trials_max:
         few = trials_min == trials_max
         parts.append(
-            several(trials_max, "{n} whole trial", "{n} whole trials")
+            plural(trials_max, "{n} whole trial", "{n} whole trials")
             if few
             else _("{trials_min} to {trials_max} whole trials", trials_min=trials_min, trials_max=trials_max)
         )
@@ -328,7 +328,7 @@ def _goal(name: str, conditions: int, time_s: float) -> str:
     return _(
         "{name}: of {conditions}, about {time_s} of that",
         name=name,
-        conditions=several(conditions, "{n} condition", "{n} conditions"),
+        conditions=plural(conditions, "{n} condition", "{n} conditions"),
         time_s=duration(time_s),
     )
 
@@ -336,7 +336,7 @@ def _goal(name: str, conditions: int, time_s: float) -> str:
 def _crashes(crashes: int, time_s: float) -> str:
     return _(
         "{crashes} at the end, about {time_s} of that",
-        crashes=several(crashes, "{n} crash", "{n} crashes"),
+        crashes=plural(crashes, "{n} crash", "{n} crashes"),
         time_s=duration(time_s),
     )
 
@@ -374,7 +374,7 @@ def _subject_of_user(
     return _(
         "Subject {name}: yours, {urls}{only}{must}{given}",
         name=name,
-        urls=several(urls, "{n} URL", "{n} URLs"),
+        urls=plural(urls, "{n} URL", "{n} URLs"),
         only=_only(when),
         must=must,
         given=given,
@@ -396,7 +396,7 @@ def _only(when: Levels) -> str:
 
 
 def _crash(name: str, title: str, conditions: int, of: int, times: int, levels: Levels) -> str:
-    tried = several(of, "{part} condition", "{part} conditions", part=_part(conditions, of))
+    tried = plural(of, "{part} condition", "{part} conditions", part=_part(conditions, of))
     often = _("once") if times == 1 else _("{times} times", times=times)
     return _(
         "{name}: {title}: {tried}, {often} each ({levels})",
@@ -443,10 +443,10 @@ def _saturation(conditions: int, time_s: float, objective: str | None, sweeps: i
         then = _("then all levels are measured at least {sweeps} times in random order", sweeps=sweeps)
     ramp = ""
     if ramp_s is not None:
-        ramp = several(
+        ramp = plural(
             conditions, "; {ramp} of that for the ramp", "; {ramp} of that for each ramp", ramp=duration(ramp_s)
         )
-    return several(
+    return plural(
         conditions,
         "Saturation point: users are doubled until they bring no more, {then}; about {time} in all{ramp}",
         "Saturation points of {n} conditions: users are doubled until they bring no more, {then}; about {time} in "

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 
 from loadstone.text.english.figures import whole_percent
 from loadstone.text.figures import duration, rounded
-from loadstone.text.language import _, marked, several, translated
+from loadstone.text.language import _, plural, translatable, translated
 
 _BOUND = {
-    "cpu": marked("bound by a shared CPU"),
-    "server": marked("server-bound"),
-    "subject": marked("subject-bound"),
-    "generator": marked("generator-bound"),
-    "disk": marked("disk-bound"),
+    "cpu": translatable("bound by a shared CPU"),
+    "server": translatable("server-bound"),
+    "subject": translatable("subject-bound"),
+    "generator": translatable("generator-bound"),
+    "disk": translatable("disk-bound"),
 }
 
 
@@ -52,13 +52,13 @@ def _a_request(demand_ns: float | None) -> str:
 
 
 def _idle_stores(stores: Sequence[str]) -> str:
-    return several(
+    return plural(
         len(stores), "the store is idle ({stores})", "the stores are idle ({stores})", stores=", ".join(stores)
     )
 
 
 def _other_stores(stores: Sequence[str]) -> str:
-    return several(
+    return plural(
         len(stores), "the store behind it: {stores}", "the stores behind it: {stores}", stores=", ".join(stores)
     )
 
@@ -66,7 +66,7 @@ def _other_stores(stores: Sequence[str]) -> str:
 def _crowded(part: str | None, used: Sequence[str], cpus: int, busy_share: float) -> str:
     figures = {"used": ", ".join(used), "busy": whole_percent(busy_share)}
     if part == "cpu":
-        return several(
+        return plural(
             cpus,
             "bound by a shared CPU: {used} share {n} CPU, {busy} busy: the placement decides, and more instances "
             "cannot help on it",
@@ -75,7 +75,7 @@ def _crowded(part: str | None, used: Sequence[str], cpus: int, busy_share: float
             **figures,
         )
     head = _("not the measured system") if part is None else _bound(part)
-    return several(
+    return plural(
         cpus, "{head}: {used} of {n} CPU, {busy} busy", "{head}: {used} of {n} CPUs, {busy} busy", head=head, **figures
     )
 
@@ -198,7 +198,7 @@ def _line_delay(server: str, delay_ns: float, share: float, users: int, shares: 
     return _(
         "network-bound: {delay} ({users}); {nothing_full}",
         delay=delay,
-        users=several(users, "{n} user", "{n} users"),
+        users=plural(users, "{n} user", "{n} users"),
         nothing_full=_nothing_full(shares),
     )
 

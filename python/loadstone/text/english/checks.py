@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from loadstone.text.figures import digits, up_to_percent
-from loadstone.text.language import _, marked, several, translated
+from loadstone.text.language import _, plural, translatable, translated
 
-_LIMITS = {"cpu": marked("cpu limit"), "memory": marked("memory limit")}
-_ERRORS = {"never_answered": marked("never answered")}
+_LIMITS = {"cpu": translatable("cpu limit"), "memory": translatable("memory limit")}
+_ERRORS = {"never_answered": translatable("never answered")}
 """Kinds of errors whose names are no plain text."""
-_OTHER_PROGRAMS = marked("other programs")
+_OTHER_PROGRAMS = translatable("other programs")
 """As the monitor of what runs beside a condition calls all of them together."""
 
 
@@ -183,7 +183,7 @@ def _samples(operations: int, highest: str | None) -> str:
 
 
 def _pool_wait(percent: float, connections: int, users: int | None) -> str:
-    sizes = several(connections, "{n} connection", "{n} connections")
+    sizes = plural(connections, "{n} connection", "{n} connections")
     if users:
         sizes = _("{connections} for {users} users", connections=sizes, users=users)
     return _(
@@ -222,7 +222,7 @@ def _warm_up(first: float, last: float) -> str:
 
 
 def _restarted(parts: list[str]) -> str:
-    return several(
+    return plural(
         len(parts),
         "{parts} was restarted during the trial: caches, connections and counters started from zero.",
         "{parts} were restarted during the trial: caches, connections and counters started from zero.",
@@ -272,9 +272,11 @@ def _link_busy(server: str, busy: float, value_ns: float, high_ns: float) -> str
 
 
 _STATES = {
-    "stopped": marked("was stopped (a signal or a debugger held its process)"),
-    "busy": marked("was busy all the while with something else (a slow command, a fork, a collection of garbage)"),
-    "idle": marked("did no work (it waited: for its disk, a lock, or the network)"),
+    "stopped": translatable("was stopped (a signal or a debugger held its process)"),
+    "busy": translatable(
+        "was busy all the while with something else (a slow command, a fork, a collection of garbage)"
+    ),
+    "idle": translatable("did no work (it waited: for its disk, a lock, or the network)"),
 }
 
 
@@ -305,7 +307,7 @@ def _stalls(
 
 
 def _joined(joined: int) -> str:
-    return several(
+    return plural(
         joined,
         "Loadstone did not keep up with {n:,} interval of its own and recorded it with the next one: no count and no "
         "latency is missing, only figures over time are coarser.",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from loadstone.text.english.figures import blocks_text, metric_text, part_text
 from loadstone.text.figures import slice_text
-from loadstone.text.language import _, several
+from loadstone.text.language import _, plural
 
 
 def _left_out(left_out: int, of: int, reasons: str) -> str:
@@ -17,11 +17,11 @@ def _left_out(left_out: int, of: int, reasons: str) -> str:
 
 
 def _invalid_in(check: str, trials: int) -> str:
-    return several(trials, "{check} invalid in {n} trial", "{check} invalid in {n} trials", check=check)
+    return plural(trials, "{check} invalid in {n} trial", "{check} invalid in {n} trials", check=check)
 
 
 def _after_last_look(blocks: int) -> str:
-    return several(
+    return plural(
         blocks,
         "{n} block was measured after the last look and not used: the error level allows no further look.",
         "{n} blocks were measured after the last look and not used: the error level allows no further look.",
@@ -140,7 +140,7 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
         first=first,
         rest=_(", and {more} more", more=more) if more else "",
     ),
-    "conditions_in_one_run": lambda conditions: several(
+    "conditions_in_one_run": lambda conditions: plural(
         conditions,
         "{n} condition was not measured in both runs and not compared.",
         "{n} conditions were not measured in both runs and not compared.",

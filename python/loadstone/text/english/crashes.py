@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.text.figures import digits
-from loadstone.text.language import _, several
+from loadstone.text.language import _, plural
 
 
 def _lost_of(least: int, most: int, acknowledged: int, overwritten: bool, counted: bool) -> str:
@@ -19,7 +19,7 @@ def _lost_of(least: int, most: int, acknowledged: int, overwritten: bool, counte
 
 
 def _short(lost: str, tries: int) -> str:
-    return f"{_('{lost} lost', lost=lost) if lost else _('nothing is known')}, {several(tries, '{n} try', '{n} tries')}"
+    return f"{_('{lost} lost', lost=lost) if lost else _('nothing is known')}, {plural(tries, '{n} try', '{n} tries')}"
 
 
 def _alarm(label: str, promised: int, lost: str, keys: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from math import inf
 
 from loadstone.text.english.figures import listed, metric_text
 from loadstone.text.figures import percent_text, ratio_text
-from loadstone.text.language import _, several
+from loadstone.text.language import _, plural
 
 
 def _answer(terms: Sequence[str], quick: bool, refused: Sequence[str] = ()) -> str:
@@ -95,7 +95,7 @@ def _refused(label: str, check: str, reason: str | None) -> str:
 
 
 def _without_cells(cells: Sequence[str]) -> str:
-    return several(
+    return plural(
         len(cells),
         "not known, since {cells} is INVALID",
         "not known, since {cells} are INVALID",
@@ -139,7 +139,7 @@ def _cpu(conditions: Sequence[str], full: int) -> str:
 
 def _cpu_of_condition(label: str, parts: Sequence[str], used: float, cpus: int) -> str:
     said = f"{label}: {' + '.join(parts)} = {used:.2f}"
-    return several(cpus, "{said} of {n} CPU", "{said} of {n} CPUs", said=said) if cpus else said
+    return plural(cpus, "{said} of {n} CPU", "{said} of {n} CPUs", said=said) if cpus else said
 
 
 EFFECTS: dict[str, str | Callable[..., str]] = {

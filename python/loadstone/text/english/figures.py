@@ -2,30 +2,30 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from loadstone.text.figures import digits, duration, rounded, up_to
-from loadstone.text.language import _, marked, opened, several, translated
+from loadstone.text.figures import bound_suffix, digits, duration, rounded
+from loadstone.text.language import _, plural, sentence_case, translatable, translated
 
 _RATES = {
-    "goodput_per_s": marked("correct replies a second"),
-    "throughput_per_s": marked("operations a second"),
-    "peak_per_s": marked("operations in the best second"),
-    "units_per_s": marked("keys (or other units) a second"),
+    "goodput_per_s": translatable("correct replies a second"),
+    "throughput_per_s": translatable("operations a second"),
+    "peak_per_s": translatable("operations in the best second"),
+    "units_per_s": translatable("keys (or other units) a second"),
 }
 _LATENCIES = {
-    "response_ns": marked("response time"),
-    "service_ns": marked("service time"),
-    "pool_wait_ns": marked("pool wait"),
+    "response_ns": translatable("response time"),
+    "service_ns": translatable("service time"),
+    "pool_wait_ns": translatable("pool wait"),
 }
 _QUANTILES = {
     **{"p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9"},
-    "mean": marked("mean"),
-    "max": marked("longest"),
+    "mean": translatable("mean"),
+    "max": translatable("longest"),
 }
 _SEVERAL = {
-    "slice": marked("slices"),
-    "second": marked("seconds"),
-    "part": marked("parts of the trials"),
-    "trial": marked("trials"),
+    "slice": translatable("slices"),
+    "second": translatable("seconds"),
+    "part": translatable("parts of the trials"),
+    "trial": translatable("trials"),
 }
 
 
@@ -93,7 +93,7 @@ def _neighbour(quantile: str, times: float, neighbour: str) -> str:
 QUANTILES: dict[str, str | Callable[..., str]] = {
     "quantile_apart": _apart,
     "quantile_failed": "its rank falls among the operations that failed",
-    "quantile_interval_needs": lambda needed, units, unit: several(
+    "quantile_interval_needs": lambda needed, units, unit: plural(
         units,
         "an interval needs {needed} {units}, and there is {n}",
         "an interval needs {needed} {units}, and there are {n}",
@@ -125,7 +125,7 @@ def listed(parts: Sequence[str]) -> str:
 
 def capitalised(sentence: str) -> str:
     """With a capital letter at its beginning."""
-    return opened(sentence)
+    return sentence_case(sentence)
 
 
 def whole_percent(share: float) -> str:
@@ -150,9 +150,9 @@ def is_rate(metric: str) -> bool:
 
 
 _PART_NAMES = {
-    "generator": marked("client"),
-    "store": marked("the store"),
-    "application": marked("the application"),
+    "generator": translatable("client"),
+    "store": translatable("the store"),
+    "application": translatable("the application"),
 }
 """A generator has a cost where it is the program of a client library; the others stand for parts of two names."""
 
@@ -210,7 +210,7 @@ def _figure(
     if value is None:
         return _("none")
     ends = "" if low is None or high is None else f" [{figure_text(low, metric)}, {figure_text(high, metric)}]"
-    at_most = up_to(bound_share)
+    at_most = bound_suffix(bound_share)
     bound = _(" (no upper bound)") if unbounded else _(" (up to {at_most})", at_most=at_most) if at_most else ""
     return f"{figure_text(value, metric)}{ends}{bound}"
 
@@ -261,8 +261,8 @@ def blocks_text(blocks: int, unit: str = "block", *, always_many: bool = False) 
     if always_many:
         return _("{n} rounds", n=blocks) if unit == "round" else _("{n} blocks", n=blocks)
     if unit == "round":
-        return several(blocks, "{n} round", "{n} rounds")
-    return several(blocks, "{n} block", "{n} blocks")
+        return plural(blocks, "{n} round", "{n} rounds")
+    return plural(blocks, "{n} block", "{n} blocks")
 
 
 def units_text(unit: str) -> str:

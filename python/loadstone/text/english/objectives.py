@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 from loadstone.text.english.figures import figure, figure_text, interval, is_rate
 from loadstone.text.figures import digits, ratio_text
-from loadstone.text.language import _, marked, translated
+from loadstone.text.language import _, translatable, translated
 
 _WHAT = {
-    "condition": marked("condition"),
-    "comparison": marked("comparison"),
-    "point": marked("search for a saturation point"),
+    "condition": translatable("condition"),
+    "comparison": translatable("comparison"),
+    "point": translatable("search for a saturation point"),
 }
 
 

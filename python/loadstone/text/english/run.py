@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from loadstone.text.english.figures import cost_figure, listed, metric_text, part_text, whole_percent
 from loadstone.text.figures import digits
-from loadstone.text.language import _, marked, several, translated
+from loadstone.text.language import _, plural, translatable, translated
 
 
 def _figures(place: str, figures: Sequence[str], metric: str, suspect: bool, quick: bool) -> str:
@@ -29,7 +29,7 @@ def _without_interval(
 ) -> str:
     remarks = _remarks(quick)
     if compared_by is not None:
-        return several(
+        return plural(
             conditions,
             "The one condition was measured and compared by the {metric}; the table has each one's own{remarks}.",
             "{n} conditions were measured and compared by the {metric}; the table has each one's own{remarks}.",
@@ -37,7 +37,7 @@ def _without_interval(
             remarks=remarks,
         )
     if rates_have_interval:
-        return several(
+        return plural(
             conditions,
             "The one condition was measured; the tables show how often, with the intervals of the rates{remarks}.",
             "{n} conditions were measured; the tables show how often, with the intervals of the rates{remarks}.",
@@ -53,7 +53,7 @@ def _without_interval(
         often = _("{often}, and {in_rounds} of them in rounds of slices", often=often, in_rounds=in_rounds)
     elif in_rounds:
         often = _("in rounds of slices")
-    return several(
+    return plural(
         conditions,
         "The one condition was measured {often}: the tables describe this run, and no figure has an interval{remarks}.",
         "{n} conditions were measured {often}: the tables describe this run, and no figure has an interval{remarks}.",
@@ -96,15 +96,13 @@ def _remarks(quick: bool, *, suspect: bool = False) -> str:
 
 
 def _compared(verdicts: Sequence[str], more: int) -> str:
-    rest = _("; and {more}", more=several(more, "{n} more comparison", "{n} more comparisons")) if more > 0 else ""
+    rest = _("; and {more}", more=plural(more, "{n} more comparison", "{n} more comparisons")) if more > 0 else ""
     return _("Compared: {verdicts}{rest}.", verdicts="; ".join(verdicts), rest=rest)
 
 
 def _verdict(a: str, b: str, place: str, verdict: str, more_pairs: int) -> str:
     more = (
-        _(" (and {more_pairs})", more_pairs=several(more_pairs, "{n} more pair", "{n} more pairs"))
-        if more_pairs
-        else ""
+        _(" (and {more_pairs})", more_pairs=plural(more_pairs, "{n} more pair", "{n} more pairs")) if more_pairs else ""
     )
     return _(
         "{b} against {a}{rest}: {verdict}{more}",
@@ -123,7 +121,7 @@ def _comparisons(total: int, decided: int, undecided: int, not_decidable: int, i
         *([_("{n} not decidable here", n=not_decidable)] if not_decidable else []),
         *([_("{n} invalid", n=invalid)] if invalid else []),
     ]
-    return f"{several(total, '{n} comparison', '{n} comparisons')}: {', '.join(counted)}"
+    return f"{plural(total, '{n} comparison', '{n} comparisons')}: {', '.join(counted)}"
 
 
 def _budget_too_short(budget_s: float, needed_s: float, quick: bool) -> str:
@@ -157,14 +155,14 @@ HEADLINE: dict[str, str | Callable[..., str]] = {
 
 
 def _trust(good: int, once: int, of: int, within_share: float, others: Sequence[str]) -> str:
-    said = several(
+    said = plural(
         of,
         "{good} of {n} figure is known within ±{within}",
         "{good} of {n} figures are known within ±{within}",
         good=good,
         within=whole_percent(within_share),
     )
-    few = several(
+    few = plural(
         once,
         "{n} had too few trials for an interval, though no check failed (✓) and its bounds are small",
         "{n} had too few trials for an interval, though no check failed (✓) and their bounds are small",
@@ -176,7 +174,7 @@ TRUST: dict[str, str | Callable[..., str]] = {
     "trust": _trust,
     "trust_saturation": "{good} of {of} saturation points found",
     "trust_no_table": "No table was measured",
-    "trust_others": lambda figures, why: several(figures, "{n} is not: {why}", "{n} are not: {why}", why=why),
+    "trust_others": lambda figures, why: plural(figures, "{n} is not: {why}", "{n} are not: {why}", why=why),
     "trust_other_reasons": "other reasons",
     "trust_generator": "the generator may have been the limit",
     "trust_taken": "other programs took CPU time",
@@ -203,7 +201,7 @@ def _cut_short(done: int, needed: int, at_most: bool, folder: str) -> str:
 def _judged_otherwise(trials: int) -> str:
     return _(
         "{trials} judged differently by this version than when the run was made.",
-        trials=several(trials, "{n} trial is", "{n} trials are"),
+        trials=plural(trials, "{n} trial is", "{n} trials are"),
     )
 
 
@@ -218,8 +216,8 @@ def _scaled(scale: float) -> str:
 def _measured_again(trials: int, blocks: int) -> str:
     return _(
         "{trials} of {blocks} measured again: only the last counts.",
-        trials=several(trials, "{n} trial", "{n} trials"),
-        blocks=several(blocks, "{n} block", "{n} blocks"),
+        trials=plural(trials, "{n} trial", "{n} trials"),
+        blocks=plural(blocks, "{n} block", "{n} blocks"),
     )
 
 
@@ -275,12 +273,12 @@ def _milliseconds(interval_ns: Sequence[float]) -> str:
 
 
 _WHY_NOT = {
-    "missing": marked("this system has none"),
-    "disabled": marked("it is switched off here (kernel.io_uring_disabled)"),
-    "forbidden": marked("this process may not use it (seccomp, as in containers)"),
-    "too_old": marked("this kernel's is too old, it takes Linux 6.1"),
-    "no_room": marked("the system had no memory or files left for it"),
-    "unsuitable": marked("this system's does not do what is required"),
+    "missing": translatable("this system has none"),
+    "disabled": translatable("it is switched off here (kernel.io_uring_disabled)"),
+    "forbidden": translatable("this process may not use it (seccomp, as in containers)"),
+    "too_old": translatable("this kernel's is too old, it takes Linux 6.1"),
+    "no_room": translatable("the system had no memory or files left for it"),
+    "unsuitable": translatable("this system's does not do what is required"),
 }
 
 
@@ -323,7 +321,7 @@ NOTES: dict[str, str | Callable[..., str]] = {
 def _full(undecided: int) -> str:
     if not undecided:
         return _("the full study, for longer trials and every table")
-    return several(
+    return plural(
         undecided,
         "the full study, for what is undecided ({n} comparison)",
         "the full study, for what is undecided ({n} comparisons)",
@@ -337,7 +335,7 @@ NEXT_STEP: dict[str, str | Callable[..., str]] = {
     "next_resume": "the run was cut short; resume it",
     "next_more_time": lambda undecided: _(
         "more time may decide what is undecided ({undecided})",
-        undecided=several(undecided, "{n} comparison", "{n} comparisons"),
+        undecided=plural(undecided, "{n} comparison", "{n} comparisons"),
     ),
     "next_full": _full,
     "next_tables": "the figures for other programs and for a repository",

@@ -14,7 +14,7 @@ from loadstone.addons.capacity.model.load_levels import LoadLevel, PartLoad
 from loadstone.addons.capacity.model.model import Change, groups_of, hold_out
 from loadstone.addons.capacity.model.network import Network, Station
 from loadstone.judge.checks.utilisation import CpuUse
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 APP = PartLoad(250e-6, 1.0, one_thread=True, processes=1, place="servers")
 STORE = PartLoad(20e-6, 1.0, one_thread=True, processes=1, place="servers")
@@ -144,7 +144,7 @@ def test_what_is_no_network_of_its_cpus_is_refused(rate: Rate, why: str) -> None
     capacity, checked = capacity_of({}, "", levels(rate, noise=0.01))
     assert checked is None
     assert capacity.refusal is not None
-    assert why in text(capacity.refusal)
+    assert why in render_message(capacity.refusal)
     assert capacity.predictions == []
     assert {part.name for part in capacity.parts} == {"app", "redis", "generator"}
 
@@ -172,7 +172,7 @@ def test_parts_of_unknown_cpus_have_no_limit() -> None:
     assert checked is None
     assert capacity.limits == []
     assert capacity.parts[0].most_per_s is None
-    assert "is not known" in text(capacity.limit)
+    assert "is not known" in render_message(capacity.limit)
 
 
 def test_other_programs_on_the_servers_cpus_are_no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,7 @@ def test_other_programs_on_the_servers_cpus_are_no_lock(monkeypatch: pytest.Monk
     slowed = Network((Station("cpu", 540e-6), Station("generator", 25e-6)), 0.0)
     capacity, _ = capacity_of({}, "", [level(1, 2_500.0), *levels(slowed.per_s)[1:]])
     assert capacity.refusal is not None
-    assert "other programs: they took 50 %" in text(capacity.refusal)
+    assert "other programs: they took 50 %" in render_message(capacity.refusal)
 
 
 def test_a_timer_is_a_delay() -> None:
@@ -198,8 +198,8 @@ def test_three_levels_hold_nothing() -> None:
     capacity, checked = capacity_of({}, "", levels(network().per_s)[:3])
     assert checked is None
     assert capacity.refusal is not None
-    assert "3 numbers of users measured" in text(capacity.refusal)
-    assert "saturate" in text(capacity.refusal)
+    assert "3 numbers of users measured" in render_message(capacity.refusal)
+    assert "saturate" in render_message(capacity.refusal)
     assert hold_out([level(1, 500.0)]) is None
 
 
@@ -214,14 +214,14 @@ def test_few_users_may_be_left_out() -> None:
 
 
 def test_the_limit_is_named_with_the_next() -> None:
-    full = text(capacity_of({}, "", levels(network().per_s))[0].limit)
+    full = render_message(capacity_of({}, "", levels(network().per_s))[0].limit)
     assert full.startswith("The limit at ")
     assert "users and 3,700 a second: app + redis (100 % busy, at most 3,700 a second)" in full
     assert "next: generator" in full
-    far = text(capacity_of({}, "", [level(1, 700.0)])[0].limit)
+    far = render_message(capacity_of({}, "", [level(1, 700.0)])[0].limit)
     assert far.startswith("Nothing is full at 1 user and 700 a second. First to fill: app + redis (19 % busy")
     ours = {"redis": STORE, "generator": GENERATOR}
-    assert "The generator is the limit" in text(capacity_of({}, "", [level(64, 39_000.0, **ours)])[0].limit)
+    assert "The generator is the limit" in render_message(capacity_of({}, "", [level(64, 39_000.0, **ours)])[0].limit)
 
 
 def test_more_users_than_can_be_solved_are_said_at_once() -> None:
@@ -229,7 +229,7 @@ def test_more_users_than_can_be_solved_are_said_at_once() -> None:
     many = [level(users, 3_000.0) for users in (1, 10, 100_000, 1_000_000)]
     found, checked = capacity_of({}, "", many)
     assert checked is None
-    assert text(found.refusal).startswith("Nothing is predicted: a model is solved for 250,000 users at most")
+    assert render_message(found.refusal).startswith("Nothing is predicted: a model is solved for 250,000 users at most")
     assert found.limits[0].name == "app + redis"
 
 

@@ -12,7 +12,7 @@ from loadstone.addons.history.compare_report import folded, markdown, telling
 from loadstone.addons.history.cost_between_runs import NEIGHBOURS
 from loadstone.experiment.plan.run_plan import TABLE_GROUP
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 from .conftest import HOURS_S, MANY, reported
 
@@ -87,7 +87,7 @@ def test_what_the_machine_may_have_added_decides_nothing(write: Write, machine: 
     few = costs(found)["few"]
     assert few.kind == "undecided"
     assert few.low < 0
-    assert text(few.said).endswith(f"; the machine may be the reason: {said}")
+    assert render_message(few.said).endswith(f"; the machine may be the reason: {said}")
     assert said in " ".join(found.text.split())
 
 
@@ -112,7 +112,7 @@ def test_other_machines_have_other_costs(write: Write, environment: dict[str, An
     other = write(**SECOND, finish=costing(80.0), environment=environment)
     found = reported(write(finish=costing(40.0)), other, across=True)
     assert all(one.costs == [] for one in found.report.comparisons)
-    (note,) = [text(note) for note in found.report.notes if "CPU a request" in text(note)]
+    (note,) = [render_message(note) for note in found.report.notes if "CPU a request" in render_message(note)]
     assert note.startswith("CPU a request is not compared: ")
     assert said in note
     assert note in " ".join(found.text.split())

@@ -10,7 +10,7 @@ from loadstone.experiment.plan.rounds import Rounds
 from loadstone.run_folder.reading import Run, read_run
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import message
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 NAMES = ("run 14:30", "run 15:10")
 
@@ -46,7 +46,7 @@ def test_slices_that_got_longer_are_no_difference(measured: Run) -> None:
     longer = lengthened(measured, rounds.longer())
     assert differences(measured, longer, pairs(measured, longer), NAMES) == []
     (said,) = slices_unlike(measured, longer, pairs(measured, longer), NAMES)
-    assert text(said).startswith("storage: run 15:10 was measured in slices of 400 ms, run 14:30 of 100 ms: ")
+    assert render_message(said).startswith("storage: run 15:10 was measured in slices of 400 ms, run 14:30 of 100 ms: ")
     assert slices_unlike(measured, measured, pairs(measured, measured), NAMES) == []
 
 

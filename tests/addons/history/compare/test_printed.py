@@ -8,8 +8,8 @@ import pytest
 
 from loadstone.addons.history.compare_report import folded, markdown, telling, warnings
 from loadstone.experiment.plan.run_plan import TABLE_GROUP
-from loadstone.text.message import as_written, message
-from loadstone.text.sentences import text
+from loadstone.text.message import message, verbatim
+from loadstone.text.sentences import render_message
 
 from .conftest import (
     HOURS_S,
@@ -77,11 +77,11 @@ def test_relative_objectives_decide_the_exit_status(write: Callable[..., Path]) 
     slower, same = write(many=0.8), write()
     missed = reported(slower, fail_if=("goodput < -5%",))
     assert missed.outcome.status == 1
-    assert "missed: -20" in text(missed.report.missed[0])
+    assert "missed: -20" in render_message(missed.report.missed[0])
     assert reported(same, fail_if=("goodput < -5%",)).outcome.status == 0
     unclear = reported(same, write(seed=2, started_s=HOURS_S), fail_if=("goodput < -5%",))
     assert unclear.outcome.status == 1
-    assert all("cannot be decided" in text(line) for line in unclear.report.missed)
+    assert all("cannot be decided" in render_message(line) for line in unclear.report.missed)
     assert reported(same, write(seed=2, started_s=HOURS_S), fail_if=("goodput < -25%",)).outcome.status == 0
 
 
@@ -110,7 +110,7 @@ def test_warnings_that_differ_in_figures_only_become_one(write: Callable[..., Pa
             update={
                 "warnings": [
                     message("trials_suspect", trials=number, of=18, run="A", check="swap"),
-                    as_written("The same."),
+                    verbatim("The same."),
                 ]
             }
         )
@@ -124,7 +124,7 @@ def test_warnings_that_differ_in_figures_only_become_one(write: Callable[..., Pa
 
 def test_markdown_holds_table_and_remedy_without_markup_of_others(write: Callable[..., Path]) -> None:
     report = reported(write(), write(seed=2)).report
-    evil = report.model_copy(update={"notes": [as_written("<script>|")]})
+    evil = report.model_copy(update={"notes": [verbatim("<script>|")]})
     printed = markdown(evil)
     assert printed.count("\n|") == 2 + len(report.comparisons)
     assert "interleaved" in printed

@@ -12,7 +12,7 @@ from loadstone.experiment.plan.run_plan import TABLE_GROUP
 from loadstone.run_folder.files import run_names
 from loadstone.run_folder.look import Look, LookVerdict
 from loadstone.run_folder.trial import TrialRecord
-from loadstone.text.sentences import text
+from loadstone.text.sentences import render_message
 
 from .conftest import (
     FEW,
@@ -177,7 +177,7 @@ def test_different_runs_are_refused_and_compared_across(
     assert "--across" in message
     across = reported(*runs, across=True)
     assert all(words.startswith("across: ") for words in across.words)
-    assert any(said in text(difference) for difference in across.report.differences)
+    assert any(said in render_message(difference) for difference in across.report.differences)
     assert across.text.index(said) < across.text.index("FASTER")
 
 
@@ -200,14 +200,16 @@ def test_conditions_of_one_run_only_are_counted(write: Callable[..., Path]) -> N
     found = reported(write(), write(seed=2, conditions=(FEW,)))
     assert len(found.report.comparisons) == 1
     name = found.report.runs[0].name
-    assert f"{name}: 1 condition was not measured in both runs and not compared." in map(text, found.report.notes)
+    assert f"{name}: 1 condition was not measured in both runs and not compared." in map(
+        render_message, found.report.notes
+    )
 
 
 def test_invalid_trials_are_left_out_and_counted(write: Callable[..., Path]) -> None:
     found = reported(write(finish=spoil("evicted_keys", 6)), write(seed=2))
     (one, _) = found.report.comparisons
     assert f"3 of 18 trials in {found.report.runs[0].name} invalid and left out: evicted_keys." in map(
-        text, one.warnings
+        render_message, one.warnings
     )
     assert one.primary.blocks == 15
 
@@ -251,11 +253,13 @@ def killed(write: Callable[..., Path], tmp_path: Path) -> Path:
 def test_a_folder_cut_short_by_kill_is_compared_by_what_is_finished(killed: Path, write: Callable[..., Path]) -> None:
     found = reported(killed, a="idle=few", b="idle=many")
     assert found.report.comparisons[0].primary.blocks == 12
-    assert any("cut off" in note for note in map(text, found.report.notes))
-    assert any("line 6 is not readable" in note for note in map(text, found.report.notes))
+    assert any("cut off" in note for note in map(render_message, found.report.notes))
+    assert any("line 6 is not readable" in note for note in map(render_message, found.report.notes))
     both = reported(killed, write(seed=2, sequential=True))
     assert len(both.report.comparisons) == 2
-    assert any(note.startswith(f"{both.report.runs[0].name}: trials.jsonl") for note in map(text, both.report.notes))
+    assert any(
+        note.startswith(f"{both.report.runs[0].name}: trials.jsonl") for note in map(render_message, both.report.notes)
+    )
 
 
 def test_a_look_that_stopped_the_run_is_where_it_is_judged(write: Callable[..., Path], tmp_path: Path) -> None:

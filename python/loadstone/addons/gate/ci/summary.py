@@ -18,7 +18,7 @@ from loadstone.addons.gate.result import GateResult
 from loadstone.addons.gate.terminal import signed, value_text
 from loadstone.addons.gate.texts import percent
 from loadstone.report import figure_format as fmt
-from loadstone.text.language import _, several
+from loadstone.text.language import _, plural
 
 _NAME_MAX, _SENTENCE_MAX = 120, 600
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+!|~$])")
@@ -93,7 +93,7 @@ def _footing(result: GateResult) -> str:
 
 def _cpus(result: GateResult) -> str:
     count = result.machine.get("cpu_count", "")
-    return several(int(count), "{n} CPU", "{n} CPUs") if count.isdecimal() else ""
+    return plural(int(count), "{n} CPU", "{n} CPUs") if count.isdecimal() else ""
 
 
 def code(name: str) -> str:
