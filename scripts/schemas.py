@@ -61,8 +61,10 @@ def experiment_schema() -> Schema:
     words["Documents"]["properties"]["field_share"] = SHARE
     del words["Recording"]["properties"]["stored_bytes"]
     words["Keys"]["properties"]["count_of"] = COUNT_OF
-    words["Command"]["properties"]["repeat"] = REPEAT
-    words["Command"]["properties"]["args"] = {"anyOf": [{"type": "string"}, words["Command"]["properties"]["args"]]}
+    words["ServerCommand"]["properties"]["repeat"] = REPEAT
+    words["ServerCommand"]["properties"]["args"] = {
+        "anyOf": [{"type": "string"}, words["ServerCommand"]["properties"]["args"]]
+    }
     definitions = schema["$defs"] | {name: part for name, part in words.items() if name not in GIVEN_BY_LOADSTONE}
     workload, operation = definitions["Workload"]["properties"], definitions["OperationSpec"]["properties"]
     for part in PARTS:
@@ -72,9 +74,9 @@ def experiment_schema() -> Schema:
     for replaced in ("Quick", "AsPublished"):
         definitions[replaced]["properties"]["phases"] = workload["phases"]
     definitions["AsPublished"]["properties"]["model"] = {"type": "object"}
-    operation["commands"]["items"] = {"$ref": "#/$defs/Command"}
+    operation["commands"]["items"] = {"$ref": "#/$defs/ServerCommand"}
     operation["requests"]["items"] = {"$ref": "#/$defs/HttpRequest"}
-    operation["read_back"] = {"anyOf": [{"$ref": "#/$defs/Command"}, {"type": "null"}]}
+    operation["read_back"] = {"anyOf": [{"$ref": "#/$defs/ServerCommand"}, {"type": "null"}]}
     _declare_goals(schema, definitions)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": definitions}
 

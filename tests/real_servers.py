@@ -15,7 +15,7 @@ import redis
 
 from loadstone.experiment.plan.drive_plan import Closed, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.machine.ports import PORT_TRIES, free_port
 from loadstone.servers.redis import packages
 from loadstone.servers.redis.session import RedisSession
@@ -32,7 +32,7 @@ PLAN = Plan(
     endpoints=(Endpoint(),),
     model=Closed(users=1),
     pool=Pool(connections=1),
-    operations=(Operation(name="ping", commands=(Command(args=("PING",)),)),),
+    operations=(Operation(name="ping", commands=(ServerCommand(args=("PING",)),)),),
 )
 """A trial's load, where any will do."""
 REDIS: dict[str, object] = {"kind": "embedded"}

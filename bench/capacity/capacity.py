@@ -48,11 +48,11 @@ from loadstone.addons.capacity.full_server import (
     servers_of,
     when_full,
 )
-from loadstone.addons.capacity.full_server_goal import load_factors, without
+from loadstone.addons.capacity.full_server_goal import drop_factors, load_factors
 from loadstone.drivers.native import NativeDriver
 from loadstone.experiment.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool, Verify
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.spec.levels import identity
 from loadstone.judge.analysis.fixed_rates import own_load
 from loadstone.judge.checks.checks import forbidding, judge_trial
@@ -220,7 +220,7 @@ def _recorded(folder: Path) -> dict[tuple[str, str], list[Level]]:
             conditions.setdefault((identity(trial.condition), trial.group), []).append(trial)
     places: dict[tuple[str, str], list[Level]] = {}
     for (_, group), trials in conditions.items():
-        place = ", ".join(str(one) for one in without(trials[0].condition, load).values())
+        place = ", ".join(str(one) for one in drop_factors(trials[0].condition, load).values())
         for server in servers_of(trials[0]):
             if (level := level_of(trials, server)) is not None:
                 places.setdefault((place, group), []).append(level)
@@ -333,7 +333,7 @@ def _levels(server: Server, folder: Path) -> dict[str, list[Level]]:
     for trials in by_condition.values():
         level = level_of(trials, "server")
         if level is not None:
-            place = ", ".join(str(one) for one in without(trials[0].condition, load).values())
+            place = ", ".join(str(one) for one in drop_factors(trials[0].condition, load).values())
             places.setdefault(place, []).append(level)
     return places
 
@@ -400,7 +400,7 @@ def _own(
     counted: Callable[[], Counted],
 ) -> tuple[Counted, Counted]:  # fmt: skip
     args, expect = (META if server.kind == "memcached" else RESP)[operation]
-    command = Command(args=tuple(args.split()), expect=expect)  # type: ignore[arg-type]
+    command = ServerCommand(args=tuple(args.split()), expect=expect)  # type: ignore[arg-type]
     plan = Plan(
         seed=1,
         endpoints=(endpoint,),

@@ -22,7 +22,7 @@ from loadstone.drivers.native import NativeDriver, require_release_engine
 from loadstone.drivers.null_server import NullServerProcess
 from loadstone.experiment.plan.drive_plan import Closed, Documents, Keys, Open, Phases, Plan, Pool, Verify
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, HttpRequest, Operation
+from loadstone.experiment.plan.operations import HttpRequest, Operation, ServerCommand
 from loadstone.machine.placement import place
 from loadstone.servers.redis.local import EmbeddedSettings
 from loadstone.servers.server import DeployContext
@@ -35,8 +35,8 @@ KEYS = 1000
 RATE_PER_S = 20_000.0
 BODY_BYTES = 100
 
-GET = Operation(name="operation", commands=(Command(args=("GET", "{key}"), expect="value"),))
-SET = Operation(name="operation", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),))
+GET = Operation(name="operation", commands=(ServerCommand(args=("GET", "{key}"), expect="value"),))
+SET = Operation(name="operation", commands=(ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),))
 HTTP = Operation(name="operation", requests=(HttpRequest(path="/"),))
 
 

@@ -33,7 +33,7 @@ from loadstone.drivers.native import NativeDriver, require_release_engine
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import SPIN_US, Keys, Open, Phases, Plan, Pool, Timeouts
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.machine.placement import place
 
 WIRE_NS = 25_000
@@ -119,7 +119,7 @@ def driven(case: Case, seconds: float, cpus: dict[str, Sequence[int]]) -> tuple[
             model=Open(rate_per_s=case.rate_per_s, spin_us=case.spin_us),
             pool=Pool(connections=CONNECTIONS),
             phases=Phases(warm_up_s=WARM_UP_S, measure_s=seconds, drain_s=2),
-            operations=(Operation(name="get", commands=(Command(args=("GET", "{key}")),)),),
+            operations=(Operation(name="get", commands=(ServerCommand(args=("GET", "{key}")),)),),
             keys=Keys(prefix="loadstone:lateness:"),
             timeouts=Timeouts(request_ms=5000, gone_s=10),
         )

@@ -23,7 +23,7 @@ from loadstone.drivers.null_server import NullServerProcess
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Open, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.machine.placement import place
 from loadstone.measure.links import median_interval
 from loadstone.servers.delay_line import Line, LinkSettings
@@ -54,7 +54,7 @@ def plan(endpoint: Endpoint, rate_per_s: float, seconds: float, cpus: tuple[int,
         pool=Pool(connections=int(min(400, max(16, rate_per_s / 100)))),
         model=Open(rate_per_s=rate_per_s, arrivals="poisson"),
         phases=Phases(warm_up_s=WARM_UP_S, measure_s=seconds, drain_s=2.0),
-        operations=(Operation(name="get", commands=(Command(args=("GET", "{key}"), expect="any"),)),),
+        operations=(Operation(name="get", commands=(ServerCommand(args=("GET", "{key}"), expect="any"),)),),
         cpus=cpus,
         seed=seed,
     )

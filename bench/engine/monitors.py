@@ -14,7 +14,7 @@ import time
 from loadstone.drivers.driver import drive_alone
 from loadstone.drivers.native import NativeDriver
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.machine.placement import place
 from loadstone.measure.sampler import Sampler
 from loadstone.monitors.host.monitor import HostMonitor
@@ -44,7 +44,9 @@ def main() -> None:
             model=Closed(users=16),
             pool=Pool(connections=16),
             phases=Phases(warm_up_s=1.0, measure_s=seconds + 3.0),
-            operations=(Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),)),),
+            operations=(
+                Operation(name="set", commands=(ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),)),
+            ),
             keys=Keys(count=1000),
             cpus=placed.generator_cpus,
         )

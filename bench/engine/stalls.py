@@ -15,7 +15,7 @@ from loadstone.drivers.native import NativeDriver, require_release_engine
 from loadstone.drivers.null_server import NullServerProcess
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool, Timeouts
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.machine.placement import place
 from loadstone.run.self_test import FreezingServer, quantile
 from loadstone.servers.server import DeployContext
@@ -33,7 +33,7 @@ def plan(endpoint: Endpoint, model: Open | Closed, seconds: float, connections: 
         model=model,
         pool=Pool(connections=connections),
         phases=Phases(warm_up_s=1, measure_s=seconds, drain_s=5),
-        operations=(Operation(name="get", commands=(Command(args=("GET", "{key}")),)),),
+        operations=(Operation(name="get", commands=(ServerCommand(args=("GET", "{key}")),)),),
         keys=Keys(prefix="loadstone:stalls:"),
         timeouts=Timeouts(request_ms=5000, gone_s=10),
     )

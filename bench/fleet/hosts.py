@@ -50,7 +50,7 @@ from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 
 AGENTS = ("agent-1", "agent-2", "agent-3", "agent-4")
 HOSTS = (*AGENTS, "db-1", "scheduler")
@@ -68,7 +68,9 @@ def plan(host: str, model: Any, seconds: float, **more: Any) -> Plan:
         "pool": Pool(connections=16),
         "threads": 1,
         "phases": Phases(warm_up_s=0.5, measure_s=seconds, drain_s=2),
-        "operations": (Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),)),),
+        "operations": (
+            Operation(name="set", commands=(ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),)),
+        ),
         "keys": Keys(prefix="loadstone:hosts:", count=1000),
         **more,
     }

@@ -43,7 +43,7 @@ from loadstone.addons.fleet.spec import FleetSpec
 from loadstone.drivers.outcome import DriveRecord, Interval, read_interval, read_record
 from loadstone.experiment.plan.drive_plan import Keys, Open, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 
 RATE_PER_S = 5000.0
 """Of each agent. A histogram of a second has some 1,000 bytes then."""
@@ -60,7 +60,7 @@ def plan(endpoint: Endpoint, **more: object) -> Plan:
             "pool": Pool(connections=50),
             "phases": Phases(warm_up_s=0, measure_s=SAMPLES, drain_s=1),
             "operations": tuple(
-                Operation(name=name, commands=(Command(args=args),))
+                Operation(name=name, commands=(ServerCommand(args=args),))
                 for name, args in (("get", ("GET", "{key}")), ("set", ("SET", "{key}", "{value}")))
             ),
             "keys": Keys(prefix="loadstone:scale:"),

@@ -38,7 +38,7 @@ from loadstone.drivers.slices import Slice
 from loadstone.experiment.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool, Verify
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA, ROUND_LOOKS
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.plan.rounds import SETTLE_S, SLICE_S
 from loadstone.judge.cost import NO_OTHERS, Turns, reach_of, wider, without_others
 from loadstone.judge.statistics.decision import verdict_of
@@ -59,10 +59,10 @@ HSET = (
     "current", "field", "{field}", "body", "{body}",
 )  # fmt: skip
 OPERATIONS = {
-    "set": Command(args=("SET", "{key}", "{document}"), expect="ok"),
-    "twin": Command(args=("SET", "{key}", "{document}"), expect="ok"),
-    "hash": Command(args=HSET, expect="integer"),
-    "json": Command(args=("JSON.SET", "{key}", "$", "{document}"), expect="ok"),
+    "set": ServerCommand(args=("SET", "{key}", "{document}"), expect="ok"),
+    "twin": ServerCommand(args=("SET", "{key}", "{document}"), expect="ok"),
+    "hash": ServerCommand(args=HSET, expect="integer"),
+    "json": ServerCommand(args=("JSON.SET", "{key}", "$", "{document}"), expect="ok"),
 }
 FIGURES = ("ok", "seconds", "cpu_s", "others", "waited_s")
 """Of a slice: correct replies, its length, CPU time of Redis, share of the CPUs that others used, and for how long

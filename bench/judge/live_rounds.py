@@ -35,7 +35,7 @@ from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Verify
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA, ROUND_LOOKS, rounds_of_blocks
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.plan.rounds import SETTLE_S, SLICE_S, WARM_ROUNDS
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
@@ -157,7 +157,7 @@ def equal_conditions() -> Iterator[Sides]:
     where = place()
     server = registry.server("redis", {"kind": "embedded"})
     endpoint = server.start(DeployContext(cpus=where.server_cpus))
-    document = Command(args=("SET", "{key}", "{document}"), expect="ok")
+    document = ServerCommand(args=("SET", "{key}", "{document}"), expect="ok")
     try:
         write = Operation(name="set", commands=(document,), writes="document")
         pid = next(iter(server.pids.values()))
@@ -174,7 +174,7 @@ def slower_server(effect: float) -> Iterator[Sides]:
     """A null server, and one that is slower by a share."""
     where = place()
     servers = [NullServerProcess({"busy_us": SERVICE_US * (1 + more)}) for more in (0.0, effect)]
-    read = Operation(name="get", commands=(Command(args=("GET", "{key}")),))
+    read = Operation(name="get", commands=(ServerCommand(args=("GET", "{key}")),))
     try:
         a, b = (one.start(DeployContext(cpus=where.server_cpus)) for one in servers)
         first, second = (next(iter(one.pids.values())) for one in servers)

@@ -11,7 +11,7 @@ from loadstone.drivers.null_server import NullServerProcess
 from loadstone.drivers.outcome import Interval
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Verify
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.machine.placement import place
@@ -114,7 +114,7 @@ class NullBench:
             model=Closed(users=USERS),
             pool=Pool(connections=USERS),
             phases=self._phases,
-            operations=(Operation(name="get", commands=(Command(args=("GET", "{key}")),)),),
+            operations=(Operation(name="get", commands=(ServerCommand(args=("GET", "{key}")),)),),
             keys=Keys(prefix="loadstone:ab:"),
             verify=Verify(count_mismatch=False, read_back_max=0),
         )

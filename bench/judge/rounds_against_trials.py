@@ -26,7 +26,7 @@ from loadstone.drivers.native import NativeDriver, require_release_engine
 from loadstone.experiment.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.look_schedule import LOOK_ALPHA, ROUND_LOOK_ALPHA
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.plan.rounds import BETWEEN_S, SETTLE_S, SLICE_S, WARM_ROUNDS
 from loadstone.experiment.plan.trial_plans import LOAD_USERS
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
@@ -41,14 +41,16 @@ ROOT = Path(__file__).parents[2]
 BLOCKS, TRIAL_S, WARM_UP_S = 12, 0.7, 0.3
 USERS = 8
 SET = Operation(
-    name="set", commands=(Command(args=("JSON.SET", "{key}", "$", "{document}"), expect="ok"),), writes="document"
+    name="set", commands=(ServerCommand(args=("JSON.SET", "{key}", "$", "{document}"), expect="ok"),), writes="document"
 )
 UPDATE = Operation(
     name="update",
-    commands=(Command(args=("JSON.SET", "{key}", "$.field", "{field_json}"), expect="ok"),),
+    commands=(ServerCommand(args=("JSON.SET", "{key}", "$.field", "{field_json}"), expect="ok"),),
     writes="field",
 )
-STRING = Operation(name="set", commands=(Command(args=("SET", "{key}", "{document}"), expect="ok"),), writes="document")
+STRING = Operation(
+    name="set", commands=(ServerCommand(args=("SET", "{key}", "{document}"), expect="ok"),), writes="document"
+)
 COMPARISONS = {"string against JSON": (SET, STRING), "update against set": (SET, UPDATE)}
 
 

@@ -22,14 +22,14 @@ from loadstone.experiment.plan.drive_plan import (
     Timeouts,
     Verify,
 )
-from loadstone.experiment.plan.operations import Command, HttpRequest, Operation
+from loadstone.experiment.plan.operations import HttpRequest, Operation, ServerCommand
 
 NAME = "loadstone"
 PREFIX = "loadstone:peers:"
 _REDIS = {
-    "GET": Command(args=("GET", "{key}"), expect="value"),
-    "SET": Command(args=("SET", "{key}", "{value}"), expect="ok"),
-    "JSON.SET": Command(args=("JSON.SET", "{key}", "$", "{document}"), expect="ok"),
+    "GET": ServerCommand(args=("GET", "{key}"), expect="value"),
+    "SET": ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),
+    "JSON.SET": ServerCommand(args=("JSON.SET", "{key}", "$", "{document}"), expect="ok"),
 }
 
 

@@ -14,7 +14,7 @@ from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.outcome import DriveRecord, Interval
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.spec.driver_names import names
 from loadstone.programs.clients.chosen import chosen_driver
 from loadstone.programs.clients.drivers import client_driver
@@ -42,7 +42,9 @@ class Lab:
             model=Closed(users=2),
             pool=Pool(connections=2),
             phases=Phases(warm_up_s=0.1, measure_s=measure_s, drain_s=1.0),
-            operations=(Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),)),),
+            operations=(
+                Operation(name="set", commands=(ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),)),
+            ),
             keys=Keys(prefix="loadstone:driven:", **{"count": 50, **keys}),  # type: ignore[arg-type]
             interval_s=0.2,
         )

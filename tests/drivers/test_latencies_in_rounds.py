@@ -14,7 +14,7 @@ from loadstone.drivers.outcome import Interval
 from loadstone.experiment.plan.drive_plan import Keys, Open, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.metric_of_pair import measure
@@ -45,7 +45,7 @@ def plan(endpoint: Endpoint) -> Plan:
         model=Open(rate_per_s=RATE_PER_S),
         pool=Pool(connections=40),
         phases=Phases(warm_up_s=0, measure_s=1.0, drain_s=5.0),
-        operations=(Operation(name="get", commands=(Command(args=("GET", "{key}")),)),),
+        operations=(Operation(name="get", commands=(ServerCommand(args=("GET", "{key}")),)),),
         keys=Keys(prefix="loadstone:known:"),
         interval_s=FEW_S,
     )

@@ -19,7 +19,7 @@ from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.outcome import DriveRecord, Interval, read_record
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool, Timeouts
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.safety.errors import DriveFailed
 from loadstone.servers.redis.control import RedisControl
 
@@ -46,7 +46,9 @@ def plan(endpoint: Endpoint, **parts: object) -> Plan:
             "model": Closed(users=4),
             "pool": Pool(connections=4),
             "phases": Phases(warm_up_s=0, measure_s=1.0, drain_s=5.0),
-            "operations": (Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),)),),
+            "operations": (
+                Operation(name="set", commands=(ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),)),
+            ),
             "keys": Keys(prefix="loadstone:rounds:", count=50),
             "interval_s": 0.1,
             **parts,

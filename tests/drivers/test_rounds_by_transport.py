@@ -11,7 +11,7 @@ from loadstone.drivers.null_server import NullServerProcess
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
-from loadstone.experiment.plan.operations import Command, HttpRequest, Operation
+from loadstone.experiment.plan.operations import HttpRequest, Operation, ServerCommand
 from loadstone.servers import registry
 from loadstone.servers.redis.cluster import RedisCluster
 from loadstone.servers.server import DeployContext
@@ -19,7 +19,7 @@ from loadstone.servers.server import DeployContext
 from .conftest import Store
 
 ROUNDS = RoundsOptions(slice_s=0.05, settle_s=0.005, orders=((0, 1), (1, 0), (1, 0), (0, 1)))
-SET = Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),))
+SET = Operation(name="set", commands=(ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),))
 
 
 def plan(endpoints: tuple[Endpoint, ...], **parts: object) -> Plan:

@@ -20,17 +20,17 @@ from loadstone.drivers.driver import RoundsOptions, Timetable
 from loadstone.drivers.outcome import DriveRecord, read_record
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool, Share
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation, Receivers
+from loadstone.experiment.plan.operations import Operation, Receivers, ServerCommand
 
 from .conftest import Store
 
 Stores = tuple[Store, Store]
 PREFIX = "loadstone:shares:"
-SET = Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),), writes="document")
-GET = Operation(name="get", weight=3, commands=(Command(args=("GET", "{key}"), expect="value"),))
+SET = Operation(name="set", commands=(ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),), writes="document")
+GET = Operation(name="get", weight=3, commands=(ServerCommand(args=("GET", "{key}"), expect="value"),))
 PHASES = Phases(warm_up_s=0, measure_s=1.0)
 """Of a drive in slices, or a short one."""
-ECHO = Operation(name="echo", commands=(Command(args=("ECHO", "{seq} {random 3 lowercase}")),))
+ECHO = Operation(name="echo", commands=(ServerCommand(args=("ECHO", "{seq} {random 3 lowercase}")),))
 
 
 def plan(endpoint: Endpoint, **parts: object) -> Plan:
@@ -96,11 +96,11 @@ def test_agents_together_send_the_very_commands_that_one_sends(stores: Stores, a
 def test_reads_of_what_other_agents_write_are_right(stores: Stores) -> None:
     documents = Operation(
         name="write",
-        commands=(Command(args=("SET", "{key}", "{document}"), expect="ok"),),
+        commands=(ServerCommand(args=("SET", "{key}", "{document}"), expect="ok"),),
         writes="document",
-        read_back=Command(args=("GET", "{key}"), expect="document"),
+        read_back=ServerCommand(args=("GET", "{key}"), expect="document"),
     )
-    reads = Operation(name="read", weight=4, commands=(Command(args=("GET", "{key}"), expect="document"),))
+    reads = Operation(name="read", weight=4, commands=(ServerCommand(args=("GET", "{key}"), expect="document"),))
     whole = plan(
         stores[0].endpoint, model=Closed(users=12), operations=(documents, reads), keys=Keys(prefix=PREFIX, count=5)
     )
@@ -252,7 +252,9 @@ def test_the_measure_phase_ends_where_it_is_told_to(stores: Stores) -> None:
                 "share": {"number": 0, "of": 2},
                 "keys": Keys(count=1),
                 "receivers": Receivers(kind="subscribe", connections=1),
-                "operations": (Operation(name="say", commands=(Command(args=("PUBLISH", "{key}", "{message}")),)),),
+                "operations": (
+                    Operation(name="say", commands=(ServerCommand(args=("PUBLISH", "{key}", "{message}")),)),
+                ),
             },
             "receivers cannot be shared by several agents; use one agent",
         ),

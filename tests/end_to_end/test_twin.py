@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loadstone.experiment.spec.experiment import TWIN, TWIN_LEVELS
+from loadstone.experiment.spec.experiment import AA_FACTOR, TWIN_LEVELS
 from tests.end_to_end.conftest import Lab
 
 pytestmark = pytest.mark.timeout(300)
@@ -26,7 +26,7 @@ def test_the_noise_floor_of_a_condition_is_measured_and_printed(lab: Lab) -> Non
     assert (comparison["primary"]["a"]["name"], comparison["primary"]["b"]["name"]) == ("set", "get")
     twin = family["twin"]
     levels = [twin["primary"][side]["condition"] for side in "ab"]
-    assert [condition.pop(TWIN) for condition in levels] == list(TWIN_LEVELS)
+    assert [condition.pop(AA_FACTOR) for condition in levels] == list(TWIN_LEVELS)
     assert levels[0] == levels[1]
     assert twin["primary"]["low"] < 0 < twin["primary"]["high"]
     assert [cost["metric"] for cost in twin["costs"]] == ["cpu_ns.redis"]

@@ -11,7 +11,7 @@ from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.null_server import NullServerProcess
 from loadstone.drivers.outcome import Interval
 from loadstone.experiment.plan.drive_plan import Closed, Phases, Plan, Pool
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.machine import clock
 from loadstone.measure.sampler import Sampler
 from loadstone.monitors.metric import Metric
@@ -59,7 +59,7 @@ def test_a_drive_is_placed_by_the_steady_clock(monkeypatch: pytest.MonkeyPatch, 
             model=Closed(users=1),
             pool=Pool(connections=1),
             phases=Phases(warm_up_s=0, measure_s=0.2),
-            operations=(Operation(name="ping", commands=(Command(args=("PING",)),)),),
+            operations=(Operation(name="ping", commands=(ServerCommand(args=("PING",)),)),),
         )
         before = clock.unix_ns()
         record = drive_alone(NativeDriver(), plan, intervals.append)

@@ -14,7 +14,7 @@ from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.outcome import Interval
 from loadstone.experiment.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 
 PATIENCE_S = 100.0
 COMMAND = re.compile(rb"\*3\r\n")
@@ -80,7 +80,7 @@ def test_the_load_goes_on_and_ends_while_a_write_hangs_and_no_figure_is_lost(dis
         model=Closed(users=1),
         pool=Pool(connections=1),
         phases=Phases(warm_up_s=0.1, measure_s=1.5, drain_s=1.0),
-        operations=(Operation(name="set", commands=(Command(args=("SET", "{key}", "x"), expect="ok"),)),),
+        operations=(Operation(name="set", commands=(ServerCommand(args=("SET", "{key}", "x"), expect="ok"),)),),
         interval_s=0.05,
     )
     taken: list[Interval] = []

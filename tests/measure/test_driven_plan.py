@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.experiment.plan.drive_plan import SPIN_US, Closed, Open, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.machine.placement import Placement, split, with_own_cpus
 from loadstone.measure import driven_plan
 from loadstone.measure.driven_plan import with_spin
@@ -17,7 +17,7 @@ MODELS = [Closed(users=2), Open(rate_per_s=100)]
 
 
 def spin_us(model: Closed | Open, placement: Placement, threads: int = 1) -> float | None:
-    get = Operation(name="get", commands=(Command(args=("GET", "{key}")),))
+    get = Operation(name="get", commands=(ServerCommand(args=("GET", "{key}")),))
     pool = Pool(connections=2)
     plan = Plan(endpoints=(Endpoint(port=1),), operations=(get,), pool=pool, model=model, threads=threads)
     return with_spin(plan, placement, Ready({}, {})).model.spin_us

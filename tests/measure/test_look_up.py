@@ -8,7 +8,7 @@ import pytest
 from loadstone.drivers.outcome import Acknowledged
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.measure import crashes
 from loadstone.measure.crashes import LookUp
 from loadstone.run_folder.crash import LookedUp
@@ -34,7 +34,7 @@ PLAN = Plan(
     endpoints=(Endpoint(),),
     model=Closed(users=1),
     pool=Pool(connections=1),
-    operations=(Operation(name="set", commands=(Command(args=("SET", "{key}", "x")),)),),
+    operations=(Operation(name="set", commands=(ServerCommand(args=("SET", "{key}", "x")),)),),
     keys=Keys(prefix="k:"),
 )
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
-from loadstone.experiment.spec.loading import find
-from loadstone.experiment.spec.overrides import override
+from loadstone.experiment.spec.loading import find_source
+from loadstone.experiment.spec.overrides import apply_overrides
 from loadstone.run.describe import announce, describe_experiment, prospects, shortcomings
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
@@ -26,7 +26,9 @@ def said(lines: list[Message]) -> list[str]:
 
 
 def test_every_comparison_says_what_it_can_show() -> None:
-    lines = said(prospects(make_run_plan(override(find("json-documents"), sets=[WHOLE]), budget_s=2 * 3600)))
+    lines = said(
+        prospects(make_run_plan(apply_overrides(find_source("json-documents"), sets=[WHOLE]), budget_s=2 * 3600))
+    )
     assert [line.partition(":")[0] for line in lines] == ["partial-update", "storage", "small-pool", "warm-up"]
     assert lines[2] == (
         "small-pool: an estimate for an idle machine: after 8 blocks a difference of 12 % shows 8 times in 10, after "
@@ -38,10 +40,10 @@ def test_more_pairs_and_shorter_trials_see_less() -> None:
     def percent(line: str) -> float:
         return float(line.partition("difference of ")[2].partition(" %")[0])
 
-    whole = override(find("json-documents"), sets=[WHOLE])
+    whole = apply_overrides(find_source("json-documents"), sets=[WHOLE])
     full = {line.partition(":")[0]: percent(line) for line in said(prospects(make_run_plan(whole)))}
     assert full["storage"] > full["partial-update"]
-    long = override(find("json-documents"), sets=[WHOLE, "design.trial=20 s"])
+    long = apply_overrides(find_source("json-documents"), sets=[WHOLE, "design.trial=20 s"])
     lines = said(prospects(make_run_plan(long, budget_s=86_400)))
     assert {line.partition(":")[0]: percent(line) for line in lines}["storage"] < full["storage"]
 
@@ -65,12 +67,12 @@ def test_more_pairs_and_shorter_trials_see_less() -> None:
     ],
 )
 def test_what_cannot_be_promised_is_said(sets: list[str], options: dict[str, int], sentence: str) -> None:
-    run_plan = make_run_plan(override(find("json-documents"), sets=[WHOLE, *sets]), **options)  # type: ignore[arg-type]
+    run_plan = make_run_plan(apply_overrides(find_source("json-documents"), sets=[WHOLE, *sets]), **options)  # type: ignore[arg-type]
     assert sentence in said(prospects(run_plan))
 
 
 def test_in_rounds_it_is_said_of_rounds() -> None:
-    experiment = find("json-documents")
+    experiment = find_source("json-documents")
     lines = said(prospects(make_run_plan(experiment, budget_s=2 * 3600)))
     assert lines[2] == (
         "small-pool: an estimate for an idle machine: after 12 rounds a difference of 12 % shows 8 times in 10, after "
@@ -83,19 +85,19 @@ def test_in_rounds_it_is_said_of_rounds() -> None:
 
 
 def test_many_pairs_may_have_no_interval_at_eight_blocks() -> None:
-    many = override(find("json-documents"), sets=[WHOLE, "comparisons.storage.at.operation=[set, get]"])
+    many = apply_overrides(find_source("json-documents"), sets=[WHOLE, "comparisons.storage.at.operation=[set, get]"])
     assert "storage: 8 blocks are too few for 24 pairs" in said(prospects(make_run_plan(many, blocks=8)))
 
 
 def test_nothing_compared_nothing_promised() -> None:
-    experiment = find("json-documents")
+    experiment = find_source("json-documents")
     run_plan = make_run_plan(experiment, as_published=True)
     assert prospects(run_plan) == []
     assert announce(run_plan, experiment)[-1] == "Nothing is compared: the tables only describe this run"
 
 
 def test_a_run_announces_what_may_get_no_verdict() -> None:
-    experiment = override(find("json-documents"), sets=[WHOLE])
+    experiment = apply_overrides(find_source("json-documents"), sets=[WHOLE])
     run_plan = make_run_plan(experiment, budget_s=60)
     found = said(shortcomings(run_plan))
     assert "small-pool: the budget may end before its first look, after 8 blocks" in found
@@ -105,7 +107,7 @@ def test_a_run_announces_what_may_get_no_verdict() -> None:
 
 
 def test_a_run_announces_its_question_and_its_time_and_forecasts_nothing() -> None:
-    experiment = find("json-documents")
+    experiment = find_source("json-documents")
     run_plan = make_run_plan(experiment, quick=True)
     lines = announce(run_plan, experiment)
     text = " ".join(" ".join(lines).split())
@@ -126,7 +128,7 @@ def test_the_options_reach_the_plan() -> None:
     assert (run_plan.budget_s, run_plan.seed) == (1200, 5)
     assert {group.looks for group in run_plan.groups} == {(9,)}
     with pytest.raises(UserError, match=r"^--budget 20: '20' has no unit; write for example `90 s`"):
-        requested_plan(find("json-documents"), RunRequest(experiment="json-documents", budget="20"), ())
+        requested_plan(find_source("json-documents"), RunRequest(experiment="json-documents", budget="20"), ())
 
 
 def test_scale_and_subject_reach_the_plan() -> None:
@@ -148,11 +150,11 @@ def test_scale_and_subject_reach_the_plan() -> None:
     with pytest.raises(
         UserError, match=r"^--scale 2: must be more than 0 and at most 1; write for example 0\.1 or 10 %$"
     ):
-        requested_plan(find(str(APP)), RunRequest(experiment=str(APP), scale="2"), ())
+        requested_plan(find_source(str(APP)), RunRequest(experiment=str(APP), scale="2"), ())
 
 
 def test_an_application_is_announced_with_the_time_it_takes_to_start() -> None:
-    experiment = find(str(APP))
+    experiment = find_source(str(APP))
     lines = announce(make_run_plan(experiment, quick=True), experiment)
     assert any(line.startswith("Of that about ") and line.endswith("up app and writing posts") for line in lines)
     assert "3 crashes at the end, about 15 s of that" in lines

@@ -25,7 +25,7 @@ from loadstone.drivers.outcome import (
 )
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.machine.placement import Placement
@@ -98,8 +98,8 @@ def counts(ok: int, errors: dict[str, int] | None = None, timeouts: int = 0, dro
 
 
 def make_plan(operation: str = "set", users: int = 32, **changes: Any) -> Plan:
-    command = Command(args=(COMMANDS[operation], "{key}", "$", "{document}"), expect="ok")
-    read_back = Command(args=("JSON.GET", "{key}"), expect="document")
+    command = ServerCommand(args=(COMMANDS[operation], "{key}", "$", "{document}"), expect="ok")
+    read_back = ServerCommand(args=("JSON.GET", "{key}"), expect="document")
     writes = "nothing" if operation == "get" else "document"
     data: dict[str, Any] = {
         "endpoints": [Endpoint(port=6379, password="hunter2-very-secret")],

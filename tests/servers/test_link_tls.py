@@ -11,7 +11,7 @@ from loadstone.drivers.driver import drive_alone
 from loadstone.drivers.native import NativeDriver
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.safety.errors import DriveFailed, UserError
 from loadstone.servers import registry
 from loadstone.servers.delay_line import Line, LinkSettings
@@ -42,7 +42,7 @@ def plan(endpoint: Endpoint) -> Plan:
         model=Closed(users=8),
         pool=Pool(connections=8),
         phases=Phases(warm_up_s=0.1, measure_s=0.5, drain_s=5.0),
-        operations=(Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),)),),
+        operations=(Operation(name="set", commands=(ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),)),),
         keys=Keys(prefix="loadstone:tls:", count=50),
     )
 

@@ -19,7 +19,7 @@ from tests.real_servers import TLS_PASSWORD, is_gone, wait_until
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
-from loadstone.experiment.spec.loading import find as find_experiment
+from loadstone.experiment.spec.loading import find_source as find_experiment
 from loadstone.machine.placement import place
 from loadstone.measure.processes import watch_of
 from loadstone.monitors.host.processes import ProcessTreeMonitor

@@ -17,7 +17,7 @@ from tests.real_servers import TLS_PASSWORD, UserRedis
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.experiment.plan.run_plan import PlannedTrial
-from loadstone.experiment.spec.loading import find as find_experiment
+from loadstone.experiment.spec.loading import find_source as find_experiment
 from loadstone.machine.ports import free_port
 from loadstone.monitors.jvm import figures
 from loadstone.programs.deployments import Deployments, Ready

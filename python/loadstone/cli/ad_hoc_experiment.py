@@ -8,9 +8,9 @@ from loadstone.cli.load import Load, RateLevel
 from loadstone.cli.operations import Fields, LoadRow
 from loadstone.cli.targets import OTHER, SERVER, SUBJECT
 from loadstone.experiment.plan.drive_plan import SPIN_US
-from loadstone.experiment.spec.experiment import TWIN, TWIN_LEVELS, Experiment
-from loadstone.experiment.spec.loading import resolve
-from loadstone.experiment.spec.problems import Source
+from loadstone.experiment.spec.experiment import AA_FACTOR, TWIN_LEVELS, Experiment
+from loadstone.experiment.spec.loading import validate_source
+from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.secrets.references import learn_environment
 from loadstone.text.language import author_text
@@ -119,7 +119,7 @@ def experiment_of(ad_hoc: AdHoc, capacities: Capacities | None = None) -> Experi
     learn_environment()
     measures_capacity = ad_hoc.load.needs_capacity and capacities is None
     experiment = _experiment(ad_hoc, {} if capacities is None else capacities, capacity=measures_capacity)
-    return resolve(Source(label=f"loadstone {ad_hoc.command}", data=experiment, given=GIVEN))
+    return validate_source(ExperimentSource(label=f"loadstone {ad_hoc.command}", data=experiment, given=GIVEN))
 
 
 def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fields:
@@ -135,7 +135,7 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
             factors[TARGET_FACTOR]["values"] = {one.label: {"driver": one.driver} for one in ad_hoc.targets}
         vary = {TARGET_FACTOR: labels, **vary}
     if ad_hoc.twin:
-        factors[TWIN] = {"levels": list(TWIN_LEVELS), "alike": True}
+        factors[AA_FACTOR] = {"levels": list(TWIN_LEVELS), "alike": True}
     if rates:
         labels = [rate.label for rate in rates]
         factors[RATE_FACTOR] = {"title": author_text("Rate"), "levels": labels}
@@ -250,8 +250,8 @@ def _parts(ad_hoc: AdHoc) -> Fields:
     for target in ad_hoc.targets:
         when: Fields = {TARGET_FACTOR: target.label} if ad_hoc.compares else {}
         if ad_hoc.twin and target is ad_hoc.targets[0]:
-            parts[f"{target.part}-{TWIN}"] = {**target.settings, "when": {**when, TWIN: TWIN_LEVELS[1]}}
-            when |= {TWIN: TWIN_LEVELS[0]}
+            parts[f"{target.part}-{AA_FACTOR}"] = {**target.settings, "when": {**when, AA_FACTOR: TWIN_LEVELS[1]}}
+            when |= {AA_FACTOR: TWIN_LEVELS[0]}
         parts[target.part] = {**target.settings, **({"when": when} if when else {})}
     return {"servers": {}, "subjects": parts} if ad_hoc.workload["protocol"] == "http1" else {"servers": parts}
 

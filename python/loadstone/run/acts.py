@@ -18,7 +18,7 @@ from loadstone.experiment.plan.deployment import split_urls
 from loadstone.experiment.plan.operations import commands_of
 from loadstone.experiment.plan.required import RequiredSubject
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.experiment.plan.substitute import substitute
+from loadstone.experiment.plan.substitute import resolve_factors
 from loadstone.experiment.software import is_users, software_by_url, software_of
 from loadstone.experiment.spec import driver_names, subject_names
 from loadstone.experiment.spec.built_in import FOLDER
@@ -476,7 +476,7 @@ class _Acts:
             self._add("sends the variable", what, *path, asks=asks)
 
     def _filled(self, value: Any, trial: PlannedTrial) -> Any:
-        return substitute(value, trial.condition, self._experiment.factors, secrets=False)
+        return resolve_factors(value, trial.condition, self._experiment.factors, secrets=False)
 
 
 def _manifest_acts(who: str, manifest: Manifest, folder: Path, environment: Mapping[str, str]) -> Iterator[Act]:

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.look_schedule import BLOCKS_MIN, ROUNDS_MIN, level
-from loadstone.experiment.plan.preview import outline, remarks
+from loadstone.experiment.plan.preview import preview_plan, remarks
 from loadstone.experiment.plan.rounds import EXPECTED_SPREAD, EXPECTED_SPREAD_A_START, expected_spread
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.plan.run_size import extent
@@ -40,7 +40,7 @@ def describe(experiment: Experiment, run_plan: RunPlan, options: RunRequest) -> 
     from loadstone.run.acts import acts_of
     from loadstone.run.consent import listing
 
-    described = description(outline(run_plan, experiment), experiment, _prospects(run_plan))
+    described = description(preview_plan(run_plan, experiment), experiment, _prospects(run_plan))
     return "\n".join([described, *allowed]), list(listing(acts_of(experiment, run_plan, options.secret_files)))
 
 

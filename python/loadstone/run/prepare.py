@@ -11,11 +11,11 @@ from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.driver_names import resolved
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.loading import find
+from loadstone.experiment.spec.loading import find_source
 from loadstone.experiment.spec.overrides import (
+    apply_overrides,
     check_at_rate,
     host_settings,
-    override,
     parse_duration_s,
     parse_only,
     parse_scale,
@@ -69,9 +69,9 @@ def requested_experiment(options: RunRequest) -> Experiment:
     """The experiment with what the command line changes in it. Raises UserError."""
     learn_environment()
     give_files(options.secret_files)
-    found = options.built or find(options.experiment)
+    found = options.built or find_source(options.experiment)
     sets = (*options.set, *host_settings(found, options.hosts), *_driver(options), *_at_rate(options))
-    experiment = override(
+    experiment = apply_overrides(
         found,
         sets=(*sets, *_whole_trials(options, found)),
         servers=options.servers,

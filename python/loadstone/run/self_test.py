@@ -26,7 +26,7 @@ from loadstone.drivers.null_server import NullServerProcess
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool, Timeouts
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.machine.own_threads import ServerCpuTime, kept_to
 from loadstone.machine.placement import Placement, place
 from loadstone.machine.process_identity import started
@@ -153,7 +153,7 @@ class Bench:
             model=model,
             pool=Pool(connections=connections),
             phases=Phases(warm_up_s=0.1, measure_s=seconds, drain_s=3.0),
-            operations=(Operation(name="get", commands=(Command(args=("GET", "{key}")),)),),
+            operations=(Operation(name="get", commands=(ServerCommand(args=("GET", "{key}")),)),),
             keys=Keys(prefix="loadstone:self-test:"),
             timeouts=Timeouts(request_ms=5000, gone_s=10),
         )

@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from loadstone.drivers.outcome import CommandRecord, DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.run_plan import Studied
+from loadstone.experiment.plan.run_plan import StudiedPart
 from loadstone.machine.limits_in_force import LimitInForce, LimitName, PartLimits
 from loadstone.machine.placement import Placement
 from loadstone.monitors.snapshot import Snapshot
@@ -386,7 +386,7 @@ class TrialFacts(Facts):
     """What other drives did on the same servers in the block; None: there were none."""
     links: dict[str, LinkFacts] = {}
     """Server -> its delay line: requested, and really added."""
-    studied: tuple[Studied, ...] = ()
+    studied: tuple[StudiedPart, ...] = ()
     """What of the generator differs between the conditions of its table or comparison."""
     misses: float | Literal["any"] | None = None
     """The share of the reads that find nothing by design; None: as data are loaded."""

@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.servers import registry
 from loadstone.servers.redis.control import RedisControl
 from loadstone.servers.server import DeployContext
@@ -31,7 +31,9 @@ class Store:
             "model": Closed(users=4),
             "pool": Pool(connections=4),
             "phases": Phases(warm_up_s=0.0, measure_s=2.5, drain_s=2.0),
-            "operations": (Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),)),),
+            "operations": (
+                Operation(name="set", commands=(ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),)),
+            ),
             "keys": Keys(prefix="loadstone:fleet:", count=50),
             **changed,
         }

@@ -17,7 +17,7 @@ from loadstone.addons.fleet.certificates import read_tls_files
 from loadstone.drivers.outcome import read_interval, read_record
 from loadstone.experiment.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 
 from .conftest import Store
 
@@ -226,7 +226,7 @@ def test_files_of_tls_come_with_the_plan_and_are_in_memory_alone(
 
 
 def _by_tls(folder: Path, port: int) -> Plan:
-    operation = Operation(name="ping", commands=(Command(args=("PING",)),))
+    operation = Operation(name="ping", commands=(ServerCommand(args=("PING",)),))
     return Plan(
         endpoints=(Endpoint(host="localhost", port=port, password=TLS_PASSWORD, tls=Tls(ca_file=f"{folder}/ca.pem")),),
         model=Closed(users=2),

@@ -7,7 +7,7 @@ import pytest
 from loadstone.addons.fleet.driver import require_shareable, shares_of
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint, even_slots
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.safety.errors import UserError
 
 
@@ -25,7 +25,7 @@ def plan(**changed: Any) -> Plan:
         "pool": Pool(connections=64),
         "threads": 2,
         "cpus": (2, 3),
-        "operations": (Operation(name="ping", commands=(Command(args=("PING",)),)),),
+        "operations": (Operation(name="ping", commands=(ServerCommand(args=("PING",)),)),),
         **changed,
     }
     return Plan(**fields)
@@ -77,7 +77,7 @@ def test_plans_that_take_turns_are_divided_among_the_same_agents() -> None:
 
 
 def test_what_cannot_be_shared_is_refused_in_one_line() -> None:
-    written = Operation(name="set", writes="document", commands=(Command(args=("SET", "{key}", "{document}")),))
+    written = Operation(name="set", writes="document", commands=(ServerCommand(args=("SET", "{key}", "{document}")),))
     with pytest.raises(UserError) as refused:
         require_shareable([plan(), plan(operations=(written,), acknowledged=True)], 2, "--fleet local:2")
     assert str(refused.value).startswith("--fleet local:2: acknowledged")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
-from loadstone.experiment.plan.preview import outline
-from loadstone.experiment.spec.loading import load_experiment, read_source, resolve
-from loadstone.experiment.spec.overrides import override
-from loadstone.experiment.spec.problems import Source
+from loadstone.experiment.plan.preview import preview_plan
+from loadstone.experiment.spec.loading import load_experiment, read_source, validate_source
+from loadstone.experiment.spec.overrides import apply_overrides
+from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.report.terminal.announcement import description
 from loadstone.safety.errors import UserError
 
@@ -50,11 +50,13 @@ def test_a_strange_value_anywhere(request: pytest.FixtureRequest, text: str, str
     source = read_source(request.getfixturevalue(text), "small.yaml")
 
     def attempt(path: tuple[Any, ...]) -> None:
-        experiment = resolve(Source("small.yaml", with_value(source.data, path, strange), source.lines))
+        experiment = validate_source(
+            ExperimentSource("small.yaml", with_value(source.data, path, strange), source.lines)
+        )
         published = experiment.as_published is not None
         for quick, as_published in ((False, False), (True, False), (False, True))[: 3 if published else 2]:
             description(
-                outline(make_run_plan(experiment, quick=quick, as_published=as_published, blocks=2), experiment),
+                preview_plan(make_run_plan(experiment, quick=quick, as_published=as_published, blocks=2), experiment),
                 experiment,
             )
 
@@ -70,7 +72,7 @@ def test_a_strange_setting_anywhere(request: pytest.FixtureRequest, text: str, s
     experiment = load_experiment(request.getfixturevalue(text), label="small.yaml")
 
     def attempt(path: tuple[Any, ...]) -> None:
-        make_run_plan(override(experiment, sets=[f"{'.'.join(map(str, path))}={strange}"]))
+        make_run_plan(apply_overrides(experiment, sets=[f"{'.'.join(map(str, path))}={strange}"]))
 
     places = [*paths(experiment.source.data), ("new",), ("workload", "new", "deep")]
     messages = [message for path in places if (message := refusal(partial(attempt, path)))]

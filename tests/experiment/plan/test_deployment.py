@@ -7,14 +7,14 @@ import pytest
 from loadstone.experiment.plan.deployment import Deployment, DeploymentPlanner
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.design.run_design import make_run_plan
-from loadstone.experiment.plan.preview import outline
+from loadstone.experiment.plan.preview import preview_plan
 from loadstone.experiment.plan.required import StoredCount
 from loadstone.experiment.plan.subject_keys import prefixes_in
-from loadstone.experiment.plan.substitute import Mode
+from loadstone.experiment.plan.substitute import PlanMode
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import Level
 from loadstone.experiment.spec.loading import load_experiment
-from loadstone.experiment.spec.overrides import override
+from loadstone.experiment.spec.overrides import apply_overrides
 from loadstone.report.terminal.announcement import description
 from loadstone.safety.errors import UserError
 
@@ -23,7 +23,7 @@ MARIADB = {"store": ("mariadb",)}
 Only = dict[str, tuple[Level, ...]]
 
 
-def deployment(experiment: Experiment | str, mode: Mode = Mode(), **levels: Level) -> Deployment:
+def deployment(experiment: Experiment | str, mode: PlanMode = PlanMode(), **levels: Level) -> Deployment:
     if isinstance(experiment, str):
         experiment = load_experiment(experiment, label="app.yaml")
     return DeploymentPlanner(experiment, mode).deployment(USUAL | levels)
@@ -70,9 +70,9 @@ def test_a_built_in_subject_may_have_a_prefix_of_its_own(app: str) -> None:
 
 
 def test_quick_has_a_warm_up_of_its_own(app: str) -> None:
-    assert deployment(app, Mode(quick=True)).subjects["app"].warm_up_s == 4
+    assert deployment(app, PlanMode(quick=True)).subjects["app"].warm_up_s == 4
     without = app.replace("  warm_up: 4 s\n", "").replace("    warm_up: 10 s\n", "")
-    assert deployment(without, Mode(quick=True)).subjects["app"].warm_up_s is None
+    assert deployment(without, PlanMode(quick=True)).subjects["app"].warm_up_s is None
 
 
 def test_an_empty_limit_is_none(app: str) -> None:
@@ -88,7 +88,7 @@ def test_rows_are_for_the_servers_that_are_there(app: str) -> None:
     assert (keys.table, keys.commands) == (None, ("SET loadstone:subject:post-json:{id} {json}",))
     assert (keys.rows, keys.columns, keys.seed) == (rows.rows, rows.columns, rows.seed)
     assert deployment(app, store="redis-json").data == ()
-    assert deployment(app, Mode(scale=0.001)).data[0].rows == 10
+    assert deployment(app, PlanMode(scale=0.001)).data[0].rows == 10
 
 
 def test_what_is_stored_is_counted_where_the_condition_has_the_operation(app: str) -> None:
@@ -110,7 +110,7 @@ def test_who_gets_the_load(app: str) -> None:
 
 
 def test_the_users_own_subject_has_nothing_of_ours(app: str) -> None:
-    experiment = override(load_experiment(app), subjects=["http://one:1, https://two/base"])
+    experiment = apply_overrides(load_experiment(app), subjects=["http://one:1, https://two/base"])
     subject = deployment(experiment).subjects["app"]
     assert (subject.urls, subject.replicas) == (("http://one:1", "https://two/base"), 2)
     assert (subject.manifest, dict(subject.environment), dict(subject.limits)) == (None, {}, {})
@@ -173,7 +173,7 @@ def test_several_subjects_need_a_target_and_no_part_at_all_is_an_error(app: str)
 
 
 def by_url(text: str, urls: str = "http://user:secret@host:81") -> Experiment:
-    return override(load_experiment(text, label="app.yaml"), subjects=[urls])
+    return apply_overrides(load_experiment(text, label="app.yaml"), subjects=[urls])
 
 
 def refusal(experiment: Experiment, only: Only) -> str:
@@ -215,13 +215,13 @@ def test_as_many_urls_as_replicas(app: str) -> None:
 
 
 def test_what_the_user_must_have_done_is_reported(app: str) -> None:
-    experiment = override(by_url(app), servers=["mariadb=mariadb://user:secret@host"])
-    text = description(outline(make_run_plan(experiment, only=MARIADB, blocks=1), experiment), experiment)
+    experiment = apply_overrides(by_url(app), servers=["mariadb=mariadb://user:secret@host"])
+    text = description(preview_plan(make_run_plan(experiment, only=MARIADB, blocks=1), experiment), experiment)
     reported = " ".join(text[text.index("Subject app") :].split())
     assert reported.startswith(
         "Subject app: yours, 1 URL (work write, read); it must run with SUBJECT_STORE=mariadb "
         "SUBJECT_CACHE as the experiment has it Data"
     )
     assert "secret" not in text
-    ours = description(outline(make_run_plan(by_url(app), only=MARIADB, blocks=1), by_url(app)), by_url(app))
+    ours = description(preview_plan(make_run_plan(by_url(app), only=MARIADB, blocks=1), by_url(app)), by_url(app))
     assert "its mariadb is unknown: give it by --server" in " ".join(ours.split())

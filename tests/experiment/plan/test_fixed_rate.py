@@ -14,9 +14,9 @@ from loadstone.experiment.plan.fixed_rate import (
     RATE_NOT_KNOWN_PER_S,
     TOGETHER_MAX,
     FixedRate,
-    alike,
     is_saturating,
     rounds_at_rate,
+    rows_alike,
     sliced_s,
     times_at_rate,
     with_rate,
@@ -122,11 +122,11 @@ def test_where_there_is_no_room_for_all_fast_rows_have_it() -> None:
 
 def test_rows_that_take_turns_are_measured_for_about_as_long() -> None:
     times = [5.0, 0.1, 0.12, 0.5, 0.1, 0.55]
-    assert alike(times) == [[1, 4, 2], [3, 5], [0]]
-    families = alike([0.1] * 40)
+    assert rows_alike(times) == [[1, 4, 2], [3, 5], [0]]
+    families = rows_alike([0.1] * 40)
     assert sorted(place for one in families for place in one) == list(range(40))
     assert max(map(len, families)) == TOGETHER_MAX
-    for family in alike([1.1**number for number in range(30)]):
+    for family in rows_alike([1.1**number for number in range(30)]):
         assert 1.1 ** family[-1] <= ALIKE * 1.1 ** family[0] * 1.001
     assert all(a[-1] != b[0] for a, b in pairwise(families))
 

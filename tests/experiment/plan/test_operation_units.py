@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from loadstone.experiment.plan.drive_plan import Plan
-from loadstone.experiment.plan.operation_units import KEYS, Units, are_compared_by_units, read_units, units_of
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operation_units import KEYS, OperationUnits, are_compared_by_units, read_units, units_of
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.plan.workload_from_text import with_arguments
 from loadstone.servers import registry
 from loadstone.servers.server import DeployContext
 
 
 def operation(*commands: str, units: str = "auto") -> Operation:
-    made = tuple(Command.model_validate(with_arguments({"args": text}, ())) for text in commands)
+    made = tuple(ServerCommand.model_validate(with_arguments({"args": text}, ())) for text in commands)
     return Operation(name="one", commands=made, units=units)
 
 
@@ -34,11 +34,11 @@ def operation(*commands: str, units: str = "auto") -> Operation:
     ],
 )
 def test_an_operation_is_as_many_as_its_commands_say(commands: list[str], units: tuple[int, str, str]) -> None:
-    assert units_of(operation(*commands)) == Units(*units)
+    assert units_of(operation(*commands)) == OperationUnits(*units)
 
 
 def test_what_is_written_counts() -> None:
-    assert units_of(operation("PING", units="10 messages")) == Units(10, "message", "")
+    assert units_of(operation("PING", units="10 messages")) == OperationUnits(10, "message", "")
     assert units_of(operation("MGET {keys:10}", units="1")).count == 1
     for wrong in ("0", "ten", "1.5", "10 Keys"):
         with pytest.raises(ValueError, match="is not how many units an operation is"):

@@ -1,13 +1,13 @@
 from loadstone.experiment.plan.design.run_design import make_run_plan
-from loadstone.experiment.plan.preview import outline
-from loadstone.experiment.spec.loading import find, load_experiment
+from loadstone.experiment.plan.preview import preview_plan
+from loadstone.experiment.spec.loading import find_source, load_experiment
 from loadstone.report.terminal.announcement import description
 from loadstone.text.message import verbatim
 
 
 def test_what_a_run_will_do_as_text(small: str) -> None:
     experiment = load_experiment(small)
-    assert description(outline(make_run_plan(experiment, blocks=2), experiment), experiment).splitlines() == [
+    assert description(preview_plan(make_run_plan(experiment, blocks=2), experiment), experiment).splitlines() == [
         "small",
         "  How fast is a small thing?",
         "",
@@ -33,22 +33,22 @@ def test_what_a_run_will_do_as_text(small: str) -> None:
 
 def test_what_is_left_out_is_said(small: str) -> None:
     experiment = load_experiment(small)
-    text = description(outline(make_run_plan(experiment, only={"workers": (1,)}), experiment), experiment)
+    text = description(preview_plan(make_run_plan(experiment, only={"workers": (1,)}), experiment), experiment)
     assert "  by-users: By users: 2 of 4 rows" in text
-    text = description(outline(make_run_plan(experiment, quick=True), experiment), experiment)
+    text = description(preview_plan(make_run_plan(experiment, quick=True), experiment), experiment)
     assert "  not in this run: by-users" in text
     assert "Quick: slices and trials are short, and what they cannot answer is left out" in text
     assert "Nothing is compared: the tables only describe this run" in text
-    text = description(outline(make_run_plan(experiment, only={"workers": (8,)}), experiment), experiment)
+    text = description(preview_plan(make_run_plan(experiment, only={"workers": (8,)}), experiment), experiment)
     assert "  not in this run: by-size" in text
-    text = description(outline(make_run_plan(experiment, as_published=True), experiment), experiment)
+    text = description(preview_plan(make_run_plan(experiment, as_published=True), experiment), experiment)
     assert text.endswith("As published: As it was.")
 
 
 def test_comparisons_as_text(compared: str) -> None:
     experiment = load_experiment(compared)
     text = description(
-        outline(make_run_plan(experiment), experiment), experiment, {"kinds": verbatim("it can show 100 %")}
+        preview_plan(make_run_plan(experiment), experiment), experiment, {"kinds": verbatim("it can show 100 %")}
     )
     assert text[text.index("Comparisons") :].splitlines() == [
         "Comparisons",
@@ -75,11 +75,11 @@ def test_comparisons_as_text(compared: str) -> None:
 
 def test_comparisons_that_do_not_run_are_named(compared: str) -> None:
     experiment = load_experiment(compared.replace("    metric:", "    quick: false\n    metric:"))
-    text = description(outline(make_run_plan(experiment, quick=True), experiment), experiment)
+    text = description(preview_plan(make_run_plan(experiment, quick=True), experiment), experiment)
     assert "  users: Do more users get more done?" in text
     assert "  not in this run: kinds" in text
     assert "Rows that are in tables only are measured once, without an interval or a verdict" in text
-    text = description(outline(make_run_plan(experiment, as_published=True), experiment), experiment)
+    text = description(preview_plan(make_run_plan(experiment, as_published=True), experiment), experiment)
     assert "  not in this run: users, kinds" in text
     assert "Nothing is compared: the tables only describe this run" in text
 
@@ -87,13 +87,13 @@ def test_comparisons_that_do_not_run_are_named(compared: str) -> None:
 def test_a_table_that_quick_leaves_out_is_left_out_though_a_comparison_measures_its_rows(compared: str) -> None:
     experiment = load_experiment(compared)
     run_plan = make_run_plan(experiment, quick=True)
-    text = description(outline(run_plan, experiment), experiment)
+    text = description(preview_plan(run_plan, experiment), experiment)
     assert "  not in this run: by-users" in text
 
 
 def test_a_budget_that_is_too_small_is_said(compared: str) -> None:
     experiment = load_experiment(compared)
-    text = description(outline(make_run_plan(experiment, budget_s=60), experiment), experiment)
+    text = description(preview_plan(make_run_plan(experiment, budget_s=60), experiment), experiment)
     assert "Time: 60 s, the budget; about 4 min would be needed: what the budget does not reach stays" in text
     assert "a block measures each of 4 conditions once, for 0.7 s (a whole trial)" in text.replace("\n    ", " ")
     assert "Compared slices and trials are shorter than usual, since the budget has no room for longer ones" in text
@@ -101,14 +101,14 @@ def test_a_budget_that_is_too_small_is_said(compared: str) -> None:
 
 def test_fixed_blocks_have_one_end(compared: str) -> None:
     experiment = load_experiment(compared)
-    text = description(outline(make_run_plan(experiment, blocks=9), experiment), experiment)
+    text = description(preview_plan(make_run_plan(experiment, blocks=9), experiment), experiment)
     assert "judged after 9 blocks; a block measures" in text.replace("\n    ", " ")
     assert "Time: about 8 min, at most 10 min; starting the servers comes on top" in text
 
 
 def test_the_json_study_says_how_long_it_takes() -> None:
-    experiment = find("json-documents")
-    text = description(outline(make_run_plan(experiment), experiment), experiment)
+    experiment = find_source("json-documents")
+    text = description(preview_plan(make_run_plan(experiment), experiment), experiment)
     assert "89 conditions; 62 of them for tables; 4 comparisons; in random order (seed 1); " in text
     assert "Time: about 18 min to the first look at every comparison; the budget ends it after 45 min, with" in text
     words = text[: text.index("89 conditions")].splitlines()
@@ -117,7 +117,7 @@ def test_the_json_study_says_how_long_it_takes() -> None:
 
 def test_what_is_started_filled_and_killed_as_text(app: str) -> None:
     experiment = load_experiment(app)
-    text = description(outline(make_run_plan(experiment, seed=1), experiment), experiment)
+    text = description(preview_plan(make_run_plan(experiment, seed=1), experiment), experiment)
     assert text[text.index("Crashes") :].splitlines() == [
         "Crashes",
         "  durability: Writes lost when Redis is killed: 3 conditions, 3 times each (work direct; store redis-json; "
@@ -143,7 +143,7 @@ def test_what_is_started_filled_and_killed_as_text(app: str) -> None:
 def test_parts_that_no_trial_needs_are_not_reported(app: str) -> None:
     experiment = load_experiment(app)
     run_plan = make_run_plan(experiment, only={"store": ("mariadb",)}, quick=True)
-    text = description(outline(run_plan, experiment), experiment)
+    text = description(preview_plan(run_plan, experiment), experiment)
     assert "  durability: not in this run\n" in text
     assert "Server redis" not in text
     assert text.endswith("Data posts: 2,500 rows into mariadb")

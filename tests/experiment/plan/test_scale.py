@@ -4,8 +4,8 @@ import pytest
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.drive_plan import Closed, Plan, RampUp
-from loadstone.experiment.plan.preview import outline
-from loadstone.experiment.plan.substitute import Mode
+from loadstone.experiment.plan.preview import preview_plan
+from loadstone.experiment.plan.substitute import PlanMode
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.report.terminal.announcement import description
 from loadstone.safety.errors import UserError
@@ -38,9 +38,9 @@ def test_users_their_steps_and_their_pool(ramped: str) -> None:
 
 
 def test_there_is_at_least_one_of_what_there_is() -> None:
-    mode = Mode(scale=0.01)
+    mode = PlanMode(scale=0.01)
     assert [mode.scaled(number) for number in (0, 1, 40, 60, 149, 1000)] == [0, 1, 1, 1, 1, 10]
-    assert [Mode().scaled(number) for number in (0, 1, 7)] == [0, 1, 7]
+    assert [PlanMode().scaled(number) for number in (0, 1, 7)] == [0, 1, 7]
 
 
 def test_a_condition_may_be_left_as_it_is(ramped: str) -> None:
@@ -61,7 +61,7 @@ def test_published_counts_are_shorter_too(ramped: str) -> None:
     assert plan.model == Closed(users=20, ramp_up=RampUp(initial_users=1, step_users=2, step_every_s=0.2))
     assert plan_of(text, as_published=True, scale=1.0).phases.measure_s == 120
     experiment = load_experiment(text)
-    words = description(outline(make_run_plan(experiment, as_published=True, scale=0.1), experiment), experiment)
+    words = description(preview_plan(make_run_plan(experiment, as_published=True, scale=0.1), experiment), experiment)
     assert "Scale 10 %: users and rows are 10 % of those written, and phases as much shorter" in words
 
 
@@ -79,6 +79,8 @@ def test_the_command_line_wins_over_quick_and_quick_over_the_experiment(app: str
 
 def test_a_scale_of_one_is_not_reported(app: str) -> None:
     experiment = load_experiment(app)
-    assert "Scale" not in description(outline(make_run_plan(experiment, blocks=1, scale=1.0), experiment), experiment)
-    words = description(outline(make_run_plan(experiment, blocks=1), experiment), experiment)
+    assert "Scale" not in description(
+        preview_plan(make_run_plan(experiment, blocks=1, scale=1.0), experiment), experiment
+    )
+    words = description(preview_plan(make_run_plan(experiment, blocks=1), experiment), experiment)
     assert "Scale 50 %: users and rows are 50 % of those written\n" in words

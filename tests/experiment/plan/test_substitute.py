@@ -1,6 +1,6 @@
 import pytest
 
-from loadstone.experiment.plan.substitute import FieldError, substitute, with_units
+from loadstone.experiment.plan.substitute import FieldError, resolve_factors, with_units
 from loadstone.experiment.spec.experiment import Factor
 from loadstone.experiment.spec.levels import Condition
 
@@ -34,7 +34,7 @@ CONDITION: Condition = {"payload": "1 kB", "workers": 8, "sync": True, "idle": "
     ],
 )
 def test_a_reference_becomes_the_level(written: object, meant: object) -> None:
-    found = substitute(written, CONDITION, FACTORS)
+    found = resolve_factors(written, CONDITION, FACTORS)
     assert found == meant
     assert type(found) is type(meant)
 

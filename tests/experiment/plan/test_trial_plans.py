@@ -8,10 +8,10 @@ import pytest
 from loadstone.experiment.plan.design.conditions import all_conditions
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
-from loadstone.experiment.plan.substitute import Mode
+from loadstone.experiment.plan.substitute import PlanMode
 from loadstone.experiment.plan.trial_plans import WorkloadPlanner, threads_for, with_fixed_length
 from loadstone.experiment.spec.loading import load_experiment
-from loadstone.experiment.spec.overrides import override
+from loadstone.experiment.spec.overrides import apply_overrides
 from loadstone.safety.errors import UserError
 
 SMALL = Path(__file__).parents[2] / "examples" / "experiment" / "small.yaml"
@@ -19,7 +19,7 @@ OPERATION = {"name": "set", "commands": [{"args": ["SET", "{key}", "{value}"]}]}
 REQUEST = {"name": "get", "requests": [{"path": "/"}]}
 
 
-def plans(text: str, mode: Mode = Mode()) -> list[tuple[Plan, Plan | None]]:
+def plans(text: str, mode: PlanMode = PlanMode()) -> list[tuple[Plan, Plan | None]]:
     experiment = load_experiment(text, label="small.yaml")
     planner = WorkloadPlanner(experiment, mode, cpus=(1,))
     made = []
@@ -90,20 +90,20 @@ def test_a_pool_keeps_no_more_idle_connections_than_it_has(small: str) -> None:
 
 
 def test_quick_replaces_phases(small: str) -> None:
-    plan = plans(small, Mode(quick=True))[0][0]
+    plan = plans(small, PlanMode(quick=True))[0][0]
     assert (plan.phases.measure_s, plan.phases.warm_up_s) == (0.1, 1.0)
 
 
 def test_as_published_replaces_model_and_phases(small: str) -> None:
-    plan = plans(small, Mode(as_published=True))[6][0]
+    plan = plans(small, PlanMode(as_published=True))[6][0]
     assert plan.model == Closed(users=8, operations_per_user=10)
     assert (plan.phases.measure_s, plan.phases.warm_up_s, plan.phases.measure_max_s) == (0.001, 0, 60)
-    both = plans(small, Mode(quick=True, as_published=True))[6][0]
+    both = plans(small, PlanMode(quick=True, as_published=True))[6][0]
     assert both.phases == plan.phases
 
 
 def test_a_fixed_length_takes_the_place_of_every_count(small: str) -> None:
-    plan = plans(small, Mode(as_published=True))[6][0]
+    plan = plans(small, PlanMode(as_published=True))[6][0]
     fixed = with_fixed_length(plan, 3.0)
     assert (fixed.phases.measure_s, fixed.phases.measure_operations, fixed.phases.measure_max_s) == (3, None, None)
     assert fixed.model == Closed(users=8)
@@ -260,12 +260,12 @@ def test_a_mistake_in_what_a_mode_replaces_is_found_there(small: str) -> None:
     text = small.replace("{measure_s: 100 ms}", "{measure_s: 100 B}")
     assert plans(text)
     with pytest.raises(UserError, match=r"^small\.yaml:72: quick\.phases\.measure_s: '100 B' is not a time;"):
-        plans(text, Mode(quick=True))
+        plans(text, PlanMode(quick=True))
     text = small.replace("{operations_per_user: 10}", "{operations_per_user: few}")
     with pytest.raises(
         UserError, match=r"^small\.yaml:75: as_published\.model\.operations_per_user: 'few' is not a whole number;"
     ):
-        plans(text, Mode(as_published=True))
+        plans(text, PlanMode(as_published=True))
 
 
 def plan(model: dict[str, Any], connections: int = 64, **changes: Any) -> Plan:
@@ -310,7 +310,7 @@ def test_auto_is_what_an_experiment_has_and_a_number_is_kept() -> None:
         (8, 4, (4, 5, 6, 7)),
     }
     assert {trial.plan.threads for trial in make_run_plan(experiment, cpus=(1,), cpu_count=2).trials} == {1}
-    fixed = make_run_plan(override(experiment, sets=["workload.threads=2"]), cpus=(1,), cpu_count=2)
+    fixed = make_run_plan(apply_overrides(experiment, sets=["workload.threads=2"]), cpus=(1,), cpu_count=2)
     assert {(trial.plan.threads, trial.plan.cpus) for trial in fixed.trials} == {(2, (1,))}
     with pytest.raises(UserError, match=r"workload\.threads: 'many' is not a whole number"):
-        make_run_plan(override(experiment, sets=["workload.threads=many"]))
+        make_run_plan(apply_overrides(experiment, sets=["workload.threads=many"]))

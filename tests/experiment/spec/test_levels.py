@@ -1,6 +1,6 @@
 import pytest
 
-from loadstone.experiment.spec.levels import Level, fits, level_text, same_level
+from loadstone.experiment.spec.levels import Level, level_text, matches, same_level
 
 
 @pytest.mark.parametrize(
@@ -17,9 +17,9 @@ def test_a_level_is_written_as_in_yaml() -> None:
 
 def test_a_condition_fits_when_every_named_factor_has_one_of_its_levels() -> None:
     condition: dict[str, Level] = {"operation": "get", "workers": 8}
-    assert fits(condition, {})
-    assert fits(condition, {"operation": "get"})
-    assert fits(condition, {"operation": ("set", "get"), "workers": 8})
-    assert not fits(condition, {"operation": "get", "workers": 1})
-    assert not fits(condition, {"operation": "set"})
-    assert fits(condition, {"operation": "set", "workers": 8}, without=["operation"])
+    assert matches(condition, {})
+    assert matches(condition, {"operation": "get"})
+    assert matches(condition, {"operation": ("set", "get"), "workers": 8})
+    assert not matches(condition, {"operation": "get", "workers": 1})
+    assert not matches(condition, {"operation": "set"})
+    assert matches(condition, {"operation": "set", "workers": 8}, without=["operation"])

@@ -4,7 +4,13 @@ import pytest
 
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
-from loadstone.experiment.spec.overrides import check_at_rate, override, parse_duration_s, parse_only, parse_scale
+from loadstone.experiment.spec.overrides import (
+    apply_overrides,
+    check_at_rate,
+    parse_duration_s,
+    parse_only,
+    parse_scale,
+)
 from loadstone.safety.errors import UserError
 
 
@@ -58,7 +64,7 @@ def test_only_names_what_exists(experiment: Experiment, text: str, expected: str
 
 
 def test_a_setting_is_taken_as_if_written_in_the_file(experiment: Experiment) -> None:
-    changed = override(
+    changed = apply_overrides(
         experiment,
         sets=[
             "workload.pool.connections=64",
@@ -78,12 +84,12 @@ def test_a_setting_is_taken_as_if_written_in_the_file(experiment: Experiment) ->
 
 
 def test_a_setting_by_hand_wins_over_quick_and_as_published(experiment: Experiment) -> None:
-    changed = override(experiment, sets=["workload.phases.measure_s=7 s"])
+    changed = apply_overrides(experiment, sets=["workload.phases.measure_s=7 s"])
     assert changed.workload.phases["measure_s"] == "7 s"
     assert changed.quick.phases == {}
     assert changed.as_published is not None
     assert changed.as_published.phases == {"warm_up_s": "0 s", "measure_max_s": "1 min"}
-    kept = override(experiment, sets=["quick.phases.measure_s=7 s"])
+    kept = apply_overrides(experiment, sets=["quick.phases.measure_s=7 s"])
     assert kept.quick.phases == {"measure_s": "7 s"}
 
 
@@ -132,17 +138,17 @@ def test_a_setting_by_hand_wins_over_quick_and_as_published(experiment: Experime
 )  # fmt: skip
 def test_a_setting_is_checked_as_if_written_in_the_file(experiment: Experiment, text: str, expected: str) -> None:
     with pytest.raises(UserError) as caught:
-        override(experiment, sets=[text])
+        apply_overrides(experiment, sets=[text])
     assert str(caught.value) == expected
 
 
 def test_a_server_by_url_replaces_the_settings_and_keeps_what_is_needed(small: str) -> None:
     text = small.replace("redis: {kind: embedded}", "redis: {kind: embedded, modules: [json], config: {save: ''}}")
-    changed = override(load_experiment(text), servers=["redis=redis://user:secret@host:6380/2?a=b"])
+    changed = apply_overrides(load_experiment(text), servers=["redis=redis://user:secret@host:6380/2?a=b"])
     assert changed.servers == {
         "redis": {"kind": "url", "url": "redis://user:secret@host:6380/2?a=b", "modules": ["json"]}
     }
-    assert "modules" not in override(load_experiment(small), servers=["redis=redis://host"]).servers["redis"]
+    assert "modules" not in apply_overrides(load_experiment(small), servers=["redis=redis://host"]).servers["redis"]
 
 
 @pytest.mark.parametrize(
@@ -155,13 +161,13 @@ def test_a_server_by_url_replaces_the_settings_and_keeps_what_is_needed(small: s
 )
 def test_a_wrong_server_is_refused_without_its_password(experiment: Experiment, text: str, expected: str) -> None:
     with pytest.raises(UserError) as caught:
-        override(experiment, servers=[text])
+        apply_overrides(experiment, servers=[text])
     assert str(caught.value) == expected
 
 
 def test_a_secret_that_was_set_is_not_shown(experiment: Experiment) -> None:
     with pytest.raises(UserError) as caught:
-        override(experiment, sets=["servers.redis.password=[hunter2"])
+        apply_overrides(experiment, sets=["servers.redis.password=[hunter2"])
     assert "hunter2" not in str(caught.value)
 
 
@@ -171,7 +177,7 @@ def with_app(app: str) -> Experiment:
 
 
 def test_a_mariadb_by_url_keeps_its_conditions(with_app: Experiment) -> None:
-    changed = override(with_app, servers=["mariadb=mysql://user:secret@host/db"])
+    changed = apply_overrides(with_app, servers=["mariadb=mysql://user:secret@host/db"])
     assert changed.servers["mariadb"] == {
         "kind": "mariadb-url",
         "url": "mysql://user:secret@host/db",
@@ -181,12 +187,12 @@ def test_a_mariadb_by_url_keeps_its_conditions(with_app: Experiment) -> None:
 
 def test_a_server_of_another_kind_is_refused(with_app: Experiment) -> None:
     with pytest.raises(UserError) as caught:
-        override(with_app, servers=["mariadb=redis://:secret@host"])
+        apply_overrides(with_app, servers=["mariadb=redis://:secret@host"])
     assert str(caught.value) == (
         "--server mariadb=...: mariadb is a MariaDB; write mariadb://USER:PASSWORD@HOST:PORT/DATABASE"
     )
     with pytest.raises(UserError) as caught:
-        override(with_app, servers=["redis=mariadb://:secret@host"])
+        apply_overrides(with_app, servers=["redis=mariadb://:secret@host"])
     assert str(caught.value) == "--server redis=...: redis is a Redis; write redis://HOST:PORT"
 
 
@@ -194,7 +200,7 @@ def test_a_server_of_another_kind_is_refused(with_app: Experiment) -> None:
     "option", ["http://u:secret@host:81,https://other", "app=http://u:secret@host:81,https://other"]
 )
 def test_a_subject_by_url_takes_the_manifests_place(with_app: Experiment, option: str) -> None:
-    subject = override(with_app, subjects=[option]).subjects["app"]
+    subject = apply_overrides(with_app, subjects=[option]).subjects["app"]
     assert (subject.manifest, subject.url) == (None, "http://u:secret@host:81,https://other")
     assert (subject.when, subject.replicas) == (with_app.subjects["app"].when, "${replicas}")
     assert with_app.subjects["app"].manifest == "spring", "the original stays as it was"
@@ -205,10 +211,10 @@ def test_a_manifest_counts_from_the_current_folder(
 ) -> None:
     (tmp_path / "subject.yaml").write_text("name: mine\n")
     monkeypatch.chdir(tmp_path)
-    subject = override(with_app, subjects=["subject.yaml"]).subjects["app"]
+    subject = apply_overrides(with_app, subjects=["subject.yaml"]).subjects["app"]
     assert (subject.manifest, subject.url) == (str(tmp_path / "subject.yaml"), None)
     assert subject.environment == with_app.subjects["app"].environment
-    assert override(with_app, subjects=["spring"]).subjects["app"].manifest == "spring"
+    assert apply_overrides(with_app, subjects=["spring"]).subjects["app"].manifest == "spring"
 
 
 @pytest.mark.parametrize(
@@ -236,18 +242,18 @@ def test_a_manifest_counts_from_the_current_folder(
 )
 def test_a_wrong_subject_is_refused_without_its_password(with_app: Experiment, option: str, expected: str) -> None:
     with pytest.raises(UserError) as caught:
-        override(with_app, subjects=[option])
+        apply_overrides(with_app, subjects=[option])
     assert str(caught.value) == expected
 
 
 def test_which_subject_must_be_clear(app: str, experiment: Experiment) -> None:
     two = load_experiment(app.replace("subjects:\n", "subjects:\n  other: {manifest: spring, when: {work: direct}}\n"))
     with pytest.raises(UserError) as caught:
-        override(two, subjects=["http://host"])
+        apply_overrides(two, subjects=["http://host"])
     assert str(caught.value) == "--subject: app has several subjects; write NAME=URL, with one of: other, app"
-    assert override(two, subjects=["other=http://host"]).subjects["other"].url == "http://host"
+    assert apply_overrides(two, subjects=["other=http://host"]).subjects["other"].url == "http://host"
     with pytest.raises(UserError) as caught:
-        override(experiment, subjects=["http://host"])
+        apply_overrides(experiment, subjects=["http://host"])
     assert str(caught.value) == "--subject: small has no subject; its servers are given by --server NAME=URL"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.experiment.spec.experiment import Crash
+from loadstone.experiment.spec.experiment import CrashSpec
 from loadstone.judge.analysis.crashes import CrashRow, crash_tables
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.reading import Run, read_run
@@ -21,7 +21,7 @@ CRASH = {
 @pytest.fixture(scope="module")
 def run(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Run:
     read = read_run(synthetic.write_run(tmp_path_factory.mktemp("runs"), until=1))
-    experiment = read.experiment.model_copy(update={"crashes": (Crash.model_validate(CRASH),)})
+    experiment = read.experiment.model_copy(update={"crashes": (CrashSpec.model_validate(CRASH),)})
     return replace(read, experiment=experiment)
 
 
@@ -113,14 +113,14 @@ def test_a_row_with_a_try_that_was_counted_is_one_of_bounds(run: Run) -> None:
 def test_a_promise_is_broken_by_what_is_lost_for_certain(
     run: Run, when: dict[str, str], lost: int, broken: bool
 ) -> None:
-    promising = Crash.model_validate(CRASH | {"promise": {"when": when, "lost": lost}})
+    promising = CrashSpec.model_validate(CRASH | {"promise": {"when": when, "lost": lost}})
     promised = replace(run, experiment=run.experiment.model_copy(update={"crashes": (promising,)}))
     (many,) = rows(promised, crash("many", 1, **looked_up(present=998, lost=2)), crash("many", 2, found=999, unknown=9))
     assert (many.promised, many.broken) == (None if when else lost, broken)
 
 
 def test_a_range_breaks_no_promise(run: Run) -> None:
-    promising = Crash.model_validate(CRASH | {"promise": {"lost": 0}})
+    promising = CrashSpec.model_validate(CRASH | {"promise": {"lost": 0}})
     promised = replace(run, experiment=run.experiment.model_copy(update={"crashes": (promising,)}))
     (few,) = rows(promised, crash("few", 1))
     assert (few.lost_max, few.promised, few.broken) == (4, 0, False)

@@ -10,7 +10,7 @@ from tests.real_servers import UserRedis
 from loadstone.drivers.outcome import DriveRecord, Interval
 from loadstone.experiment.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 
 PREFIX = "loadstone:clients:"
 _TOOLS = {
@@ -22,14 +22,14 @@ _TOOLS = {
 HASH = Operation(
     name="hash",
     commands=(
-        Command(
+        ServerCommand(
             args=("HSET", "{key}", "id", "{id}", "version", "{version}", "field", "{field}", "body", "{body}"),
             expect="integer",
         ),
-        Command(args=("HGETALL", "{key}"), expect="hash"),
+        ServerCommand(args=("HGETALL", "{key}"), expect="hash"),
     ),
     writes="document",
-    read_back=Command(args=("HGETALL", "{key}"), expect="hash"),
+    read_back=ServerCommand(args=("HGETALL", "{key}"), expect="hash"),
 )
 Drive = Callable[..., DriveRecord]
 

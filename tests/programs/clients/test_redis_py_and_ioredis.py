@@ -14,7 +14,7 @@ from tests.real_servers import Certificates, UserRedis
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Pool
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.safety.errors import DriveFailed
 
 ROOT = Path(__file__).parents[3]
@@ -24,19 +24,21 @@ ALL = words("redis-py", "redis-py:mode=asyncio", "ioredis", "ioredis:pool=exclus
 """Every way in which operations get their connections."""
 ALONE = words("redis-py", "redis-py:mode=asyncio", "ioredis:pool=exclusive")
 """Those in which an operation has a connection to itself."""
-GET = Operation(name="get", commands=(Command(args=("GET", "{key}"), expect="document"),))
-SET = Operation(name="set", commands=(Command(args=("SET", "{key}", "{document}"), expect="ok"),), writes="document")
+GET = Operation(name="get", commands=(ServerCommand(args=("GET", "{key}"), expect="document"),))
+SET = Operation(
+    name="set", commands=(ServerCommand(args=("SET", "{key}", "{document}"), expect="ok"),), writes="document"
+)
 TRANSACTION = Operation(
     name="update",
     commands=(
-        Command(args=("WATCH", "{key}"), expect="ok"),
-        Command(args=("GET", "{key}"), expect="document"),
-        Command(args=("MULTI",), expect="ok"),
-        Command(args=("SET", "{key}", "{document}")),
-        Command(args=("EXEC",)),
+        ServerCommand(args=("WATCH", "{key}"), expect="ok"),
+        ServerCommand(args=("GET", "{key}"), expect="document"),
+        ServerCommand(args=("MULTI",), expect="ok"),
+        ServerCommand(args=("SET", "{key}", "{document}")),
+        ServerCommand(args=("EXEC",)),
     ),
     writes="document",
-    read_back=Command(args=("GET", "{key}"), expect="document"),
+    read_back=ServerCommand(args=("GET", "{key}"), expect="document"),
 )
 
 

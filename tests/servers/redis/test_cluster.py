@@ -15,7 +15,7 @@ from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.monitors.metric import Metric
 from loadstone.monitors.metrics.redis import METRICS, PART
 from loadstone.safety.errors import ServerGone, UserError
@@ -64,7 +64,7 @@ def kept(context: DeployContext, nodes: int) -> RedisCluster:
     return cluster
 
 
-def plan(endpoints: tuple[Endpoint, ...], *commands: Command, **parts: object) -> Plan:
+def plan(endpoints: tuple[Endpoint, ...], *commands: ServerCommand, **parts: object) -> Plan:
     return Plan(
         **{
             "endpoints": endpoints,
@@ -82,8 +82,8 @@ def drive(plan: Plan) -> DriveRecord:
     return drive_alone(NativeDriver(), plan)
 
 
-SET = Command(args=("SET", "{key}", "{value}"), expect="ok")
-GET = Command(args=("GET", "{key}"), expect="value")
+SET = ServerCommand(args=("SET", "{key}", "{value}"), expect="ok")
+GET = ServerCommand(args=("GET", "{key}"), expect="value")
 
 
 def test_it_is_a_cluster_of_as_many_nodes_as_requested(cluster: RedisCluster) -> None:
@@ -198,9 +198,9 @@ def test_every_planned_key_is_stored_once(cluster: RedisCluster, control: Cluste
 def test_arrivals_and_read_backs_find_their_nodes(cluster: RedisCluster, control: ClusterControl) -> None:
     operation = Operation(
         name="set",
-        commands=(Command(args=("JSON.SET", "{key}", "$", "{document}"), expect="ok"),),
+        commands=(ServerCommand(args=("JSON.SET", "{key}", "$", "{document}"), expect="ok"),),
         writes="document",
-        read_back=Command(args=("JSON.GET", "{key}"), expect="document"),
+        read_back=ServerCommand(args=("JSON.GET", "{key}"), expect="document"),
     )
     record = drive(plan(cluster.endpoints, operations=(operation,), model=Open(rate_per_s=500)))
     assert record.total.errors == {}
@@ -210,8 +210,8 @@ def test_arrivals_and_read_backs_find_their_nodes(cluster: RedisCluster, control
 
 
 def test_lists_are_popped_and_an_empty_one_is_an_error(cluster: RedisCluster, control: ClusterControl) -> None:
-    push = Command(args=("LPUSH", "{{{key}}}:list", "x"), expect="positive")
-    pop = Command(args=("LPOP", "{{{key}}}:list"), expect="item")
+    push = ServerCommand(args=("LPUSH", "{{{key}}}:list", "x"), expect="positive")
+    pop = ServerCommand(args=("LPOP", "{{{key}}}:list"), expect="item")
     assert drive(plan(cluster.endpoints, push, pop)).total.errors == {}
     control.remove_beginning("loadstone:")
     empty = drive(plan(cluster.endpoints, pop))

@@ -14,7 +14,7 @@ from loadstone.drivers.driver import drive_alone
 from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.measure.driven_plan import with_reads
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers.redis.control import RedisControl
@@ -25,12 +25,12 @@ from loadstone.servers.server import DeployContext, ManyEndpoints
 Make = Callable[..., UserRedis]
 PREFIX = "loadstone:reads:"
 KEYS = 100
-SET = Command(args=("SET", "{key}", "{document}"), expect="ok")
-GET = Command(args=("GET", "{key}"), expect="document")
+SET = ServerCommand(args=("SET", "{key}", "{document}"), expect="ok")
+GET = ServerCommand(args=("GET", "{key}"), expect="document")
 OPERATIONS = (
     Operation(name="set", commands=(SET,), writes="document"),
     Operation(name="get", commands=(GET,)),
-    Operation(name="incr", commands=(Command(args=("INCR", "loadstone:reads:counter:1")),)),
+    Operation(name="incr", commands=(ServerCommand(args=("INCR", "loadstone:reads:counter:1")),)),
 )
 
 

@@ -19,7 +19,7 @@ from loadstone.drivers.driver import drive_alone
 from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Timeouts
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.machine.ports import free_port
 from loadstone.measure.driven_plan import with_reads
 from loadstone.safety.errors import ServerGone, UserError
@@ -105,7 +105,10 @@ def server_of(url: str) -> UsersPrimary:
 
 
 def drive(server: UsersPrimary, measure_s: float, threads: int = 1) -> DriveRecord:
-    commands = (Command(args=("SET", "{key}", "{value}"), expect="ok"), Command(args=("GET", "{key}"), expect="value"))
+    commands = (
+        ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),
+        ServerCommand(args=("GET", "{key}"), expect="value"),
+    )
     plan = Plan(
         endpoints=server.endpoints,
         model=Closed(users=4),
@@ -199,8 +202,8 @@ def test_the_replica_is_read_before_and_after_a_failover(theirs: Theirs, context
             pool=Pool(connections=8),
             phases=Phases(warm_up_s=0, measure_s=5, drain_s=20),
             operations=(
-                Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),)),
-                Operation(name="get", commands=(Command(args=("GET", "{key}"), expect="value"),)),
+                Operation(name="set", commands=(ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),)),
+                Operation(name="get", commands=(ServerCommand(args=("GET", "{key}"), expect="value"),)),
             ),
             keys=Keys(prefix=PREFIX, count=100),
             timeouts=Timeouts(gone_s=60),

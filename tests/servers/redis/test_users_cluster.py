@@ -15,7 +15,7 @@ from loadstone.drivers.driver import drive_alone
 from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers import registry
 from loadstone.servers.redis.cluster_control import NodeControl
@@ -27,8 +27,8 @@ from loadstone.servers.server import DeployContext, ManyEndpoints
 Make = Callable[..., TheirCluster]
 PREFIX = "loadstone:cluster:"
 KEYS = 200
-SET = Command(args=("SET", "{key}", "{document}"), expect="ok")
-GET = Command(args=("GET", "{key}"), expect="document")
+SET = ServerCommand(args=("SET", "{key}", "{document}"), expect="ok")
+GET = ServerCommand(args=("GET", "{key}"), expect="document")
 
 
 def server_of(cluster: TheirCluster) -> UsersCluster:

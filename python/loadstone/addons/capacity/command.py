@@ -211,7 +211,7 @@ def _cannot_say(capacity: "Capacity", options: CapacityOptions) -> bool:
 
 def _capacities(folder: Path, options: CapacityOptions) -> "list[Capacity]":
     from loadstone.addons.capacity.capacities import find_capacities
-    from loadstone.experiment.spec.levels import fits
+    from loadstone.experiment.spec.levels import matches
     from loadstone.experiment.spec.overrides import parse_only
     from loadstone.judge.checks.checks import judge_trial
     from loadstone.run_folder.reading import read_run
@@ -221,7 +221,7 @@ def _capacities(folder: Path, options: CapacityOptions) -> "list[Capacity]":
     trials = [
         trial
         for trial in map(judge_trial, run.trials)
-        if fits(trial.condition, only, only.keys() - trial.condition.keys())
+        if matches(trial.condition, only, only.keys() - trial.condition.keys())
     ]
     found = find_capacities(run, trials)
     if not found:

@@ -17,7 +17,7 @@ from loadstone.experiment.plan.trial_plans import in_slices
 from loadstone.experiment.spec.driver_names import NATIVE
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import Level as FactorLevel
-from loadstone.experiment.spec.levels import factors_in, identity, without
+from loadstone.experiment.spec.levels import drop_factors, factors_in, identity
 from loadstone.judge.checks.checks import forbidding
 from loadstone.judge.verdict import Piece
 from loadstone.measure.goals.goal import Asked, Done, Expected, Goal, History, Measure, Shown, Step, TimeLeft, Turn
@@ -81,7 +81,7 @@ class MoreUsers(Goal):
         decks: dict[str, dict[str, Place]] = {}
         for trial in asked.run_plan.trials if load and not asked.run_plan.as_published else ():
             if in_tables(trial.group) and _is_of_our_engine(trial):
-                place = identity(without(trial.condition, load))
+                place = identity(drop_factors(trial.condition, load))
                 decks.setdefault(trial.group, {}).setdefault(place, []).append(trial)
         self._decks = [list(places.values()) for places in decks.values()]
         """Those of a deck can be up together."""

@@ -7,7 +7,7 @@ from loadstone.addons.capacity.full_server_goal import ServerWhenFull, levels_of
 from loadstone.experiment.plan.labels import condition_label, prints
 from loadstone.experiment.plan.run_plan import FULL_SERVERS, WARM_BLOCK
 from loadstone.experiment.spec.experiment import Experiment, conditions_varied
-from loadstone.experiment.spec.levels import Condition, identity, without
+from loadstone.experiment.spec.levels import Condition, drop_factors, identity
 from loadstone.judge.analysis.fixed_rates import own_load
 from loadstone.judge.analysis.tables import tables_of_mode
 from loadstone.judge.compare.pairs import refusal_of
@@ -30,7 +30,7 @@ def full_servers_of(run: Run, trials: Sequence[TrialRecord]) -> list[ServerWhenF
     for condition in _in_order(run, conditions):
         measured = conditions[condition]
         if refusal_of(measured) is None:
-            places.setdefault(identity(without(measured[0].condition, load)), []).extend(measured)
+            places.setdefault(identity(drop_factors(measured[0].condition, load)), []).extend(measured)
     return [found for measured in places.values() for found in _of_place(run.experiment, measured, load)]
 
 
@@ -49,7 +49,7 @@ def _of_place(experiment: Experiment, trials: Sequence[TrialRecord], load: froze
                 server=server,
                 users_are=_users_are(experiment, load),
                 users_vary=bool(load),
-                condition=without(condition, load),
+                condition=drop_factors(condition, load),
                 label=condition_label(experiment, condition, _named(experiment, condition, load)),
                 capacity=capacity,
             )

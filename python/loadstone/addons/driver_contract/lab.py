@@ -15,7 +15,7 @@ from loadstone.drivers.null_server import NullServerProcess
 from loadstone.drivers.outcome import DriveRecord, Interval
 from loadstone.experiment.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool, Verify
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.programs.clients.chosen import ChosenDriver, require_can
 from loadstone.programs.clients.drivers import ClientDriver, client_driver
@@ -142,18 +142,20 @@ def null_server(plan_of: Lab, **options: Any) -> Iterator[Endpoint]:
         null.stop()
 
 
-def of(name: str, *arguments: str, expect: str, writes: str = "nothing", read_back: Command | None = None) -> Operation:
+def of(
+    name: str, *arguments: str, expect: str, writes: str = "nothing", read_back: ServerCommand | None = None
+) -> Operation:
     """An operation of one command."""
-    command = Command(args=arguments, expect=expect)
+    command = ServerCommand(args=arguments, expect=expect)
     return Operation(name=name, commands=(command,), writes=writes, read_back=read_back)
 
 
-GET_BACK = Command(args=("GET", "{key}"), expect="document")
+GET_BACK = ServerCommand(args=("GET", "{key}"), expect="document")
 SET = of("set", "SET", "{key}", "{document}", expect="ok", writes="document", read_back=GET_BACK)
 GET = of("get", "GET", "{key}", expect="document")
 UPDATE = Operation(
     name="update",
-    commands=(GET_BACK, Command(args=("SET", "{key}", "{changed}"), expect="ok")),
+    commands=(GET_BACK, ServerCommand(args=("SET", "{key}", "{changed}"), expect="ok")),
     writes="field",
     read_back=GET_BACK,
 )

@@ -11,7 +11,7 @@ from loadstone.addons.driver_contract.sent import Texts
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool, Verify
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Expect, Operation
+from loadstone.experiment.plan.operations import Expect, Operation, ServerCommand
 
 SEED, PAYLOAD, FIELD = 5, 20, 4
 TEXTS = Texts(SEED, PAYLOAD, FIELD)
@@ -240,7 +240,7 @@ def _read_back(lab: Lab, expect: Expect, written: str, right: _Stands, wrong: _S
             return OK
         return text((wrong if key == _WRONG else right)(key, 1 + versions[key]))
 
-    back = Command(args=("GET", "{key}"), expect=expect)
+    back = ServerCommand(args=("GET", "{key}"), expect=expect)
     writes = "field" if written == "{field}" else "document"
     operation = of("set", "SET", "{key}", written, expect="ok", writes=writes, read_back=back)
     with scripted(answer) as server:

@@ -14,7 +14,7 @@ from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool, Verify
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 
 POOLS = (1, 8, 64)
 
@@ -130,8 +130,8 @@ def expectations(lab: Lab) -> str:
         Operation(
             name="item",
             commands=(
-                Command(args=("RPUSH", "{key}:l", "{{x}}"), expect="integer"),
-                Command(args=("LPOP", "{key}:l"), expect="item"),
+                ServerCommand(args=("RPUSH", "{key}:l", "{{x}}"), expect="integer"),
+                ServerCommand(args=("LPOP", "{key}:l"), expect="item"),
             ),
         ),
         of("field", "HSET", "{key}:h", "field", "{field}", expect="integer", writes="field"),
@@ -408,8 +408,8 @@ def _due(texts: Texts, command: list[bytes]) -> Iterator[str]:
 _UPDATE = Operation(
     name="update",
     commands=(
-        Command(args=("GETEX", "{key}"), expect="document"),
-        Command(args=("SET", "{key}", "{changed}"), expect="ok"),
+        ServerCommand(args=("GETEX", "{key}"), expect="document"),
+        ServerCommand(args=("SET", "{key}", "{changed}"), expect="ok"),
     ),
     writes="field",
 )

@@ -186,9 +186,9 @@ def by_options() -> Iterator[None]:
     try:
         yield
     except SubjectFailed as error:
-        from loadstone.experiment.spec.experiment import TWIN
+        from loadstone.experiment.spec.experiment import AA_FACTOR
 
-        option = f"--{error.subject.removesuffix(f'-{TWIN}')}"
+        option = f"--{error.subject.removesuffix(f'-{AA_FACTOR}')}"
         raise UserError("{place}: {problem}", place=option, problem=error.problem) from None
 
 

@@ -24,7 +24,7 @@ from loadstone.addons.gate.rule import (
 from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE, HEAD, Gate
 from loadstone.experiment.plan.look_schedule import gate_level
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
-from loadstone.experiment.spec.experiment import TWIN, TWIN_LEVELS
+from loadstone.experiment.spec.experiment import AA_FACTOR, TWIN_LEVELS
 from loadstone.judge.analysis.analysis import Comparison, Family
 from loadstone.judge.analysis.comparisons import INTERRUPTED, family_answer
 from loadstone.judge.cost import cost_of
@@ -97,7 +97,7 @@ def memory_verdict(run: Run, trials: Sequence[TrialRecord], gate: Gate) -> Verdi
     for trial in trials:
         side = str(trial.condition.get(TARGET, ""))
         peak = _peak_bytes(run, trial, side)
-        if trial.block != WARM_BLOCK and trial.condition.get(TWIN) != TWIN_LEVELS[1] and peak is not None:
+        if trial.block != WARM_BLOCK and trial.condition.get(AA_FACTOR) != TWIN_LEVELS[1] and peak is not None:
             by_block.setdefault((trial.group, trial.block), {})[side] = peak
     both = [peaks for peaks in by_block.values() if {BASE, HEAD} <= peaks.keys() and min(peaks.values()) > 0]
     if not both:

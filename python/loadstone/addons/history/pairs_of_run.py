@@ -11,7 +11,7 @@ from loadstone.experiment.plan.group import GroupDesign, PairDesign
 from loadstone.experiment.plan.labels import condition_label
 from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
 from loadstone.experiment.plan.run_plan import WARM_BLOCK, in_tables
-from loadstone.experiment.spec.experiment import usual_margin
+from loadstone.experiment.spec.experiment import default_margin
 from loadstone.experiment.spec.levels import Condition, Level, identity, same_level
 from loadstone.judge.analysis.analysis import Comparison, Ended
 from loadstone.judge.analysis.comparisons import (
@@ -143,7 +143,7 @@ def _design(run: Run, group: str, pairs: Sequence[PairDesign], metric: str | Non
     """What the pairs are judged by. Folders of versions that compared nothing name no groups: then one look counts."""
     planned = next((line for line in run.plan.groups if line.name == group), None)
     by = metric or (planned.metric if planned is not None and not in_tables(group) else run.experiment.primary_metric)
-    usual = usual_margin(by)
+    usual = default_margin(by)
     if planned is not None and planned.metric == by:
         usual = planned.margin
     return GroupDesign(

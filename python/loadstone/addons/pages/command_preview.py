@@ -16,7 +16,7 @@ from loadstone.addons.pages.settings import Shown
 from loadstone.experiment.plan.run_size import extent
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import is_level, level_text, same_level
-from loadstone.experiment.spec.loading import find, load_experiment
+from loadstone.experiment.spec.loading import find_source, load_experiment
 from loadstone.run.command_line import files_of_folder
 from loadstone.run.describe import describe, shortcomings
 from loadstone.run.prepare import requested_experiment, requested_plan
@@ -152,7 +152,7 @@ def agreed(words: Sequence[str], variables: Mapping[str, str], shown: Shown) -> 
 def facts(word: str) -> ExperimentFacts:
     """What a form of this experiment is made from. Raises UserError."""
     with forbid_connections():
-        return _facts(word, find(word))
+        return _facts(word, find_source(word))
 
 
 def checked(source: str, label: str) -> str:

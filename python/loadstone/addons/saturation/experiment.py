@@ -14,8 +14,8 @@ from loadstone.cli.options import given
 from loadstone.cli.redis_options import Login
 from loadstone.cli.targets import SERVER, SUBJECT, at, redis_server
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.loading import resolve
-from loadstone.experiment.spec.problems import Source
+from loadstone.experiment.spec.loading import validate_source
+from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import learn_environment, learn_options
@@ -118,7 +118,9 @@ def _resolved(data: Fields, search: SearchOptions) -> Experiment:
     """The experiment, held to all the rules of one from a file. Raises UserError that names the option."""
     learn_environment()
     whole = {**data, "load": _saturate(search)}
-    return resolve(Source(label=f"loadstone saturate {data['name'].partition('-')[2]}", data=whole, given=_GIVEN))
+    return validate_source(
+        ExperimentSource(label=f"loadstone saturate {data['name'].partition('-')[2]}", data=whole, given=_GIVEN)
+    )
 
 
 _GIVEN: Mapping[Path, str] = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.experiment.spec.experiment import Conclusion
-from loadstone.experiment.spec.levels import Condition, Level, fits
+from loadstone.experiment.spec.levels import Condition, Level, matches
 from loadstone.judge.analysis.analysis import Answer, AnswerVerdict, Comparison, Family
 from loadstone.judge.analysis.comparisons import family_answer
 from loadstone.judge.compare.exploration import MEAN_TIME
@@ -126,7 +126,7 @@ def _about(conclusion: Conclusion, pair: Comparison) -> Literal["a", "b"] | None
 
 
 def _is(condition: Condition, where: dict[str, Level]) -> bool:
-    return where.keys() <= condition.keys() and fits(condition, where)
+    return where.keys() <= condition.keys() and matches(condition, where)
 
 
 def _evidence(pair: Comparison) -> Message:

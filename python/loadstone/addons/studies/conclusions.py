@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from loadstone.addons.studies.claims import answer_by_verdicts
 from loadstone.experiment.spec.experiment import Conclusion, Experiment, conditions_of_effects, conditions_varied
-from loadstone.experiment.spec.levels import Condition, Level, fits, identity, without
+from loadstone.experiment.spec.levels import Condition, Level, drop_factors, identity, matches
 from loadstone.judge.analysis.analysis import Answer, AnswerVerdict, Family, ResultTable, Row
 from loadstone.judge.analysis.tables import tables_of_mode
 from loadstone.judge.metrics import figure, less_is_better
@@ -239,7 +239,7 @@ def _pairs(conclusion: Conclusion, rows: list[Row]) -> list[tuple[Row, Row]]:
 
 
 def _rest(condition: Condition, named: set[str]) -> str:
-    return identity(without(condition, named))
+    return identity(drop_factors(condition, named))
 
 
 def _where(rows: list[Row], where: Mapping[str, Level]) -> list[Row]:
@@ -247,7 +247,7 @@ def _where(rows: list[Row], where: Mapping[str, Level]) -> list[Row]:
 
 
 def _has(condition: Condition, where: Mapping[str, Level]) -> bool:
-    return all(name in condition for name in where) and fits(condition, where)
+    return all(name in condition for name in where) and matches(condition, where)
 
 
 def _wait_share(row: Row) -> float | None:

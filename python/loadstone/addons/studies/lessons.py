@@ -10,7 +10,7 @@ from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.experiment.plan.labels import label_of, level_label
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import Experiment, Lesson
-from loadstone.experiment.spec.levels import REFERENCE, fits, identity, level_text, without
+from loadstone.experiment.spec.levels import REFERENCE, drop_factors, identity, level_text, matches
 from loadstone.judge.analysis.analysis import (
     CheckSummary,
     EffectsAnswer,
@@ -252,7 +252,7 @@ def _by_users(rows: Sequence[Row], users: dict[str, int]) -> Iterator[tuple[list
     for factor in sorted({name for row in rows for name in row.condition}):
         groups: dict[str, list[Row]] = {}
         for row in rows:
-            groups.setdefault(identity(without(row.condition, {factor})), []).append(row)
+            groups.setdefault(identity(drop_factors(row.condition, {factor})), []).append(row)
         for group in groups.values():
             known = [row for row in group if users.get(identity(row.condition))]
             if len({users[identity(row.condition)] for row in known}) > 1:
@@ -277,7 +277,7 @@ def _same_data(experiment: Experiment, trials: Sequence[TrialRecord], scale: flo
     ]
     same: list[Message] = []
     for name, data in experiment.data.items():
-        stores = {place.server for place in data.into if any(fits(condition, place.when) for condition in driven)}
+        stores = {place.server for place in data.into if any(matches(condition, place.when) for condition in driven)}
         if not stores:
             continue
         if not isinstance(data.rows, int):

@@ -5,17 +5,17 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from loadstone.experiment.plan.design.conditions import Only, has_levels
-from loadstone.experiment.plan.design.planned_trial import Parts, planned_trial
+from loadstone.experiment.plan.design.planned_trial import ConditionParts, planned_trial
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.drive_plan import Closed, Plan
-from loadstone.experiment.plan.operations import Command, Operation
+from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.plan.protocols import PROTOCOLS
 from loadstone.experiment.plan.required import PlannedCrash
 from loadstone.experiment.plan.run_plan import CrashTrial
-from loadstone.experiment.plan.substitute import FieldPath, Mode, condition_text, substitute
+from loadstone.experiment.plan.substitute import FieldPath, PlanMode, condition_text, resolve_factors
 from loadstone.experiment.plan.trial_plans import with_fixed_length
 from loadstone.experiment.software import is_users
-from loadstone.experiment.spec.experiment import Crash, Experiment, conditions_varied
+from loadstone.experiment.spec.experiment import CrashSpec, Experiment, conditions_varied
 from loadstone.experiment.spec.levels import identity
 from loadstone.experiment.spec.workload import TableCount
 from loadstone.safety.errors import UserError
@@ -54,7 +54,7 @@ EXISTS = ("EXISTS",)
 
 
 def plan_crashes(
-    experiment: Experiment, mode: Mode, seed: int, only: Only, parts_of: Callable[[str], Parts]
+    experiment: Experiment, mode: PlanMode, seed: int, only: Only, parts_of: Callable[[str], ConditionParts]
 ) -> tuple[CrashTrial, ...]:
     """All tries of all crashes. `parts_of` gives the parts of a condition by its identity.
 
@@ -73,7 +73,7 @@ def plan_crashes(
     return tuple(tries)
 
 
-def _check(experiment: Experiment, at: FieldPath, crash: Crash, parts: Parts) -> None:
+def _check(experiment: Experiment, at: FieldPath, crash: CrashSpec, parts: ConditionParts) -> None:
     """The server must be there, and what an operation stores must be found: key by key, or by counting."""
 
     def error(key: str, problem: str, remedy: str) -> UserError:
@@ -102,12 +102,12 @@ def _check(experiment: Experiment, at: FieldPath, crash: Crash, parts: Parts) ->
         raise error("vary", said("workload.load stores the same keys before"), said("narrow its `when`"))
 
 
-def _look_up(crash: Crash, parts: Parts) -> tuple[str, ...]:
+def _look_up(crash: CrashSpec, parts: ConditionParts) -> tuple[str, ...]:
     """The command that looks a key up, where the load goes to the server itself; else empty."""
     return _look_up_command(parts.plan) if parts.deployment.targets == (crash.server,) else ()
 
 
-def _try(experiment: Experiment, crash: Crash, parts: Parts, seed: int, number: int) -> CrashTrial:
+def _try(experiment: Experiment, crash: CrashSpec, parts: ConditionParts, seed: int, number: int) -> CrashTrial:
     """One try: load without warm-up that outlasts the kill, with a key space and a seed of its own."""
     name = f"crash-{crash.name}-{parts.one.number}-{number}"
     after_s, look_up = duration_s(crash.after), _look_up(crash, parts)
@@ -121,7 +121,7 @@ def _try(experiment: Experiment, crash: Crash, parts: Parts, seed: int, number: 
         name=crash.name,
         trial=name,
         server=crash.server,
-        count=None if count is None else str(substitute(count, trial.condition, experiment.factors)),
+        count=None if count is None else str(resolve_factors(count, trial.condition, experiment.factors)),
         after_s=after_s,
         number=number,
         look_up=look_up,
@@ -170,11 +170,11 @@ def _keeps_its_key(operation: Operation) -> bool:
     return stores and names <= STORING | KEEPING
 
 
-def _stores(command: Command) -> bool:
+def _stores(command: ServerCommand) -> bool:
     return command.args[0].upper() in STORING and command.args[1:2] == ("{key}",)
 
 
-def _expires(command: Command) -> bool:
+def _expires(command: ServerCommand) -> bool:
     return command.args[0].upper() == "SET" and any(argument.upper() in EXPIRING for argument in command.args[3:])
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.required import HOST_NAME, THIS_MACHINE, RequiredData, RequiredSubject, StoredCount
 from loadstone.experiment.plan.subject_keys import is_other_prefix
-from loadstone.experiment.plan.substitute import FieldError, FieldPath, Mode, condition_text, substitute
+from loadstone.experiment.plan.substitute import FieldError, FieldPath, PlanMode, condition_text, resolve_factors
 from loadstone.experiment.software import software_of
 from loadstone.experiment.spec.driver_names import NATIVE, resolved
 from loadstone.experiment.spec.experiment import OUR_PREFIX, DataInto, DataSpec, Experiment, SubjectSpec
-from loadstone.experiment.spec.levels import Condition, factors_in, fits, level_text
+from loadstone.experiment.spec.levels import Condition, factors_in, level_text, matches
 from loadstone.experiment.spec.part import Duration
 from loadstone.experiment.spec.subject_names import is_built_in
 from loadstone.experiment.spec.workload import TableCount
@@ -51,7 +51,7 @@ class Deployment:
 class DeploymentPlanner:
     """Makes the deployment of any condition of one experiment in one mode."""
 
-    def __init__(self, experiment: Experiment, mode: Mode) -> None:
+    def __init__(self, experiment: Experiment, mode: PlanMode) -> None:
         self._experiment = experiment
         self._mode = mode
 
@@ -60,12 +60,12 @@ class DeploymentPlanner:
         servers = {
             name: {key: value for key, value in self._filled(settings, condition).items() if key != "when"}
             for name, settings in self._experiment.servers.items()
-            if fits(condition, settings.get("when", {}))
+            if matches(condition, settings.get("when", {}))
         }
         subjects = {
             name: _required_subject(self._experiment, name, condition, self._mode)
             for name, subject in self._experiment.subjects.items()
-            if fits(condition, subject.when)
+            if matches(condition, subject.when)
         }
         return Deployment(
             servers=servers,
@@ -84,7 +84,7 @@ class DeploymentPlanner:
         return self._rows(name, condition)
 
     def _filled(self, value: Any, condition: Condition) -> Any:
-        return substitute(value, condition, self._experiment.factors)
+        return resolve_factors(value, condition, self._experiment.factors)
 
     def _rows(self, name: str, condition: Condition) -> int:
         """Written rows times the scale."""
@@ -100,7 +100,7 @@ class DeploymentPlanner:
         for name, data in self._experiment.data.items():
             places: set[str] = set()
             for index, into in enumerate(data.into):
-                if into.server not in servers or not fits(condition, into.when):
+                if into.server not in servers or not matches(condition, into.when):
                     continue
                 if into.server in places:
                     problem = said(
@@ -129,11 +129,11 @@ class DeploymentPlanner:
         there = {
             operation.name
             for operation in workload.operations
-            if operation.weight > 0 and fits(condition, operation.when)
+            if operation.weight > 0 and matches(condition, operation.when)
         }
         counted: set[str] = set()
         for index, stored in enumerate(workload.stored):
-            if stored.operation not in there or not fits(condition, stored.when):
+            if stored.operation not in there or not matches(condition, stored.when):
                 continue
             at: FieldPath = ("workload", "stored", index)
             if stored.server not in servers:
@@ -210,11 +210,11 @@ class DeploymentPlanner:
         return written or None
 
 
-def _required_subject(experiment: Experiment, name: str, condition: Condition, mode: Mode) -> RequiredSubject:
+def _required_subject(experiment: Experiment, name: str, condition: Condition, mode: PlanMode) -> RequiredSubject:
     """The subject `name` under a condition. Raises UserError with the line of what is wrong."""
     written = experiment.subjects[name]
     at: FieldPath = ("subjects", name)
-    subject = SubjectSpec.model_construct(**substitute(written.model_dump(), condition, experiment.factors))
+    subject = SubjectSpec.model_construct(**resolve_factors(written.model_dump(), condition, experiment.factors))
     replicas = _replicas(experiment, at, subject.replicas)
     limits = _limits(experiment, at, subject.limits)
     environment = _environment(experiment, at, subject.environment)
@@ -321,7 +321,7 @@ def _urls(experiment: Experiment, at: FieldPath, text: str) -> tuple[str, ...]:
     return urls
 
 
-def _warm_up_s(experiment: Experiment, written: Duration | None, mode: Mode) -> float | None:
+def _warm_up_s(experiment: Experiment, written: Duration | None, mode: PlanMode) -> float | None:
     quick = experiment.quick.warm_up if mode.quick else None
     warm_up = written if quick is None else quick
     return None if warm_up is None else duration_s(warm_up)
@@ -333,7 +333,7 @@ def check_started_by_user(experiment: Experiment, conditions: Iterable[Condition
     for name, subject in experiment.subjects.items():
         if subject.url is None:
             continue
-        there = [condition for condition in measured if fits(condition, subject.when)]
+        there = [condition for condition in measured if matches(condition, subject.when)]
         place, urls = experiment.source.place(("subjects", name)), len(split_urls(subject.url))
         for factor in factors_of_start(subject.environment, subject.limits, subject.replicas):
             levels = list(dict.fromkeys(level_text(condition[factor]) for condition in there))
@@ -345,7 +345,7 @@ def check_started_by_user(experiment: Experiment, conditions: Iterable[Condition
                     name=name,
                     levels=levels[0],
                 )
-        replicas = substitute(subject.replicas, there[0], experiment.factors) if there else urls
+        replicas = resolve_factors(subject.replicas, there[0], experiment.factors) if there else urls
         if replicas not in (subject.replicas, urls):
             raise UserError(
                 "{place}: replicas of {name} are {replicas}, and URLs given are {urls}; give one for each",

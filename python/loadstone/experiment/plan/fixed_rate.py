@@ -96,7 +96,7 @@ def sliced_s(measure_s: float) -> float:
     return measure_s + rounds.of(1) * (SETTLE_S + BETWEEN_S)
 
 
-def alike(times_s: Sequence[float]) -> list[list[int]]:
+def rows_alike(times_s: Sequence[float]) -> list[list[int]]:
     """The places of rows that take turns: those that are measured for about as long, the shortest first."""
     families: list[list[int]] = []
     for place in sorted(range(len(times_s)), key=lambda place: times_s[place]):

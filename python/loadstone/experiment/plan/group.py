@@ -12,11 +12,11 @@ from pydantic import ConfigDict
 from loadstone.experiment.plan.fixed_rate import FixedRate
 from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
 from loadstone.experiment.plan.rounds import Rounds, unit_of
-from loadstone.experiment.spec.experiment import TWIN
+from loadstone.experiment.spec.experiment import AA_FACTOR
 from loadstone.experiment.spec.levels import Condition
 from loadstone.text.message import Message
 
-Place = tuple[int, ...]
+PairPlace = tuple[int, ...]
 """Pairs of a group by their numbers: of a main effect one, of an interaction that at the reference and that at the
 level of its second factor."""
 _NOTHING_ELSE = ConfigDict(extra="forbid")
@@ -34,7 +34,7 @@ class PairDesign:
     @property
     def is_twin(self) -> bool:
         """Whether it is one condition twice, by `--twin`: that asks nothing, and shows the noise of the machine."""
-        return self.a.get(TWIN) != self.b.get(TWIN) and self.a | {TWIN: ""} == self.b | {TWIN: ""}
+        return self.a.get(AA_FACTOR) != self.b.get(AA_FACTOR) and self.a | {AA_FACTOR: ""} == self.b | {AA_FACTOR: ""}
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Contrast:
     """Factor -> the level that is compared; of an interaction two, whose pairs differ in the first."""
     references: Condition
     """Factor -> the level that it is compared with."""
-    places: tuple[Place, ...]
+    places: tuple[PairPlace, ...]
     """One for each combination of the levels of the other factors; all count alike."""
 
     @property

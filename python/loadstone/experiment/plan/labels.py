@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from loadstone.experiment.spec.experiment import Experiment, Factor, Table
+from loadstone.experiment.spec.experiment import Experiment, Factor, TableSpec
 from loadstone.experiment.spec.levels import Condition, Level
 
 _SWITCHES = frozenset({"on", "off", "yes", "no", "true", "false"})
@@ -53,7 +53,7 @@ def label_of(experiment: Experiment, condition: Condition) -> str:
     return condition_label(experiment, condition, named)
 
 
-def prints(experiment: Experiment, table: Table, condition: Condition) -> bool:
+def prints(experiment: Experiment, table: TableSpec, condition: Condition) -> bool:
     """Whether a condition is a row of a table: a varied level, and every other factor at its usual one."""
     for name, factor in experiment.factors.items():
         if name not in condition:

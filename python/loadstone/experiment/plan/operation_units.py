@@ -59,7 +59,7 @@ READS = frozenset(
 
 
 @dataclass(frozen=True)
-class Units:
+class OperationUnits:
     """Number of units in an operation."""
 
     count: int
@@ -69,14 +69,14 @@ class Units:
     """What is done to each; only operations of one kind are counted by their units. Empty: whatever it is."""
 
 
-def units_of(operation: Operation) -> Units:
+def units_of(operation: Operation) -> OperationUnits:
     """Those that the user wrote, or else what its commands are made of."""
     if operation.units != "auto":
         count, unit = read_units(operation.units)
-        return Units(count, unit, "")
+        return OperationUnits(count, unit, "")
     if operation.requests:
         keys = keys_of_one(operation)
-        return Units(max(1, keys), "key", " ".join(sorted({request.method for request in operation.requests})))
+        return OperationUnits(max(1, keys), "key", " ".join(sorted({request.method for request in operation.requests})))
     counts: dict[str, int] = {}
     of_items = False
     for command in operation.commands:
@@ -88,7 +88,7 @@ def units_of(operation: Operation) -> Units:
         kind = _KINDS.get(name, name)
         counts[kind] = counts.get(kind, 0) + count
     count = max([1, *counts.values()])
-    return Units(count, "item" if of_items else "key", " ".join(sorted(counts)))
+    return OperationUnits(count, "item" if of_items else "key", " ".join(sorted(counts)))
 
 
 def read_units(text: str) -> tuple[int, str]:

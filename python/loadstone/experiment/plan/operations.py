@@ -157,7 +157,7 @@ written in another way, or nil.
 """
 
 
-class Command(PlanPart):
+class ServerCommand(PlanPart):
     """One command; `args[0]` is its name. Of memcached these are `mg`, `ms`, `md`, `ma` and `mn`, a key behind them, of
     `ms` the data, then flags: `ms {key} {value} T60`; the data's length is written by the driver.
 
@@ -184,10 +184,10 @@ class Operation(PlanPart):
 
     name: str = Field(min_length=1, max_length=80, pattern=r"^[a-z][a-z0-9_-]*$")
     weight: float = Field(default=1.0, gt=0)
-    commands: tuple[Command, ...] = ()
+    commands: tuple[ServerCommand, ...] = ()
     requests: tuple[HttpRequest, ...] = ()
     writes: Literal["nothing", "document", "field"] = "nothing"
-    read_back: Command | None = None
+    read_back: ServerCommand | None = None
     reads_only: bool = Field(
         default=False, description="all its commands only read: it may go to a replica", exclude_if=is_left_out
     )
@@ -195,7 +195,7 @@ class Operation(PlanPart):
     """See `experiment.plan.operation_units`: no driver needs it."""
 
 
-def commands_of(operation: Operation) -> tuple[Command, ...]:
+def commands_of(operation: Operation) -> tuple[ServerCommand, ...]:
     """Its commands, and the one that reads back what they wrote."""
     return operation.commands if operation.read_back is None else (*operation.commands, operation.read_back)
 
@@ -227,12 +227,12 @@ class Receivers(PlanPart):
     count: int = Field(default=100, gt=0, le=100_000, description="entries of a stream that one read takes, at most")
 
 
-def uses_message(commands: Sequence[Command]) -> bool:
+def uses_message(commands: Sequence[ServerCommand]) -> bool:
     """Whether one of the commands sends a message that receivers read."""
     return any(MESSAGE in argument for command in commands for argument in command.args)
 
 
-def wrong_in_operation(receivers: Receivers, commands: Sequence[Command]) -> str | None:
+def wrong_in_operation(receivers: Receivers, commands: Sequence[ServerCommand]) -> str | None:
     """Why the commands of an operation cannot be received; None if they can."""
     name = _COMMANDS[receivers.kind]
     args = commands[0].args if len(commands) == 1 else ()

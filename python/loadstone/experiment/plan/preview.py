@@ -16,9 +16,16 @@ from loadstone.experiment.plan.protocols import PROTOCOLS
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.experiment.plan.run_size import extent
 from loadstone.experiment.plan.stored_bytes import STORES_NOTHING
-from loadstone.experiment.plan.substitute import substitute
+from loadstone.experiment.plan.substitute import resolve_factors
 from loadstone.experiment.software import is_users
-from loadstone.experiment.spec.experiment import Comparison, Crash, Effects, Experiment, Table, conditions_varied
+from loadstone.experiment.spec.experiment import (
+    ComparisonSpec,
+    CrashSpec,
+    Effects,
+    Experiment,
+    TableSpec,
+    conditions_varied,
+)
 from loadstone.experiment.spec.levels import Level, identity, level_text
 from loadstone.safety.secrets.known import redacted
 from loadstone.text.message import Message, message
@@ -56,7 +63,7 @@ class ComparisonOutline:
 
 
 @dataclass(frozen=True)
-class Outline:
+class PlanPreview:
     """All of it, with the names of what the experiment has and this run leaves out."""
 
     tables: list[TableOutline]
@@ -72,12 +79,12 @@ class Outline:
     """What the original did otherwise, where it is repeated."""
 
 
-def outline(run_plan: RunPlan, experiment: Experiment) -> Outline:
+def preview_plan(run_plan: RunPlan, experiment: Experiment) -> PlanPreview:
     """What this run of the experiment will do."""
     tables = [(table, _table(run_plan, experiment, table)) for table in experiment.tables]
     groups = {group.name: group for group in run_plan.groups}
     published = experiment.as_published
-    return Outline(
+    return PlanPreview(
         tables=[line for _, line in tables if line is not None],
         tables_left_out=[table.name for table, line in tables if line is None],
         comparisons=[
@@ -97,7 +104,7 @@ def outline(run_plan: RunPlan, experiment: Experiment) -> Outline:
     )
 
 
-def _table(run_plan: RunPlan, experiment: Experiment, table: Table) -> TableOutline | None:
+def _table(run_plan: RunPlan, experiment: Experiment, table: TableSpec) -> TableOutline | None:
     """None where no row of it is measured for it."""
     planned = {identity(condition) for condition in run_plan.conditions}
     printed = tables_of_mode(experiment, quick=run_plan.quick, as_published=run_plan.as_published)
@@ -117,7 +124,7 @@ def _table(run_plan: RunPlan, experiment: Experiment, table: Table) -> TableOutl
     return TableOutline(line, table.note)
 
 
-def _comparison(group: Group, comparison: Comparison, *, quick: bool) -> ComparisonOutline:
+def _comparison(group: Group, comparison: ComparisonSpec, *, quick: bool) -> ComparisonOutline:
     between = comparison.between
     sides = [(level_text(pair.a[between]), level_text(pair.b[between])) for pair in group.pairs]
     conditions = conditions_of(group.pairs)
@@ -197,7 +204,7 @@ def _subject(experiment: Experiment, name: str, trials: list[PlannedTrial]) -> M
         factors = factors_of_start(subject.environment, subject.limits, subject.replicas)
         return message("plan_subject", name=name, manifest=str(subject.manifest), when=when, factors=factors)
     varied = {key: value for key, value in subject.environment.items() if factors_of_start(value)}
-    filled = substitute(varied, trials[0].condition, experiment.factors)
+    filled = resolve_factors(varied, trials[0].condition, experiment.factors)
     shown = redacted({"environment": filled})["environment"]
     servers = {server: settings for trial in trials for server, settings in trial.servers.items()}
     return message(
@@ -231,7 +238,7 @@ def _crashes(run_plan: RunPlan, experiment: Experiment) -> Iterator[CrashOutline
         yield CrashOutline(line, crash.note)
 
 
-def _not_tried(experiment: Experiment, crash: Crash) -> Message:
+def _not_tried(experiment: Experiment, crash: CrashSpec) -> Message:
     if is_users(experiment.servers[crash.server]):
         return message("plan_crash_of_user", name=crash.name, server=crash.server)
     return message("plan_crash_left_out", name=crash.name)

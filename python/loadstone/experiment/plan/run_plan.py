@@ -24,7 +24,7 @@ SATURATION_GROUP = "saturation"
 """The group of trials that search for a saturation point. No comparison is called so."""
 
 
-Studied = Literal["driver", "pool"]
+StudiedPart = Literal["driver", "pool"]
 """What makes the load, and differs between the conditions that stand together: it is part of what is measured."""
 
 ASSUMED_RATE_PER_S = 10_000
@@ -88,7 +88,7 @@ class PlannedTrial:
     """The server or subject that gets the load; None: every server."""
     driver: str = NATIVE
     """What makes the load, as `experiment.spec.driver_names.resolved` has it."""
-    studied: tuple[Studied, ...] = ()
+    studied: tuple[StudiedPart, ...] = ()
     """What of that the tables and comparisons of its condition vary."""
     in_rounds: bool = False
     """Whether it is measured in rounds, with all trials of its block: then they all hold their keys at one time."""

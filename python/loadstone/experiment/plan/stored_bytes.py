@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
-from loadstone.experiment.plan.operations import Command, is_one_key
+from loadstone.experiment.plan.operations import ServerCommand, is_one_key
 from loadstone.experiment.plan.protocols import PROTOCOLS
 from loadstone.experiment.plan.required import RequiredData
 from loadstone.experiment.plan.run_plan import ASSUMED_RATE_PER_S, SATURATION_GROUP, PlannedTrial
@@ -187,7 +187,7 @@ def _of_plans(plans: Iterable[Plan]) -> Footprint:
     return Footprint(sum(replaced.values(), added), grows)
 
 
-def _place(command: Command) -> tuple[str, ...]:
+def _place(command: ServerCommand) -> tuple[str, ...]:
     """What is the same of two commands of which the second stores in the place of the first."""
     name = command.args[0].upper()
     if name in VALUES:
@@ -195,7 +195,7 @@ def _place(command: Command) -> tuple[str, ...]:
     return command.args[1::2] if name == "MSET" else command.args
 
 
-def _naming(command: Command) -> Sequence[str] | None:
+def _naming(command: ServerCommand) -> Sequence[str] | None:
     """The arguments that say where a command stores; None: each time it is executed it may store more."""
     name, args = command.args[0].upper(), command.args
     if name in VALUES or name in RANGES:
@@ -247,7 +247,7 @@ def _operations(plan: Plan) -> tuple[int, bool]:
     return int(ASSUMED_RATE_PER_S * length_s), False
 
 
-def _stored_bytes(command: Command, plan: Plan) -> int:
+def _stored_bytes(command: ServerCommand, plan: Plan) -> int:
     """What one execution of a command stores, its key with it."""
     name, args = command.args[0].upper(), command.args
     if name in MEMBERS and _different(args[1:2], plan) == 1:
@@ -265,7 +265,7 @@ def _stored_bytes(command: Command, plan: Plan) -> int:
     return stored
 
 
-def _element_bytes(command: Command, plan: Plan) -> int:
+def _element_bytes(command: ServerCommand, plan: Plan) -> int:
     """What one more execution of a command adds; to a key of its own, if its key differs each time."""
     added = PER_ELEMENT_BYTES + int(GROWTH * _command_bytes(command, plan, first=2))
     if _different(command.args[1:2], plan) == 1:
@@ -281,7 +281,7 @@ def _highest(text: str) -> int:
     return whole_number(number) or 0
 
 
-def _command_bytes(command: Command, plan: Plan, first: int = 1) -> int:
+def _command_bytes(command: ServerCommand, plan: Plan, first: int = 1) -> int:
     """The bytes of a command's arguments from the `first` on, at most."""
     return sum(_text_bytes(text, plan) for text in command.args[first:])
 

@@ -21,7 +21,7 @@ class FieldError(Exception):
         self.problem = problem
 
 
-def substitute(
+def resolve_factors(
     value: Any, condition: Condition, factors: Mapping[str, Factor], *, template: bool = False, secrets: bool = True
 ) -> Any:
     """`value` with every `${factor}` and `${factor.name}` replaced, at any depth, and the secrets that are referred to.
@@ -39,10 +39,11 @@ def substitute(
         return resolve(filled, template=template) if secrets else filled
     if isinstance(value, Mapping):
         return {
-            key: substitute(item, condition, factors, template=template, secrets=secrets) for key, item in value.items()
+            key: resolve_factors(item, condition, factors, template=template, secrets=secrets)
+            for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [substitute(item, condition, factors, template=template, secrets=secrets) for item in value]
+        return [resolve_factors(item, condition, factors, template=template, secrets=secrets) for item in value]
     return value
 
 
@@ -65,7 +66,7 @@ def with_units(value: Any, path: FieldPath = ()) -> Any:
 
 
 @dataclass(frozen=True)
-class Mode:
+class PlanMode:
     """What replaces parts of the experiment. Quick and published may be both on; the published counts then win."""
 
     quick: bool = False

@@ -12,11 +12,18 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.operations import Operation
 from loadstone.experiment.plan.protocols import PROTOCOLS, for_requests
 from loadstone.experiment.plan.rounds import TABLE_INTERVALS, Rounds
-from loadstone.experiment.plan.substitute import FieldError, FieldPath, Mode, condition_text, substitute, with_units
+from loadstone.experiment.plan.substitute import (
+    FieldError,
+    FieldPath,
+    PlanMode,
+    condition_text,
+    resolve_factors,
+    with_units,
+)
 from loadstone.experiment.plan.workload_from_text import finish_operations, finish_recording, finish_workload
 from loadstone.experiment.software import software_of
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.levels import REFERENCE, Condition, fits
+from loadstone.experiment.spec.levels import REFERENCE, Condition, matches
 from loadstone.experiment.spec.workload import OperationSpec
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
@@ -44,7 +51,7 @@ RATE_A_THREAD_PER_S = 50_000
 class WorkloadPlanner:
     """Makes the plan of any condition of one experiment in one mode."""
 
-    def __init__(self, experiment: Experiment, mode: Mode, cpus: tuple[int, ...] = (), cpu_count: int = 1) -> None:
+    def __init__(self, experiment: Experiment, mode: PlanMode, cpus: tuple[int, ...] = (), cpu_count: int = 1) -> None:
         """`cpus`: those that the driver's threads may be pinned to; `cpu_count`: of all that loadstone may use."""
         self._experiment = experiment
         self._mode = mode
@@ -83,7 +90,7 @@ class WorkloadPlanner:
             fields["data"] = None  # it is there for the conditions that have requests
         numbers = tuple(number for number, _ in chosen)
         try:
-            data = with_units(substitute(fields, condition, self._experiment.factors, template=True))
+            data = with_units(resolve_factors(fields, condition, self._experiment.factors, template=True))
             finish_operations(data["operations"])
             self._finish_count(data["keys"], condition)
             finish_workload(data, self._mode, prefix, replicas)
@@ -107,7 +114,7 @@ class WorkloadPlanner:
 
     def for_many_users(self, condition: Condition, plan: Plan) -> Plan:
         """The plan with as many threads as the generator may have under a load that needs them all."""
-        threads = substitute(self._fields["threads"], condition, self._experiment.factors)
+        threads = resolve_factors(self._fields["threads"], condition, self._experiment.factors)
         if threads != AUTO or not isinstance(plan.model, Closed) or plan.pool.connections < plan.model.users:
             return plan
         many = {"model": Closed(users=MANY_USERS), "pool": Pool(connections=MANY_USERS)}
@@ -146,7 +153,7 @@ class WorkloadPlanner:
         fitting = [
             (number, one.model)
             for number, one in enumerate(self._experiment.workload.models)
-            if fits(condition, one.when)
+            if matches(condition, one.when)
         ]
         if not fitting:
             return ("model",), None
@@ -157,7 +164,7 @@ class WorkloadPlanner:
 
     def _misses(self, condition: Condition) -> float | str | None:
         """The share of reads that find nothing by design, `any`, or None where the experiment does not say."""
-        written = substitute({"misses": self._experiment.workload.misses}, condition, self._experiment.factors)
+        written = resolve_factors({"misses": self._experiment.workload.misses}, condition, self._experiment.factors)
         share = with_units(written)["misses"]
         if share == "auto":
             return None
@@ -194,7 +201,7 @@ class WorkloadPlanner:
         """The plan that stores what a trial of `plan` needs, each key once; None if it needs nothing."""
         source = self._experiment.source
         workload = self._experiment.workload
-        required = [(index, load) for index, load in enumerate(workload.load) if fits(condition, load.when)]
+        required = [(index, load) for index, load in enumerate(workload.load) if matches(condition, load.when)]
         if not required:
             return None
         if len(required) > 1:
@@ -205,7 +212,7 @@ class WorkloadPlanner:
         operations = [
             (number, operation)
             for number, operation in enumerate(workload.operations)
-            if operation.name == load.operation and fits(condition, operation.when, without=load.when)
+            if operation.name == load.operation and matches(condition, operation.when, without=load.when)
         ]
         if len(operations) != 1:
             problem = said(
@@ -240,7 +247,7 @@ class WorkloadPlanner:
         number, operation = numbered
         written = {**operation.model_dump(exclude={"when"}), "weight": 1.0}
         fields = {"operations": [written]}
-        data = substitute(fields, condition, self._experiment.factors, template=True)
+        data = resolve_factors(fields, condition, self._experiment.factors, template=True)
         try:
             finish_operations(data["operations"])
             return Operation.model_validate(data["operations"][0])
@@ -255,7 +262,7 @@ class WorkloadPlanner:
         chosen = [
             (number, operation)
             for number, operation in enumerate(self._experiment.workload.operations)
-            if operation.weight > 0 and fits(condition, operation.when)
+            if operation.weight > 0 and matches(condition, operation.when)
         ]
         if not chosen:
             problem = said(

@@ -13,7 +13,7 @@ from loadstone.experiment.plan.drive_plan import Documents
 from loadstone.experiment.plan.operation_units import read_units
 from loadstone.experiment.plan.operations import RecordedLoad, as_arguments, as_text
 from loadstone.experiment.plan.protocols import for_requests
-from loadstone.experiment.plan.substitute import FieldError, FieldPath, Mode
+from loadstone.experiment.plan.substitute import FieldError, FieldPath, PlanMode
 from loadstone.experiment.spec.levels import level_text
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
@@ -74,7 +74,7 @@ def _check_units(text: str, path: FieldPath) -> None:
         raise FieldError(path, str(error)) from None
 
 
-def finish_workload(fields: dict[str, Any], mode: Mode, prefix: str, replicas: int) -> None:
+def finish_workload(fields: dict[str, Any], mode: PlanMode, prefix: str, replicas: int) -> None:
     """Documents, keys, users and pool of a plan, at the mode's scale and for so many replicas. Raises FieldError."""
     scaled = fields.pop("scaled")
     if not isinstance(scaled, bool):
@@ -90,7 +90,7 @@ def finish_workload(fields: dict[str, Any], mode: Mode, prefix: str, replicas: i
     _pool(fields["pool"])
 
 
-def _scale_users(model: dict[str, Any], pool: dict[str, Any], mode: Mode) -> None:
+def _scale_users(model: dict[str, Any], pool: dict[str, Any], mode: PlanMode) -> None:
     """Users, the steps in which they start, and the connections they share."""
     _scale(model, ("users", "operations_more"), mode)
     if _is_count(model.get("operations_more")) and _is_count(model.get("users")):
@@ -100,7 +100,7 @@ def _scale_users(model: dict[str, Any], pool: dict[str, Any], mode: Mode) -> Non
     _scale(pool, _POOL, mode)
 
 
-def _scale(fields: dict[str, Any], names: tuple[str, ...], mode: Mode) -> None:
+def _scale(fields: dict[str, Any], names: tuple[str, ...], mode: PlanMode) -> None:
     for name in names:
         if _is_count(fields.get(name)):
             fields[name] = mode.scaled(fields[name])

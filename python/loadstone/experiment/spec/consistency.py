@@ -15,7 +15,7 @@ from loadstone.experiment.spec.consistency_of_parts import (
     no_level,
 )
 from loadstone.experiment.spec.counting import check_counts
-from loadstone.experiment.spec.experiment import Comparison, Conclusion, Effects, Experiment, Factor
+from loadstone.experiment.spec.experiment import ComparisonSpec, Conclusion, Effects, Experiment, Factor
 from loadstone.experiment.spec.levels import REFERENCE, Level, factors_in, is_level, level_text
 from loadstone.experiment.spec.yaml_text import Path, in_one_line
 from loadstone.safety.bounds.replies import shortened
@@ -213,7 +213,7 @@ def _names(experiment: Experiment) -> None:
             names.append(one.name)
 
 
-def _between(experiment: Experiment, at: Path, comparison: Comparison) -> None:
+def _between(experiment: Experiment, at: Path, comparison: ComparisonSpec) -> None:
     """The factor that is compared, its levels, and the baseline."""
     factor, levels, baseline = comparison.between, comparison.levels, comparison.baseline
     check_levels(experiment, (*at, "between"), factor, ())

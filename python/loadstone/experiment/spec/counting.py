@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Mapping
 
-from loadstone.experiment.spec.experiment import Comparison, Experiment
+from loadstone.experiment.spec.experiment import ComparisonSpec, Experiment
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.text.language import said
 
@@ -32,7 +32,7 @@ def check_counts(experiment: Experiment) -> None:
         total = _within(experiment, ("goals", index, "vary"), total, goal.vary)
 
 
-def _pairs(comparison: Comparison) -> int:
+def _pairs(comparison: ComparisonSpec) -> int:
     """Return how often two levels are compared at each place."""
     levels = len(comparison.levels)
     return math.comb(levels, 2) if comparison.baseline is None else levels

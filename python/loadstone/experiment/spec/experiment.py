@@ -16,7 +16,7 @@ from loadstone.addons.gate.spec import Gate
 from loadstone.addons.saturation.spec import Load, SaturationSpec
 from loadstone.experiment.spec.levels import Condition, Level, is_level, level_text
 from loadstone.experiment.spec.part import AtRate, Duration, Margin, SpecPart
-from loadstone.experiment.spec.problems import Source
+from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.experiment.spec.subject_names import manifest_path
 from loadstone.experiment.spec.workload import Count, Workload
 from loadstone.text.problem import Problem
@@ -47,7 +47,7 @@ COLUMNS = (
     *("delivered", "delivery_p50", "delivery_p99", "delivery_p999", "delivery_max", "missing"),
     *("pool_wait", "held_back", "published"),
 )
-"""What a table may print, see `Table.columns`."""
+"""What a table may print, see `TableSpec.columns`."""
 OUR_PREFIX = "loadstone:"
 """What every key begins with that is written to a server of the user's."""
 
@@ -76,7 +76,7 @@ def _claimed_metric(name: str) -> str:
     return name if re.fullmatch(_OF_A_PART, name) else _known_metric(name)
 
 
-Column = Annotated[str, AfterValidator(_known_column), Field(json_schema_extra={"enum": list(COLUMNS)})]
+ColumnKey = Annotated[str, AfterValidator(_known_column), Field(json_schema_extra={"enum": list(COLUMNS)})]
 Metric = Annotated[str, AfterValidator(_known_metric), Field(json_schema_extra={"enum": list(METRICS)})]
 ClaimedMetric = Annotated[
     str,
@@ -86,7 +86,7 @@ ClaimedMetric = Annotated[
 """What a conclusion may be about: also what a request costs a part."""
 
 
-def usual_margin(metric: str) -> float:
+def default_margin(metric: str) -> float:
     """The margin of a metric for which an experiment gives none, as a share."""
     return RATE_MARGIN if metric in RATES else LATENCY_MARGIN
 
@@ -123,12 +123,12 @@ def level_behind(reference: str, condition: Condition, factors: Mapping[str, Fac
     return factors[factor].values[level_text(level)][name] if name else level
 
 
-TWIN = "twin"
+AA_FACTOR = "twin"
 """The factor of `--twin`: of each comparison one condition stands in the same rounds twice."""
 TWIN_LEVELS = ("original", "twin")
 
 
-class Table(SpecPart):
+class TableSpec(SpecPart):
     """A set of conditions printed as one table: the product of `vary`, other factors at default."""
 
     FORMS: ClassVar[Mapping[str, str]] = {"name": "all", "title": "All", "vary": "{FACTOR: [LEVEL, LEVEL]}"}
@@ -141,7 +141,7 @@ class Table(SpecPart):
     """Whether `--quick` runs it too."""
     quick_only: dict[str, tuple[Level, ...]] = {}
     """The levels that `--quick` leaves in, of those factors of `vary` that are named here."""
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ColumnKey, ...] = ()
     """The study's own columns by their keys; empty: those of every table."""
 
     def varied(self, *, quick: bool) -> dict[str, tuple[Level, ...]]:
@@ -149,7 +149,7 @@ class Table(SpecPart):
         return {**self.vary, **self.quick_only} if quick else self.vary
 
 
-class Comparison(SpecPart):
+class ComparisonSpec(SpecPart):
     """A question that is answered by comparing conditions block by block. It varies one factor and no other.
 
     Every two of `levels` are a pair (with `baseline`: each other level against that one), once for each
@@ -251,7 +251,7 @@ class Published(SpecPart):
 class PublishedSet(SpecPart):
     source: str
     metric: Metric = "goodput_per_s"
-    column: Column | Literal[""] = ""
+    column: ColumnKey | Literal[""] = ""
     """The column beside which they are printed, e.g. `mtt`; empty: they are figures of `metric`."""
     rows: tuple[Published, ...] = ()
 
@@ -352,7 +352,7 @@ class Promise(SpecPart):
     """More in one try are an alarm."""
 
 
-class Crash(SpecPart):
+class CrashSpec(SpecPart):
     """A server is killed (SIGKILL) under load and started again, and what it had acknowledged is looked up.
 
     Every acknowledged key is looked up where the load goes to the server itself, each operation stores `{key}`, and
@@ -436,7 +436,7 @@ class Experiment(SpecPart):
     description: str = ""
     primary_metric: Metric = "goodput_per_s"
     factors: dict[str, Factor]
-    tables: tuple[Table, ...] = Field(min_length=1, max_length=PARTS_MAX)
+    tables: tuple[TableSpec, ...] = Field(min_length=1, max_length=PARTS_MAX)
     servers: dict[str, dict[str, Any]]
     """Name -> settings of a provider (`kind: embedded | process | url...`), see `servers.registry.SERVERS`.
 
@@ -449,7 +449,7 @@ class Experiment(SpecPart):
     """`saturate`: of each condition of the tables it is measured where it saturates, in place of `workload.model`."""
     saturation: SaturationSpec | None = None
     """The saturation point of some conditions, beside the tables and comparisons under the workload's own load."""
-    comparisons: tuple[Comparison, ...] = Field(default=(), max_length=PARTS_MAX)
+    comparisons: tuple[ComparisonSpec, ...] = Field(default=(), max_length=PARTS_MAX)
     effects: tuple[Effects, ...] = Field(default=(), max_length=PARTS_MAX)
     gate: Gate | None = Field(default=None, exclude_if=lambda gate: gate is None)
     """None: it is no gate."""
@@ -457,17 +457,17 @@ class Experiment(SpecPart):
     published: tuple[PublishedSet, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
     lessons: tuple[Lesson, ...] = ()
-    crashes: tuple[Crash, ...] = Field(default=(), max_length=PARTS_MAX)
+    crashes: tuple[CrashSpec, ...] = Field(default=(), max_length=PARTS_MAX)
     goals: tuple[GoalSpec, ...] = Field(default=(), max_length=PARTS_MAX)
     scale: float = Field(default=1.0, gt=0, le=1)
     """Factor by which users and rows are made smaller than they are written, if `--scale` is not given."""
     quick: Quick = Quick()
     as_published: AsPublished | None = None
 
-    _source: Source | None = PrivateAttr(default=None)
+    _source: ExperimentSource | None = PrivateAttr(default=None)
 
     @classmethod
-    def from_source(cls, source: Source) -> "Experiment":
+    def from_source(cls, source: ExperimentSource) -> "Experiment":
         """The experiment that a text holds. Raises UserError naming file, line, key, value and remedy."""
         try:
             experiment = cls.model_validate(source.data)
@@ -479,7 +479,7 @@ class Experiment(SpecPart):
     @property
     def has_twin(self) -> bool:
         """Whether each comparison has a condition twice, as `--twin` requests."""
-        factor = self.factors.get(TWIN)
+        factor = self.factors.get(AA_FACTOR)
         return factor is not None and factor.alike and factor.levels == TWIN_LEVELS
 
     @property
@@ -492,9 +492,9 @@ class Experiment(SpecPart):
         return manifest_path(word, self.source.folder)
 
     @property
-    def source(self) -> Source:
+    def source(self) -> ExperimentSource:
         """Where the experiment was written, for errors that are found later."""
-        return self._source or Source(label=self.name, data=self.model_dump())
+        return self._source or ExperimentSource(label=self.name, data=self.model_dump())
 
 
 def conditions_varied(experiment: Experiment, vary: Mapping[str, tuple[Level, ...]]) -> list[Condition]:

@@ -34,7 +34,7 @@ def identity(condition: Mapping[str, Level]) -> str:
     return json.dumps(dict(condition), sort_keys=True, ensure_ascii=False)
 
 
-def without(condition: Condition, factors: Container[str]) -> Condition:
+def drop_factors(condition: Condition, factors: Container[str]) -> Condition:
     """A condition without the levels of these factors."""
     return {name: level for name, level in condition.items() if name not in factors}
 
@@ -44,10 +44,10 @@ def is_level(level: Level, levels: Iterable[Level]) -> bool:
     return any(same_level(level, known) for known in levels)
 
 
-def fits(condition: Condition, when: Mapping[str, Any], without: Iterable[str] = ()) -> bool:
+def matches(condition: Condition, when: Mapping[str, Any], without: Iterable[str] = ()) -> bool:
     """Whether a condition has, for each factor of `when`, its level or one of its levels.
 
-    Factors of `without` are not queried.
+    Factors of `drop_factors` are not queried.
     """
     requested = when.keys() - set(without)
     return all(is_level(condition[factor], _several(when[factor])) for factor in requested)

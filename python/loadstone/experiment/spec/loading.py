@@ -6,7 +6,7 @@ from pathlib import Path
 from loadstone.experiment.spec.built_in import FOLDER, names
 from loadstone.experiment.spec.consistency import check_used, cross_check
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.problems import Source
+from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.experiment.spec.yaml_text import YamlTextError, read_yaml
 from loadstone.safety.bounds.files import exists, read_bytes
 from loadstone.safety.errors import UserError
@@ -26,10 +26,10 @@ def load_experiment(path_or_text: Path | str, *, label: str = "experiment.yaml")
         label, text = str(path_or_text), _read(path_or_text)
     else:
         text = path_or_text
-    return resolve(read_source(text, label))
+    return validate_source(read_source(text, label))
 
 
-def resolve(source: Source) -> Experiment:
+def validate_source(source: ExperimentSource) -> Experiment:
     """The experiment of a source, with everything in it held against everything else. Raises UserError."""
     problems = list(learn_experiment(source.data))
     experiment = Experiment.from_source(source)
@@ -39,12 +39,12 @@ def resolve(source: Source) -> Experiment:
     return experiment
 
 
-def read_source(text: str, label: str) -> Source:
+def read_source(text: str, label: str) -> ExperimentSource:
     """The data of a YAML text with its lines. Raises UserError."""
     try:
         data, lines = read_yaml(text)
     except YamlTextError as problem:
-        raise Source(label, {}, {problem.path: problem.line}).error(problem.path, problem.problem) from None
+        raise ExperimentSource(label, {}, {problem.path: problem.line}).error(problem.path, problem.problem) from None
     if data is None:
         raise UserError(
             "{label}:1: the file is empty; write an experiment, or copy one that `loadstone list` names", label=label
@@ -53,7 +53,7 @@ def read_source(text: str, label: str) -> Source:
         raise UserError(
             "{label}:1: not a mapping; an experiment begins with `name: ...` and `question: ...`", label=label
         )
-    return Source(label, data, lines, digest=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest())
+    return ExperimentSource(label, data, lines, digest=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest())
 
 
 def _read(path: Path) -> str:
@@ -84,7 +84,7 @@ def _read(path: Path) -> str:
     return text
 
 
-def find(name: str) -> Experiment:
+def find_source(name: str) -> Experiment:
     """The built-in experiment of this name, or the one in the file of this name.
 
     Raises UserError: an unknown name (with the nearest), or whatever is wrong with the file.

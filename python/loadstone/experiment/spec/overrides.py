@@ -7,10 +7,10 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from loadstone.experiment.software import software_by_url, software_of
-from loadstone.experiment.spec.experiment import TWIN, TWIN_LEVELS, Experiment, Factor
+from loadstone.experiment.spec.experiment import AA_FACTOR, TWIN_LEVELS, Experiment, Factor
 from loadstone.experiment.spec.levels import Level, level_text
-from loadstone.experiment.spec.loading import resolve
-from loadstone.experiment.spec.problems import Source
+from loadstone.experiment.spec.loading import validate_source
+from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.experiment.spec.subject_names import MANIFEST, names
 from loadstone.experiment.spec.yaml_text import Path, YamlTextError, read_yaml
 from loadstone.safety.bounds.replies import whole_number
@@ -23,7 +23,7 @@ from loadstone.text.language import said
 from loadstone.text.units import duration_s, margin_share, parse_any, rate_or_share
 from loadstone.text.wording import listed, nearest
 
-Only = dict[str, tuple[Level, ...]]
+LevelFilter = dict[str, tuple[Level, ...]]
 """The levels to which factors are restricted."""
 _HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]+:[0-9]{1,5}(/.*)?|\[[0-9a-fA-F:]+\]:[0-9]{1,5}(/.*)?", re.DOTALL)
 _NAMED = re.compile(r"([a-zA-Z][a-zA-Z0-9_-]*)=(.*)", re.DOTALL)
@@ -32,7 +32,7 @@ _NAMED = re.compile(r"([a-zA-Z][a-zA-Z0-9_-]*)=(.*)", re.DOTALL)
 _PLAIN = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 
 
-def parse_only(experiment: Experiment, texts: Iterable[str], option: str = "--only") -> Only:
+def parse_only(experiment: Experiment, texts: Iterable[str], option: str = "--only") -> LevelFilter:
     """`FACTOR=LEVEL[,LEVEL]` texts as levels of the experiment, in the order of its factors' levels.
 
     A level is meant by its text (`1 kB`) or by its value (`1kB`, `1000 B`). Several texts for one
@@ -96,7 +96,7 @@ def _value(text: str) -> object:
         return parse_any(text)
 
 
-def override(
+def apply_overrides(
     experiment: Experiment,
     *,
     sets: Iterable[str] = (),
@@ -107,7 +107,7 @@ def override(
     """The experiment as if `--set PATH=VALUE`, `--server NAME=URL` and `--subject` had been written in its file.
 
     `twin`: with a factor that nothing uses, so that each comparison has a condition twice
-    (`experiment.spec.experiment.TWIN`).
+    (`experiment.spec.experiment.AA_FACTOR`).
 
     A value set manually below `workload` also wins over what `--quick` and `--as-published` replace.
     A server given by URL must offer the modules that the experiment needs. Raises UserError.
@@ -140,10 +140,10 @@ def override(
         given |= dict.fromkeys([*made, path], option)
     if twin:
         given |= _put_twin(data, experiment)
-    changed = Source(source.label, data, source.lines, given, source.digest)
+    changed = ExperimentSource(source.label, data, source.lines, given, source.digest)
     for wrong, problem in check_given(data):
         raise changed.error(wrong, problem)
-    return resolve(changed)
+    return validate_source(changed)
 
 
 def host_settings(experiment: Experiment, texts: Iterable[str]) -> tuple[str, ...]:
@@ -166,18 +166,18 @@ def host_settings(experiment: Experiment, texts: Iterable[str]) -> tuple[str, ..
 
 def _put_twin(data: dict[str, Any], experiment: Experiment) -> dict[Path, str]:
     """Put the factor of `--twin` in its place. Raises UserError where there is nothing to compare with itself."""
-    if TWIN in experiment.factors:
+    if AA_FACTOR in experiment.factors:
         if experiment.has_twin:  # a run that is resumed
             return {}
         raise UserError(
             "--twin: {experiment} has a factor '{twin}' of its own; give that another name",
             experiment=experiment.name,
-            twin=TWIN,
+            twin=AA_FACTOR,
         )
     if not experiment.comparisons:
         raise UserError("--twin: {experiment} compares nothing; leave it out", experiment=experiment.name)
-    data.setdefault("factors", {})[TWIN] = {"levels": list(TWIN_LEVELS), "alike": True}
-    path = ("factors", TWIN)
+    data.setdefault("factors", {})[AA_FACTOR] = {"levels": list(TWIN_LEVELS), "alike": True}
+    path = ("factors", AA_FACTOR)
     return dict.fromkeys([path, (*path, "levels"), (*path, "alike")], "--twin")
 
 

@@ -206,7 +206,7 @@ def _kind(model: type[BaseModel]) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class ExperimentSource:
     """The text of an experiment as data, with the line of every key and item.
 
     `given` names the paths that came from the command line, with the option that gave them.
@@ -222,7 +222,7 @@ class Source:
 
     def __eq__(self, other: object) -> bool:
         """Where an experiment was written makes no difference to what it says."""
-        return isinstance(other, Source)
+        return isinstance(other, ExperimentSource)
 
     @property
     def folder(self) -> FilePath:

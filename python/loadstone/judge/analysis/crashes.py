@@ -6,8 +6,8 @@ Tries without a result are named, and count for nothing else.
 from collections.abc import Sequence
 
 from loadstone.experiment.plan.labels import condition_label
-from loadstone.experiment.spec.experiment import Crash, Experiment, conditions_varied
-from loadstone.experiment.spec.levels import Condition, Level, fits, identity
+from loadstone.experiment.spec.experiment import CrashSpec, Experiment, conditions_varied
+from loadstone.experiment.spec.levels import Condition, Level, identity, matches
 from loadstone.judge.verdict import Piece
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.reading import Run
@@ -73,7 +73,7 @@ def crash_tables(run: Run) -> list[CrashTable]:
     return tables
 
 
-def _by_condition(experiment: Experiment, crash: Crash, tries: Sequence[CrashRecord]) -> list[list[CrashRecord]]:
+def _by_condition(experiment: Experiment, crash: CrashSpec, tries: Sequence[CrashRecord]) -> list[list[CrashRecord]]:
     """The tries of each condition, in the order in which the crash varies its factors."""
     groups: dict[str, list[CrashRecord]] = {}
     for record in tries:
@@ -83,7 +83,7 @@ def _by_condition(experiment: Experiment, crash: Crash, tries: Sequence[CrashRec
     return [groups[condition] for condition in sorted(groups, key=lambda name: places.get(name, len(places)))]
 
 
-def _row(experiment: Experiment, crash: Crash, tries: Sequence[CrashRecord]) -> CrashRow:
+def _row(experiment: Experiment, crash: CrashSpec, tries: Sequence[CrashRecord]) -> CrashRow:
     valid = [record for record in tries if record.tells]
     looked_up = [record.looked_up for record in valid if record.looked_up is not None]
     condition = tries[0].condition
@@ -114,10 +114,10 @@ def _never_again(record: CrashRecord) -> bool:
     return record.killed_after_s > 0 and record.restart_s is None
 
 
-def _promised(crash: Crash, condition: Condition) -> int | None:
+def _promised(crash: CrashSpec, condition: Condition) -> int | None:
     """How many acknowledged writes a try may lose under this condition; None: nothing is promised."""
     promise = crash.promise
-    return promise.lost if promise is not None and fits(condition, promise.when) else None
+    return promise.lost if promise is not None and matches(condition, promise.when) else None
 
 
 def _problem(record: CrashRecord) -> Message:

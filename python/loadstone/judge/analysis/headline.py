@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from loadstone.addons.capacity.full_server_goal import ServerWhenFull
 from loadstone.experiment.plan.labels import condition_label
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.levels import identity, without
+from loadstone.experiment.spec.levels import drop_factors, identity
 from loadstone.judge.analysis.analysis import Comparison, EffectsAnswer, Family, ResultTable, Row
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import COST, DECIDED, UNBOUNDED, Cost, Side, VerdictKind
@@ -158,7 +158,7 @@ def _groups(tables: Sequence[ResultTable], metric: str) -> Iterator[_Group]:
         places: dict[str, list[Row]] = {}
         for row in table.rows:
             if row.verdict in ("valid", "suspect") and row.interval(metric) is not None:
-                place = identity(without(row.condition, {first}))
+                place = identity(drop_factors(row.condition, {first}))
                 places.setdefault(place, []).append(row)
         others = tuple(name for name in table.vary if name != first)
         yield from (_Group(first, others, tuple(rows)) for rows in places.values())
@@ -176,7 +176,7 @@ def _full(
                 any(row.condition.get(name) == level for row in table.rows) for name, level in one.condition.items()
             )
             if first in one.condition and usual:
-                places.setdefault(identity(without(one.condition, {first})), []).append(one)
+                places.setdefault(identity(drop_factors(one.condition, {first})), []).append(one)
         yield from map(tuple, places.values())
 
 

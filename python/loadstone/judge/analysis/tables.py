@@ -8,7 +8,7 @@ from loadstone.drivers.histogram import PER_MILLE
 from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.plan.labels import condition_label
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
-from loadstone.experiment.spec.experiment import Experiment, Published, Table, conditions_varied
+from loadstone.experiment.spec.experiment import Experiment, Published, TableSpec, conditions_varied
 from loadstone.experiment.spec.levels import Condition, identity, is_level
 from loadstone.judge.analysis.analysis import MachineSpeed, ResultTable, Row, SettledLatencies
 from loadstone.judge.analysis.fixed_rates import at_fixed_rates, own_load
@@ -76,7 +76,7 @@ def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
     return tables
 
 
-def tables_of_mode(run: Run) -> list[Table]:
+def tables_of_mode(run: Run) -> list[TableSpec]:
     """The tables of this kind of run."""
     tables = [table for table in run.experiment.tables if table.quick or not run.plan.quick]
     published = run.experiment.as_published
@@ -85,7 +85,9 @@ def tables_of_mode(run: Run) -> list[Table]:
     return tables
 
 
-def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord], usual: Sequence[MachineSpeed]) -> Row:
+def _row(
+    run: Run, table: TableSpec, condition: Condition, trials: list[TrialRecord], usual: Sequence[MachineSpeed]
+) -> Row:
     used = [trial for trial in trials if not forbidding(trial)]
     head: dict[str, Any] = {
         "condition": condition,

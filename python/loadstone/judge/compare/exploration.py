@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from loadstone.experiment.spec.experiment import usual_margin
+from loadstone.experiment.spec.experiment import default_margin
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.metric_of_pair import measure
 from loadstone.judge.compare.pairs import Pair, PairBlock, exploratory
@@ -88,7 +88,7 @@ def settings_by(metric: str, settings: Settings, margin: float | None = None) ->
         settings,
         metric=metric,
         larger_is_faster=not less_is_better(metric),
-        margin=usual_margin(metric) if margin is None else margin,
+        margin=default_margin(metric) if margin is None else margin,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from loadstone.experiment.plan.design.randomisation import derived_seed
-from loadstone.experiment.plan.fixed_rate import alike, rounds_at_rate, times_at_rate, with_rate
+from loadstone.experiment.plan.fixed_rate import rounds_at_rate, rows_alike, times_at_rate, with_rate
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.rounds import TRIAL_OVERHEAD_S, Rounds
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial, expected_overhead_s
@@ -110,7 +110,7 @@ class FixedRate(Goal):
 
     def _in_rounds(self, rows: Sequence[Row]) -> Iterator[Rows]:
         """Rows that can be up together, those with about as much time in rounds of their own."""
-        for places in alike([time_s for _row, time_s in rows]):
+        for places in rows_alike([time_s for _row, time_s in rows]):
             rounds = rounds_at_rate(max(rows[place][1] for place in places))
             trials = [rows[place][0] for place in places]
             each_s = rounds.interval_of_a_slice_s

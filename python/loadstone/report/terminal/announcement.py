@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from loadstone.experiment.plan.preview import ComparisonOutline, Outline
+from loadstone.experiment.plan.preview import ComparisonOutline, PlanPreview
 from loadstone.experiment.spec.experiment import Experiment, Factor
 from loadstone.experiment.spec.levels import level_text, same_level
 from loadstone.text.language import of_author
@@ -15,7 +15,7 @@ _GLUE = "\0%"
 """Stands for ` %` while lines are broken."""
 
 
-def description(outline: Outline, experiment: Experiment, prospects: Mapping[str, Message] | None = None) -> str:
+def description(outline: PlanPreview, experiment: Experiment, prospects: Mapping[str, Message] | None = None) -> str:
     """Question, factors, tables, comparisons and expected length, for `loadstone show`.
 
     `prospects`: comparison -> which difference it will be able to show.
@@ -29,7 +29,7 @@ def announcement(experiment: Experiment, extent: Sequence[Message], shortcomings
     return [part for line in lines for part in wrapped(line, then=2)]
 
 
-def _lines(outline: Outline, experiment: Experiment, prospects: Mapping[str, Message]) -> Iterator[str]:
+def _lines(outline: PlanPreview, experiment: Experiment, prospects: Mapping[str, Message]) -> Iterator[str]:
     yield experiment.name
     yield from wrapped(of_author(experiment.question), 2)
     yield from wrapped(of_author(experiment.description), 2)

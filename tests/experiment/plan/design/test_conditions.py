@@ -5,8 +5,8 @@ import pytest
 from loadstone.experiment.plan.design.conditions import all_conditions, select
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.levels import Condition, fits
-from loadstone.experiment.spec.loading import find, load_experiment
+from loadstone.experiment.spec.levels import Condition, matches
+from loadstone.experiment.spec.loading import find_source, load_experiment
 from loadstone.safety.errors import UserError
 
 
@@ -107,11 +107,11 @@ def figures_of(experiment: Experiment, condition: Condition) -> int:
     """How many published figures there are for a condition."""
     usual = {name: factor.usual for name, factor in experiment.factors.items()}
     rows = [(row, level) for published in experiment.published for row in published.rows for level in row.levels]
-    return sum(fits(condition, usual | row.where | {row.along: level}) for row, level in rows)
+    return sum(matches(condition, usual | row.where | {row.along: level}) for row, level in rows)
 
 
 def test_the_json_study_has_its_54_scenarios_and_a_published_figure_for_each() -> None:
-    experiment = find("json-documents")
+    experiment = find_source("json-documents")
     scenarios = select(experiment, only={}, as_published=True)
     assert len(scenarios) == 54
     assert [figures_of(experiment, one.condition) for one in scenarios] == [1] * 54
@@ -123,7 +123,7 @@ def test_the_json_study_has_its_54_scenarios_and_a_published_figure_for_each() -
 
 
 def test_the_published_figures_of_the_json_study_are_the_authors() -> None:
-    experiment = find("json-documents")
+    experiment = find_source("json-documents")
     values = [value for row in experiment.published[0].rows for value in row.values]
     assert len(values) == 54
     by_operation = {

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
-from loadstone.experiment.spec.levels import Condition, identity, without
+from loadstone.experiment.spec.levels import Condition, drop_factors, identity
 from loadstone.judge.checks.evidence import TrialEvidence, evidence_of
 from loadstone.judge.checks.utilisation import busy_parts, place_cpus
 from loadstone.judge.cost import common_parts
@@ -198,7 +198,7 @@ def conditions_of(trials: Sequence[TrialRecord]) -> list[tuple[Condition, list[T
     factors = {name for trial in trials for name in trial.condition if _counts_users(name, trials)}
     groups: dict[str, tuple[Condition, list[TrialRecord]]] = {}
     for trial in trials:
-        rest = without(trial.condition, factors)
+        rest = drop_factors(trial.condition, factors)
         groups.setdefault(identity(rest), (rest, []))[1].append(trial)
     return list(groups.values())
 
@@ -210,7 +210,7 @@ def _counts_users(factor: str, trials: Sequence[TrialRecord]) -> bool:
         closed = trial.facts.closed
         if closed is None or factor not in trial.condition:
             return False  # it does not say what all trials have
-        rest = identity(without(trial.condition, {factor}))
+        rest = identity(drop_factors(trial.condition, {factor}))
         users_at.setdefault(rest, {}).setdefault(identity({factor: trial.condition[factor]}), set()).add(closed.users)
         works.setdefault(rest, set()).add(_work(trial))
     if any(len(of_rest) > 1 for of_rest in works.values()):

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from loadstone.experiment.plan.group import Contrast, PairDesign
 from loadstone.experiment.spec.experiment import (
-    TWIN,
+    AA_FACTOR,
     TWIN_LEVELS,
-    Comparison,
+    ComparisonSpec,
     Effects,
     Experiment,
-    Table,
+    TableSpec,
     conditions_of_effects,
     conditions_varied,
 )
@@ -37,7 +37,7 @@ class NumberedCondition:
         return identity(self.condition)
 
 
-def table_conditions(experiment: Experiment, table: Table) -> list[Condition]:
+def table_conditions(experiment: Experiment, table: TableSpec) -> list[Condition]:
     """The conditions of one table in the order of its rows."""
     return conditions_varied(experiment, table.vary)
 
@@ -126,7 +126,7 @@ def _every_condition(experiment: Experiment) -> Iterator[Condition]:
         for at in (comparison.at, comparison.quick_at):
             if at is not None:
                 pairs = _pairs(experiment, comparison, at)
-                yield from conditions_of([*pairs, *twins_of(experiment, pairs)])
+                yield from conditions_of([*pairs, *aa_pairs(experiment, pairs)])
     for effects in experiment.effects:
         yield from conditions_of_effects(experiment, effects)
 
@@ -155,15 +155,15 @@ def pairs_of_mode(
         if effects.quick or not quick
     }
     for name in (comparison.name for comparison in meant):
-        by_name[name] += tuple(twins_of(experiment, by_name[name][:1]))
+        by_name[name] += tuple(aa_pairs(experiment, by_name[name][:1]))
     return {name: pairs for name, pairs in by_name.items() if pairs}
 
 
-def twins_of(experiment: Experiment, pairs: Iterable[PairDesign]) -> list[PairDesign]:
+def aa_pairs(experiment: Experiment, pairs: Iterable[PairDesign]) -> list[PairDesign]:
     """The first condition of each of these pairs against itself, where `--twin` requests it."""
     if not experiment.has_twin:
         return []
-    return [PairDesign(a=pair.a, b=pair.a | {TWIN: TWIN_LEVELS[1]}) for pair in pairs]
+    return [PairDesign(a=pair.a, b=pair.a | {AA_FACTOR: TWIN_LEVELS[1]}) for pair in pairs]
 
 
 def chosen_levels(experiment: Experiment, only: Only) -> Only:
@@ -172,7 +172,7 @@ def chosen_levels(experiment: Experiment, only: Only) -> Only:
     return by_default | dict(only)
 
 
-def places(comparison: Comparison, *, quick: bool) -> Mapping[str, tuple[Level, ...]]:
+def places(comparison: ComparisonSpec, *, quick: bool) -> Mapping[str, tuple[Level, ...]]:
     """The levels of the other factors at which it is compared."""
     return comparison.quick_at if quick and comparison.quick_at is not None else comparison.at
 
@@ -187,7 +187,7 @@ def has_levels(condition: Condition, only: Only) -> bool:
     return all(is_level(condition[factor], levels) for factor, levels in only.items())
 
 
-def _pairs(experiment: Experiment, comparison: Comparison, at: Mapping[str, tuple[Level, ...]]) -> list[PairDesign]:
+def _pairs(experiment: Experiment, comparison: ComparisonSpec, at: Mapping[str, tuple[Level, ...]]) -> list[PairDesign]:
     """Every two levels, the earlier one first, or the baseline with each other level; once at each place."""
     baseline, between = comparison.baseline, comparison.between
     if baseline is None:

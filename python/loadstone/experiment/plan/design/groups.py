@@ -11,11 +11,11 @@ from loadstone.experiment.plan.design.interleaving import (
     AS_WRITTEN,
     mean_overhead_s,
     processes_of,
+    reason_not_interleaved,
     split_rows,
     table_groups,
-    why_whole_trials,
 )
-from loadstone.experiment.plan.design.planned_trial import Parts, planned_trial
+from loadstone.experiment.plan.design.planned_trial import ConditionParts, planned_trial
 from loadstone.experiment.plan.fixed_rate import (
     AT_RATE_GROUP,
     MOST_S,
@@ -42,7 +42,7 @@ from loadstone.experiment.plan.rounds import (
     trial_length_s,
 )
 from loadstone.experiment.plan.run_plan import WARM_BLOCK, AtRatePlan, PlannedTrial
-from loadstone.experiment.spec.experiment import RATES, Comparison, Effects, Experiment, usual_margin
+from loadstone.experiment.spec.experiment import RATES, ComparisonSpec, Effects, Experiment, default_margin
 from loadstone.experiment.spec.levels import Condition, identity
 from loadstone.text.message import message
 from loadstone.text.units import duration_s, margin_share, rate_or_share
@@ -54,7 +54,7 @@ SHORT_S = 1.0
 def plan_at_rate(
     fixed: FixedRate | None,
     rows: Sequence[Condition],
-    made: Mapping[str, Parts],
+    made: Mapping[str, ConditionParts],
     seed: int,
     *,
     rounds: bool,
@@ -78,7 +78,7 @@ def plan_at_rate(
 
 
 def _trials(
-    fixed: FixedRate, rows: Sequence[Condition], made: Mapping[str, Parts], seed: int, *, rounds: bool
+    fixed: FixedRate, rows: Sequence[Condition], made: Mapping[str, ConditionParts], seed: int, *, rounds: bool
 ) -> Iterator[PlannedTrial]:
     """Block by block: what can be up together is one."""
     decks, whole = split_rows(rows, made, None if rounds else AS_WRITTEN)
@@ -99,8 +99,8 @@ def _trials(
             yield replace(trial, rate_share=fixed.share)
 
 
-def equal_rate(
-    metric: str, pairs: Iterable[PairDesign], made: Mapping[str, Parts], share_or_rate: FixedRate
+def common_rate(
+    metric: str, pairs: Iterable[PairDesign], made: Mapping[str, ConditionParts], share_or_rate: FixedRate
 ) -> FixedRate | None:
     """The rate of a comparison: of the share the slowest condition's capacity counts, which the warm-up block measures.
 
@@ -186,7 +186,7 @@ def make_groups(
     design: DesignOfMode,
     chosen: Sequence[NumberedCondition],
     pairs: Mapping[str, tuple[PairDesign, ...]],
-    made: Mapping[str, Parts],
+    made: Mapping[str, ConditionParts],
 ) -> tuple[Group, ...]:
     """The groups of the tables, if there are any, and a group for each comparison, or effects, that has `pairs`.
 
@@ -201,7 +201,7 @@ def make_groups(
 
 
 def longer_groups(
-    experiment: Experiment, design: DesignOfMode, groups: Sequence[Group], made: Mapping[str, Parts]
+    experiment: Experiment, design: DesignOfMode, groups: Sequence[Group], made: Mapping[str, ConditionParts]
 ) -> tuple[Group, ...]:
     """The later stages of those of these comparisons that are in rounds; see `run_plan.Stage`."""
     declared = _declared(experiment)
@@ -219,8 +219,8 @@ def blocks_of(group: Group) -> range:
     return range(WARM_BLOCK if group.warm_block else WARM_BLOCK + 1, group.looks[-1] + 1)
 
 
-def _declared(experiment: Experiment) -> dict[str, Comparison | Effects]:
-    comparisons: dict[str, Comparison | Effects] = {
+def _declared(experiment: Experiment) -> dict[str, ComparisonSpec | Effects]:
+    comparisons: dict[str, ComparisonSpec | Effects] = {
         comparison.name: comparison for comparison in experiment.comparisons
     }
     return comparisons | {effect.name: effect for effect in experiment.effects}
@@ -228,15 +228,15 @@ def _declared(experiment: Experiment) -> dict[str, Comparison | Effects]:
 
 def _compared(
     experiment: Experiment,
-    comparison: Comparison | Effects,
+    comparison: ComparisonSpec | Effects,
     design: DesignOfMode,
     pairs: tuple[PairDesign, ...],
-    made: Mapping[str, Parts],
+    made: Mapping[str, ConditionParts],
 ) -> Group:
     """The group of a comparison: in rounds where it can be."""
     whole = _in_whole_trials(experiment, comparison, design, pairs, made)
     off = None if design.rounds else AS_WRITTEN
-    why_whole = off or why_whole_trials(whole.metric, whole.conditions, made, design.memory_bytes)
+    why_whole = off or reason_not_interleaved(whole.metric, whole.conditions, made, design.memory_bytes)
     if why_whole is not None:
         return replace(whole, whole_trials=why_whole)
     return _in_rounds(whole, _rounds_of(design, whole, [made[identity(one)] for one in whole.conditions]))
@@ -244,10 +244,10 @@ def _compared(
 
 def _in_whole_trials(
     experiment: Experiment,
-    comparison: Comparison | Effects,
+    comparison: ComparisonSpec | Effects,
     design: DesignOfMode,
     pairs: tuple[PairDesign, ...],
-    made: Mapping[str, Parts],
+    made: Mapping[str, ConditionParts],
 ) -> Group:
     """All its trials are equally long, whatever warm-up each of them has."""
     metric = _metric(experiment, comparison, pairs, made)
@@ -258,7 +258,7 @@ def _in_whole_trials(
         conditions=conditions,
         pairs=pairs,
         metric=metric,
-        margin=usual_margin(metric) if comparison.margin is None else margin_share(comparison.margin),
+        margin=default_margin(metric) if comparison.margin is None else margin_share(comparison.margin),
         looks=_looks(experiment, len(pairs)) if design.blocks is None else (design.blocks,),
         sequential=design.blocks is None,
         warm_block=True,
@@ -268,7 +268,7 @@ def _in_whole_trials(
             SHORTEST_TRIAL_S,
         ),
         overhead_s=overhead_s,
-        fixed_rate=equal_rate(metric, pairs, made, design.fixed_rate or USUAL_RATE),
+        fixed_rate=common_rate(metric, pairs, made, design.fixed_rate or USUAL_RATE),
         contrasts=contrasts_of(comparison, pairs) if isinstance(comparison, Effects) else (),
     )
 
@@ -282,7 +282,10 @@ def _looks(experiment: Experiment, pairs: int) -> tuple[int, ...]:
 
 
 def _metric(
-    experiment: Experiment, comparison: Comparison | Effects, pairs: tuple[PairDesign, ...], made: Mapping[str, Parts]
+    experiment: Experiment,
+    comparison: ComparisonSpec | Effects,
+    pairs: tuple[PairDesign, ...],
+    made: Mapping[str, ConditionParts],
 ) -> str:
     """What decides: as it is written, or else by keys where a command of one side has more of them."""
     written = comparison.metric is not None or "primary_metric" in experiment.model_fields_set
@@ -293,7 +296,7 @@ def _metric(
     return "units_per_s" if by_units else metric
 
 
-def _rounds_of(design: DesignOfMode, whole: Group, parts: Sequence[Parts]) -> Rounds:
+def _rounds_of(design: DesignOfMode, whole: Group, parts: Sequence[ConditionParts]) -> Rounds:
     """The rounds of conditions with these parts: slices of a length for them, blocks for as many starts as are had."""
     application = any(part.deployment.subjects for part in parts)
     usual_s, settle_s = (APPLICATION_SLICE_S, APPLICATION_SETTLE_S) if application else (SLICE_S, SETTLE_S)
@@ -344,7 +347,7 @@ def _next_stage(whole: Group, group: Group) -> Group:
 
 
 def _tables(
-    metric: str, design: DesignOfMode, conditions: tuple[Condition, ...], made: Mapping[str, Parts]
+    metric: str, design: DesignOfMode, conditions: tuple[Condition, ...], made: Mapping[str, ConditionParts]
 ) -> list[Group]:
     whole = None if design.rounds else AS_WRITTEN
     return table_groups(

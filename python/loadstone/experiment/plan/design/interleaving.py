@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from loadstone.experiment.plan.deployment import split_urls
-from loadstone.experiment.plan.design.planned_trial import Parts
+from loadstone.experiment.plan.design.planned_trial import ConditionParts
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.operations import commands_of
@@ -21,7 +21,7 @@ from loadstone.experiment.plan.run_plan import TABLE_GROUP, expected_measure_s, 
 from loadstone.experiment.plan.stored_bytes import TOGETHER_BYTES_MAX, Footprint, of_load, stored_by
 from loadstone.experiment.software import is_users, software_of
 from loadstone.experiment.spec.driver_names import NATIVE, DriverWord
-from loadstone.experiment.spec.experiment import usual_margin
+from loadstone.experiment.spec.experiment import default_margin
 from loadstone.experiment.spec.levels import Condition, identity
 from loadstone.text.message import Message, message
 
@@ -49,8 +49,8 @@ MEMORY_SHARE = 0.75
 """The share of the machine's memory that they may take together: the rest is the system's and the generator's."""
 
 
-def why_whole_trials(
-    metric: str, conditions: Iterable[Condition], made: Mapping[str, Parts], memory_bytes: int | None = None
+def reason_not_interleaved(
+    metric: str, conditions: Iterable[Condition], made: Mapping[str, ConditionParts], memory_bytes: int | None = None
 ) -> Message | None:
     """Why these conditions are compared by whole trials, one after the other; None where they take turns in rounds.
 
@@ -72,7 +72,7 @@ def why_whole_trials(
     return next(filter(None, (why_whole_plan(part.plan) for part in parts)), None) or _of_memory(parts, memory_bytes)
 
 
-def _of_memory(parts: Sequence[Parts], memory_bytes: int | None) -> Message | None:
+def _of_memory(parts: Sequence[ConditionParts], memory_bytes: int | None) -> Message | None:
     """Whether they cannot all be up. Conditions on the same servers and applications are up in any case."""
     if memory_bytes is None or processes_of(parts) == "shared":
         return None
@@ -82,7 +82,7 @@ def _of_memory(parts: Sequence[Parts], memory_bytes: int | None) -> Message | No
     return message("whole_trials.memory", needed_gb=needed / 1e9, memory_gb=memory_bytes / 1e9)
 
 
-def why_whole_row(parts: Parts) -> Message | None:
+def why_whole_row(parts: ConditionParts) -> Message | None:
     """Why a row of a table is measured by whole trials; None where it takes turns with others like it."""
     if parts.deployment.subjects:
         return message("whole_trials.subject")
@@ -95,7 +95,7 @@ HERE = frozenset({"127.0.0.1", "localhost", "::1"})
 UNKNOWN_TIMES = message("whole_trials.unknown_times")
 
 
-def why_whole_alone(parts: Parts) -> Message | None:
+def why_whole_alone(parts: ConditionParts) -> Message | None:
     """Why a row that no other one takes turns with is measured by whole trials; None where slices are known to fit.
 
     In a slice nothing is begun that would end far beyond it. So a row alone has slices where its requests are known to
@@ -121,7 +121,7 @@ def _is_here(server: Mapping[str, Any]) -> bool:
     return all(urlsplit(url).hostname in HERE for url in split_urls(str(server["url"])))
 
 
-def _of_parts(parts: Parts) -> Message | None:
+def _of_parts(parts: ConditionParts) -> Message | None:
     """What is read off parts that others have, too."""
     if parts.deployment.driver != NATIVE:
         return message("whole_trials.driver", driver=DriverWord.of(parts.deployment.driver).place)
@@ -145,7 +145,7 @@ def why_whole_plan(plan: Plan) -> Message | None:
     return None
 
 
-def processes_of(parts: Sequence[Parts]) -> Processes:
+def processes_of(parts: Sequence[ConditionParts]) -> Processes:
     """What stands behind these conditions; servers are started again where that is cheap, and nothing is lost by it."""
     subjects = any(part.deployment.subjects for part in parts)
     if not subjects and not _servers_differ(parts):
@@ -156,17 +156,17 @@ def processes_of(parts: Sequence[Parts]) -> Processes:
     return "restarted" if cheap and not any(part.deployment.data for part in parts) else "once"
 
 
-def _servers_differ(parts: Iterable[Parts]) -> bool:
+def _servers_differ(parts: Iterable[ConditionParts]) -> bool:
     """Whether not all of them have the same servers."""
     return len({repr(part.deployment.servers) for part in parts}) > 1
 
 
-def _subjects_differ(parts: Iterable[Parts]) -> bool:
+def _subjects_differ(parts: Iterable[ConditionParts]) -> bool:
     """Whether not all of them have the same applications."""
     return len({repr(part.deployment.subjects) for part in parts}) > 1
 
 
-def _writes_on(parts: Sequence[Parts]) -> str | None:
+def _writes_on(parts: Sequence[ConditionParts]) -> str | None:
     """A server of ours that not all have, and that goes on writing to the disk: its name; None if there is none."""
     every = [{_key(name, server) for name, server in part.deployment.servers.items()} for part in parts]
     common = set.intersection(*every)
@@ -178,7 +178,7 @@ def _writes_on(parts: Sequence[Parts]) -> str | None:
     return None
 
 
-def _memory_needed_bytes(parts: Iterable[Parts]) -> int:
+def _memory_needed_bytes(parts: Iterable[ConditionParts]) -> int:
     """What these conditions take on this machine while all of them are up, their applications and servers of ours."""
     servers: dict[str, int] = {}
     subjects: dict[str, int] = {}
@@ -219,7 +219,7 @@ CONNECTIONS_MAX = 3500
 """Below what a Redis takes where 4,096 files may be open, and far below its own limit of 10,000."""
 
 
-def _decks_that_fit(conditions: Sequence[Condition], made: Mapping[str, Parts]) -> list[tuple[Condition, ...]]:
+def _decks_that_fit(conditions: Sequence[Condition], made: Mapping[str, ConditionParts]) -> list[tuple[Condition, ...]]:
     """The conditions in their order, in as few decks as hold them; one that fits nowhere is a deck of its own.
 
     Args:
@@ -237,7 +237,7 @@ def _decks_that_fit(conditions: Sequence[Condition], made: Mapping[str, Parts]) 
     return [tuple(deck) for deck in decks]
 
 
-def _cut(curve: Iterable[Condition], made: Mapping[str, Parts]) -> list[list[Condition]]:
+def _cut(curve: Iterable[Condition], made: Mapping[str, ConditionParts]) -> list[list[Condition]]:
     """A curve that is too large for one deck."""
     decks: list[list[Condition]] = []
     for condition in curve:
@@ -268,7 +268,7 @@ def _differences(a: Condition, b: Condition) -> set[str]:
     return {name for name in a.keys() | b.keys() if a.get(name) != b.get(name)}
 
 
-def _fit(deck: Sequence[Condition], made: Mapping[str, Parts]) -> bool:
+def _fit(deck: Sequence[Condition], made: Mapping[str, ConditionParts]) -> bool:
     if len(deck) > CONDITIONS_MAX:
         return False
     parts = [made[identity(condition)] for condition in deck]
@@ -278,7 +278,7 @@ def _fit(deck: Sequence[Condition], made: Mapping[str, Parts]) -> bool:
 
 def table_groups(
     conditions: Sequence[Condition],
-    made: Mapping[str, Parts],
+    made: Mapping[str, ConditionParts],
     *,
     metric: str,
     blocks: int,
@@ -311,7 +311,7 @@ def table_groups(
 
 
 def split_rows(
-    conditions: Sequence[Condition], made: Mapping[str, Parts], whole_trials: Message | None
+    conditions: Sequence[Condition], made: Mapping[str, ConditionParts], whole_trials: Message | None
 ) -> tuple[list[tuple[Condition, ...]], list[tuple[Message, Condition]]]:
     """Decks of rows that can take turns, one of a kind as well; and the rows that cannot, each with the reason why.
 
@@ -329,13 +329,13 @@ def split_rows(
     return [deck for family in families.values() for deck in _decks_that_fit(family, made)], whole
 
 
-def mean_overhead_s(conditions: Iterable[Condition], made: Mapping[str, Parts]) -> float:
+def mean_overhead_s(conditions: Iterable[Condition], made: Mapping[str, ConditionParts]) -> float:
     """What a trial takes on average beside its measure phase."""
     return round(fmean(expected_overhead_s(made[identity(condition)].plan) for condition in conditions), 3)
 
 
 def _split(
-    conditions: Sequence[Condition], made: Mapping[str, Parts], whole_trials: Message | None
+    conditions: Sequence[Condition], made: Mapping[str, ConditionParts], whole_trials: Message | None
 ) -> tuple[list[tuple[Condition, ...]], list[tuple[Message, list[Condition]]]]:
     """Decks of rows that take turns, of one row as well, and the other rows by the reason why they do not."""
     decks, apart = split_rows(conditions, made, whole_trials)
@@ -356,7 +356,7 @@ def _split(
     return in_rounds, reasons
 
 
-def _up_together(parts: Parts) -> str:
+def _up_together(parts: ConditionParts) -> str:
     """What is the same of conditions that can be measured in one round."""
     deployment = parts.deployment
     return repr((deployment.servers, deployment.target, deployment.data, parts.plan.phases.warm_up_s))
@@ -366,7 +366,7 @@ def _group(
     number: int,
     conditions: tuple[Condition, ...],
     metric: str,
-    made: Mapping[str, Parts],
+    made: Mapping[str, ConditionParts],
     blocks: int,
     *,
     rounds: Rounds | None = None,
@@ -378,7 +378,7 @@ def _group(
         conditions=conditions,
         pairs=(),
         metric=metric,
-        margin=usual_margin(metric),
+        margin=default_margin(metric),
         looks=(blocks,),
         sequential=False,
         warm_block=False,

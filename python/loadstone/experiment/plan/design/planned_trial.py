@@ -8,23 +8,23 @@ from loadstone.experiment.plan.design.conditions import NumberedCondition, condi
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.group import PairDesign
-from loadstone.experiment.plan.run_plan import PlannedTrial, Studied
+from loadstone.experiment.plan.run_plan import PlannedTrial, StudiedPart
 from loadstone.experiment.spec.levels import Condition, identity
 
 
 @dataclass(frozen=True)
-class Parts:
+class ConditionParts:
     """What a trial is planned from: the plans and the deployment of one condition."""
 
     one: NumberedCondition
     plan: Plan
     load: Plan | None
     deployment: Deployment
-    studied: tuple[Studied, ...] = ()
+    studied: tuple[StudiedPart, ...] = ()
 
 
 def planned_trial(
-    parts: Parts,
+    parts: ConditionParts,
     plan: Plan,
     *,
     name: str,
@@ -63,8 +63,10 @@ def planned_trial(
 
 
 def with_studied(
-    made: Mapping[str, Parts], tables: Iterable[Iterable[Condition]], pairs: Mapping[str, tuple[PairDesign, ...]]
-) -> dict[str, Parts]:
+    made: Mapping[str, ConditionParts],
+    tables: Iterable[Iterable[Condition]],
+    pairs: Mapping[str, tuple[PairDesign, ...]],
+) -> dict[str, ConditionParts]:
     """The parts of each condition, with what differs between the conditions of a table or comparison that it is in.
 
     Args:
@@ -72,7 +74,7 @@ def with_studied(
         tables: the conditions of each table, of those that are measured.
         pairs: those of each comparison.
     """
-    studied: dict[str, set[Studied]] = {}
+    studied: dict[str, set[StudiedPart]] = {}
     for together in (*tables, *map(conditions_of, pairs.values())):
         names = {identity(condition) for condition in together}
         differing = _differing([made[name] for name in names])
@@ -81,8 +83,8 @@ def with_studied(
     return {name: replace(parts, studied=tuple(sorted(studied.get(name, ())))) for name, parts in made.items()}
 
 
-def _differing(together: Sequence[Parts]) -> set[Studied]:
-    studied: set[Studied] = set()
+def _differing(together: Sequence[ConditionParts]) -> set[StudiedPart]:
+    studied: set[StudiedPart] = set()
     if len({one.deployment.driver for one in together}) > 1:
         studied.add("driver")
     if len({one.plan.pool.connections for one in together}) > 1:

@@ -24,7 +24,7 @@ from loadstone.experiment.plan.design.groups import (
     make_groups,
     plan_at_rate,
 )
-from loadstone.experiment.plan.design.planned_trial import Parts, planned_trial, with_studied
+from loadstone.experiment.plan.design.planned_trial import ConditionParts, planned_trial, with_studied
 from loadstone.experiment.plan.design.randomisation import block_order
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.group import Group
@@ -39,7 +39,7 @@ from loadstone.experiment.plan.run_plan import (
     Stage,
     in_tables,
 )
-from loadstone.experiment.plan.substitute import Mode
+from loadstone.experiment.plan.substitute import PlanMode
 from loadstone.experiment.plan.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
 from loadstone.experiment.spec.counting import TRIALS_MAX
 from loadstone.experiment.spec.driver_names import NATIVE, DriverWord
@@ -81,7 +81,7 @@ def make_run_plan(
     selected or not, so that a mistake in any of them is found before the run. Raises UserError.
     """
     _check_options(experiment, as_published=as_published, seed=seed, blocks=blocks, budget_s=budget_s, scale=scale)
-    mode = Mode(quick=quick, as_published=as_published, scale=_scale(experiment, scale, quick=quick))
+    mode = PlanMode(quick=quick, as_published=as_published, scale=_scale(experiment, scale, quick=quick))
     levels = chosen_levels(experiment, only or {})
     planner = WorkloadPlanner(experiment, mode, cpus, cpu_count)
     made = {condition.identity: _parts(planner, condition, seed) for condition in all_conditions(experiment)}
@@ -208,7 +208,7 @@ def _check_trials(groups: tuple[Group, ...], blocks: int | None) -> None:
         )
 
 
-def _parts(planner: WorkloadPlanner, one: NumberedCondition, seed: int) -> Parts:
+def _parts(planner: WorkloadPlanner, one: NumberedCondition, seed: int) -> ConditionParts:
     """The parts and plans of a condition, with keys of its own in this run."""
     prefix = f"{OUR_PREFIX}{seed & 0xFFFFFFFF:08x}:{one.number:03d}:"
     deployment = planner.deployment(one.condition)
@@ -217,10 +217,10 @@ def _parts(planner: WorkloadPlanner, one: NumberedCondition, seed: int) -> Parts
     load = planner.load(one.condition, plan)
     if load is not None:
         plan = plan.model_copy(update={"keys": plan.keys.model_copy(update={"loaded": True})})
-    return Parts(one, plan, load, deployment)
+    return ConditionParts(one, plan, load, deployment)
 
 
-def _trials(group: Group, made: Mapping[str, Parts], seed: int) -> Iterator[PlannedTrial]:
+def _trials(group: Group, made: Mapping[str, ConditionParts], seed: int) -> Iterator[PlannedTrial]:
     """The trials of a group, block by block. Plan and load of a trial have its own seed."""
     keys = [identity(condition) for condition in group.conditions]
     prefix = "" if group.name == TABLE_GROUP else f"{group.key}-"
@@ -319,12 +319,12 @@ def _settings(name: str, settings: Mapping[str, object], used: set[tuple[str, st
 
 def _saturation(
     experiment: Experiment,
-    mode: Mode,
+    mode: PlanMode,
     seed: int,
     only: Only,
     chosen: Sequence[NumberedCondition],
     planner: WorkloadPlanner,
-    made: Mapping[str, Parts],
+    made: Mapping[str, ConditionParts],
 ) -> SaturationPlan | None:
     """With `load: saturate` all chosen conditions, else those of `saturation.vary`; None where there are none.
 
@@ -362,7 +362,9 @@ def _saturation(
     return SaturationPlan(settings_of(spec, quick=mode.quick), tuple(trials))
 
 
-def _goals(experiment: Experiment, mode: Mode, seed: int, only: Only, made: Mapping[str, Parts]) -> Iterator[GoalPlan]:
+def _goals(
+    experiment: Experiment, mode: PlanMode, seed: int, only: Only, made: Mapping[str, ConditionParts]
+) -> Iterator[GoalPlan]:
     """Each goal that the mode asks and of which a condition is left. The original asked none."""
     for goal in experiment.goals:
         conditions = [
@@ -386,7 +388,9 @@ def _goals(experiment: Experiment, mode: Mode, seed: int, only: Only, made: Mapp
         yield GoalPlan(goal.name, goal.kind, goal.settings, duration_s(goal.time), trials)
 
 
-def _conditions(experiment: Experiment, mode: Mode, only: Only, chosen: Sequence[NumberedCondition]) -> list[Condition]:
+def _conditions(
+    experiment: Experiment, mode: PlanMode, only: Only, chosen: Sequence[NumberedCondition]
+) -> list[Condition]:
     if experiment.load is not None:
         return [one.condition for one in chosen]
     group = experiment.saturation
