@@ -21,7 +21,7 @@ from loadstone.measure.loop import Loop
 from loadstone.report.live.progress import RunProgress
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.folder import RunFolder
-from loadstone.run_folder.reading import Run, read_histogram, read_looks, read_run
+from loadstone.run_folder.reading import RecordedRun, read_histogram, read_looks, read_run
 from loadstone.run_folder.trial import TrialRecord
 from tests.changed_facts import written
 from tests.fakes import folder_of_run
@@ -162,7 +162,7 @@ class Session:
     def plan(self) -> RunPlan:
         return run_plan_of(self.experiment, quick=self.quick)
 
-    def run(self, *, verbose: bool = False) -> Run:
+    def run(self, *, verbose: bool = False) -> RecordedRun:
         """Go on until it ends; what it ran stands in `ran`. A pause of an hour lies before."""
         plan = replace(self.plan, budget_s=self.budget_s)
         self.system.clock_s += 3600.0
@@ -181,7 +181,7 @@ class Session:
     def _now_s(self) -> float:
         return STARTED_NS / 1e9 + self.system.clock_s
 
-    def recorded(self) -> Run:
+    def recorded(self) -> RecordedRun:
         (path,) = self.root.glob("*")
         return read_run(path)
 

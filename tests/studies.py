@@ -17,7 +17,7 @@ from loadstone.experiment.spec.levels import Condition
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlannedLine, PlanSummary
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.message import verbatim
 from tests.changed_facts import with_drive, with_facts, written
@@ -152,7 +152,7 @@ class Study:
             groups=(group.design,), trials=tuple(lines),
         )  # fmt: skip
 
-    def run(self, path: Path = Path("runs/x"), *, stop: int | None = -1, **changes: Any) -> Run:
+    def run(self, path: Path = Path("runs/x"), *, stop: int | None = -1, **changes: Any) -> RecordedRun:
         """The run as it is read. `stop`: after how many blocks a look stopped it (-1: all; None: interrupted)."""
         blocks = self.blocks if stop == -1 else stop
         given: dict[str, Any] = {
@@ -161,7 +161,7 @@ class Study:
             "looks": () if blocks is None else (look(self.name, blocks),),
             "intervals": {}, "samples": {}, "notes": (),
         }  # fmt: skip
-        return Run(**(given | changes))
+        return RecordedRun(**(given | changes))
 
 
 def look(group: str, blocks: int, reason: str = "decided", stop: bool = True) -> Look:

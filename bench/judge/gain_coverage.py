@@ -65,7 +65,7 @@ from loadstone.measure.sampler import Sampler  # noqa: E402
 from loadstone.monitors.monitor import Sample  # noqa: E402
 from loadstone.monitors.watch import Watch  # noqa: E402
 from loadstone.run_folder.make_trial import make_trial_record  # noqa: E402
-from loadstone.run_folder.observation import Drive, Observation, PartReadings, measure_phase  # noqa: E402
+from loadstone.run_folder.observation import Observation, ObservedDrive, PartReadings, measure_phase  # noqa: E402
 from loadstone.run_folder.trial import TrialRecord  # noqa: E402
 from loadstone.servers import registry  # noqa: E402 (the engine must be in its place before)
 from loadstone.servers.redis.local import EmbeddedSettings, LocalRedis  # noqa: E402
@@ -137,7 +137,7 @@ class Bench:
             sampler.now()
             drive = drive_alone(self._driver, plan, take, sampler.rest)
         planned = PlannedTrial("b01-001", {}, 1, 1, {"redis": {"kind": "embedded"}}, plan, None)
-        driven = Drive(planned.name, plan, drive, intervals, samples)
+        driven = ObservedDrive(planned.name, plan, drive, intervals, samples)
         readings = PartReadings(counters={"redis": (None, None)})
         return make_trial_record(
             planned, Observation(driven, measure_phase(drive), readings, placement=self._placement)

@@ -33,7 +33,7 @@ from bench.judge.pairwise import (
 from loadstone.judge.checks.checks import BOUNDS, judge_trial
 from loadstone.judge.verdict import Verdict
 from loadstone.report.verdicts import verdict_text
-from loadstone.run_folder.reading import Run, read_run
+from loadstone.run_folder.reading import RecordedRun, read_run
 from loadstone.run_folder.trial import TrialRecord
 
 ROOT = Path(__file__).parents[2]
@@ -109,7 +109,7 @@ def measure(folder: Path, blocks: int, seed: int) -> Path:
     return found
 
 
-def pairs_of(number: int, run: Run) -> list[Pair]:
+def pairs_of(number: int, run: RecordedRun) -> list[Pair]:
     """All pairs of one run."""
     group = next(group for group in run.plan.groups if group.name == GROUP)
     design = Design(GROUP, sequential=False, trial_s=group.trial_s, overhead_s=group.overhead_s)
@@ -140,7 +140,7 @@ def _pair(number: int, between: str, disjoint: bool, checked: Verdict, pure: Ver
     )
 
 
-def trials_of(runs: Sequence[Run]) -> Trials:
+def trials_of(runs: Sequence[RecordedRun]) -> Trials:
     """What the checks said of every trial."""
     last = [judge_trial(trial) for run in runs for trial in run.trials]
     repeated = [judge_trial(trial) for run in runs for trial in run.superseded]

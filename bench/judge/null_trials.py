@@ -21,7 +21,7 @@ from loadstone.monitors.monitor import Sample
 from loadstone.monitors.watch import Watch
 from loadstone.run_folder.facts import Ceiling
 from loadstone.run_folder.make_trial import make_trial_record
-from loadstone.run_folder.observation import Drive, Observation, measure_phase
+from loadstone.run_folder.observation import Observation, ObservedDrive, measure_phase
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.servers import registry
 from loadstone.servers.server import DeployContext
@@ -98,7 +98,7 @@ class NullBench:
         if self._ceiling is None:
             self._ceiling = self._gauge.measure(planned.plan)
         observation = Observation(
-            Drive(planned.name, planned.plan, drive, intervals, samples),
+            ObservedDrive(planned.name, planned.plan, drive, intervals, samples),
             measure_phase(drive),
             ceiling=self._ceiling,
             placement=self._placement,

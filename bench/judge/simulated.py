@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, norm
 
-from loadstone.drivers.histogram import Layout
+from loadstone.drivers.histogram import BucketLayout
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Latencies:
         return np.diff(below, axis=1, prepend=0.0).clip(0)
 
 
-def tops_ns(places: NDArray[np.int64], layout: Layout) -> NDArray[np.float64]:
+def tops_ns(places: NDArray[np.int64], layout: BucketLayout) -> NDArray[np.float64]:
     """The largest value that falls into each of these buckets."""
     return layout.highest_in(places).astype(np.float64)
 

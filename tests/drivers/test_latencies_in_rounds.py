@@ -25,7 +25,7 @@ from loadstone.judge.verdict import Verdict
 from loadstone.run_folder.files import LATENCY
 from loadstone.run_folder.hlog import log_lines
 from loadstone.run_folder.make_trial import make_trial_record
-from loadstone.run_folder.observation import Drive, Observation
+from loadstone.run_folder.observation import Observation, ObservedDrive
 from loadstone.run_folder.reading import read_histogram, read_round_histograms
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.servers.server import DeployContext
@@ -71,7 +71,9 @@ def driven(folder: Path, *delays_us: float) -> tuple[PairBlock, list[list[Interv
         (folder / LATENCY / f"{name}.hlog").write_text("".join(f"{line}\n" for line in lines))
         planned = PlannedTrial(name, {"server": number}, 1, number + 1, {}, one, None, group="known")
         slices = tuple((part.begin_s, part.end_s) for part in record.slices)
-        trials.append(make_trial_record(planned, Observation(Drive(name, one, record, intervals[number], []), slices)))
+        trials.append(
+            make_trial_record(planned, Observation(ObservedDrive(name, one, record, intervals[number], []), slices))
+        )
     return PairBlock(1, *trials), intervals
 
 

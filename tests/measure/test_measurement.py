@@ -14,8 +14,8 @@ from loadstone.judge.verdict import Cost
 from loadstone.measure.drive_watch import DriveWatch
 from loadstone.measure.measure_block import observe_block
 from loadstone.measure.measurement import LiveAt, PreparedTrial
-from loadstone.run_folder.ledger import Made, Place, Traces
-from loadstone.run_folder.observation import Drive, Observation
+from loadstone.run_folder.ledger import CreatedObject, CreatedObjects, ServerIdentity
+from loadstone.run_folder.observation import Observation, ObservedDrive
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.safety.errors import DriveFailed, LoadstoneError, ServerGone, UserError
 
@@ -32,18 +32,18 @@ class Noted:
     run_id, run_name, advice = "0" * 32, "run", "loadstone clean"
 
     def __init__(self, fails: LoadstoneError | None = None) -> None:
-        self.lines: list[tuple[str, Made]] = []
+        self.lines: list[tuple[str, CreatedObject]] = []
         self._fails = fails
 
-    def makes(self, place: Place, things: Any) -> None:  # noqa: ARG002 (the seam's signature)
+    def makes(self, place: ServerIdentity, things: Any) -> None:  # noqa: ARG002 (the seam's signature)
         if self._fails is not None:
             raise self._fails
         self.lines += [("makes", thing) for thing in things]
 
-    def removed(self, place: Place, thing: Made) -> None:  # noqa: ARG002 (the seam's signature)
+    def removed(self, place: ServerIdentity, thing: CreatedObject) -> None:  # noqa: ARG002 (the seam's signature)
         self.lines.append(("removed", thing))
 
-    def take_earlier(self, place: Place, kinds: Any) -> list[Made]:  # noqa: ARG002 (the seam's signature)
+    def take_earlier(self, place: ServerIdentity, kinds: Any) -> list[CreatedObject]:  # noqa: ARG002 (the seam's signature)
         return []
 
 
@@ -88,7 +88,9 @@ def test_an_exporter_is_shown_what_a_request_cost_in_the_trials_that_count(synth
     )
 
 
-def drive(rig: FakeRig, prepared: PreparedTrial, on_interval: Any = ignored, *, monitored: bool = True) -> Drive:
+def drive(
+    rig: FakeRig, prepared: PreparedTrial, on_interval: Any = ignored, *, monitored: bool = True
+) -> ObservedDrive:
     """The drive alone."""
     block, driver = Block.alone(prepared.planned), rig.measurement.drivers.of(prepared.planned.driver)
     with DriveWatch(rig.measurement, block, [prepared], on_interval, monitored=monitored) as watch:
@@ -160,8 +162,8 @@ def test_keys_are_noted_before_they_are_made_and_struck_off_when_they_are_gone(f
     rig, ledger = fake_rig(ours=False), Noted()
     planned = rig.planned()
     ready = rig.parts.need(planned)
-    ready.servers["redis"].traces = Traces(Place("redis", "redis://127.0.0.1:1/0", False), ledger)
-    made = Made("numbered_keys", planned.plan.keys.prefix, planned.plan.keys.count)
+    ready.servers["redis"].traces = CreatedObjects(ServerIdentity("redis", "redis://127.0.0.1:1/0", False), ledger)
+    made = CreatedObject("numbered_keys", planned.plan.keys.prefix, planned.plan.keys.count)
     rig.driver.at = {"begin": lambda: ledger.lines.append(("drive", made))}
     with rig.measurement.prepare(planned, ready) as prepared:
         drive(rig, prepared)
@@ -175,7 +177,7 @@ def test_what_cannot_be_noted_is_not_made(fake_rig: Open) -> None:
     planned = rig.planned()
     ready = rig.parts.need(planned)
     ledger = Noted(UserError("ledger.jsonl: the disk is full"))
-    ready.servers["redis"].traces = Traces(Place("redis", "redis://127.0.0.1:1/0", False), ledger)
+    ready.servers["redis"].traces = CreatedObjects(ServerIdentity("redis", "redis://127.0.0.1:1/0", False), ledger)
     with pytest.raises(UserError, match="disk is full"), rig.measurement.prepare(planned, ready):
         pytest.fail("it went on")
     assert rig.driver.shares == []
@@ -272,6 +274,6 @@ def test_a_drive_that_ended_before_it_measured_has_no_slice(fake_rig: Open) -> N
     rig = fake_rig()
     rig.driver.at = {"warm_up": rig.server.end}
     _, found = observed(rig)
-    assert isinstance(found.drive, Drive)
+    assert isinstance(found.drive, ObservedDrive)
     assert (found.slices, found.window.length_s) == ((), 0.0)
     assert found.failure == "server redis died during the trial (no connection for 2 s: Connection refused)"

@@ -15,7 +15,7 @@ from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.run_folder.make_trial import make_trial_record
-from loadstone.run_folder.observation import Drive, Observation, measure_phase
+from loadstone.run_folder.observation import Observation, ObservedDrive, measure_phase
 from loadstone.run_folder.trial import CheckResult
 from loadstone.text.sentences import render_message
 
@@ -66,7 +66,7 @@ def judged() -> Iterator[Callable[..., dict[str, CheckResult]]]:
             intervals: list[Interval] = []
             drive = drive_alone(NativeDriver(), plan, intervals.append)
             planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
-            driven = Drive(planned.name, plan, drive, intervals)
+            driven = ObservedDrive(planned.name, plan, drive, intervals)
             record = judge_trial(make_trial_record(planned, Observation(driven, measure_phase(drive))))
             return {check.name: check for check in record.checks} | {
                 "trial": CheckResult(name="trial", verdict=record.verdict, measured=None, limit=None, unit="")

@@ -28,7 +28,7 @@ from loadstone.monitors.monitor import Sample
 from loadstone.monitors.watch import Watch
 from loadstone.run_folder.facts import StoredFacts
 from loadstone.run_folder.make_trial import make_trial_record
-from loadstone.run_folder.observation import Drive, Observation, PartReadings, measure_phase
+from loadstone.run_folder.observation import Observation, ObservedDrive, PartReadings, measure_phase
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.servers import registry
 from loadstone.servers.redis.control import RedisControl
@@ -114,7 +114,7 @@ class Bench:
         readings = PartReadings(
             software={"redis": "redis"}, counters={"redis": (before, after)}, stored=[] if load else [counted]
         )
-        driven = Drive(planned.name, plan, drive, intervals, samples)
+        driven = ObservedDrive(planned.name, plan, drive, intervals, samples)
         observation = Observation(driven, measure_phase(drive), readings, placement=place())
         return judge_trial(make_trial_record(planned, observation))
 
@@ -360,7 +360,7 @@ def test_a_server_that_dies(tmp_path: Path) -> None:
     finally:
         server.stop()
     planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
-    driven = Drive(planned.name, plan, drive, intervals)
+    driven = ObservedDrive(planned.name, plan, drive, intervals)
     readings = PartReadings(software={"redis": "redis"}, counters={"redis": (None, None)})
     trial = judge_trial(make_trial_record(planned, Observation(driven, measure_phase(drive), readings)))
     assert trial.verdict == "invalid"

@@ -318,9 +318,9 @@ def make_trial(
     return make_trial_record(planned, Observation(driven, measure_phase(drive.record), readings, **(given | observed)))
 
 
-def driven_as(drive: Drive, name: str, samples: Sequence[Sample] = ()) -> observation.Drive:
+def driven_as(drive: Drive, name: str, samples: Sequence[Sample] = ()) -> observation.ObservedDrive:
     """A drive as a measurement hands it on."""
-    return observation.Drive(name, drive.plan, drive.record, drive.intervals, samples, lab_share=0.0)
+    return observation.ObservedDrive(name, drive.plan, drive.record, drive.intervals, samples, lab_share=0.0)
 
 
 def planned_trial(name: str, condition: dict[str, Any], plan: Plan, block: int = 1, order: int = 1) -> PlannedTrial:

@@ -13,7 +13,7 @@ from tests.scripts import checked
 from loadstone.machine import hardware
 from loadstone.monitors import catalogue
 from loadstone.run import environment
-from loadstone.run_folder.ledger import Kind, Made, Place
+from loadstone.run_folder.ledger import CreatedObject, ObjectKind, ServerIdentity
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.run_folder.look import Reason
 
@@ -105,7 +105,10 @@ def test_machine_and_kernel() -> None:
 
 def test_the_ledger(tmp_path: Path) -> None:
     with closing(RunLedger(tmp_path)) as ledger:
-        ledger.makes(Place("redis", "redis://127.0.0.1:6379/0", False), [Made("numbered_keys", "loadstone:x:", 1)])
+        ledger.makes(
+            ServerIdentity("redis", "redis://127.0.0.1:6379/0", False),
+            [CreatedObject("numbered_keys", "loadstone:x:", 1)],
+        )
     lines = [json.loads(line) for line in (tmp_path / "ledger.jsonl").read_text().splitlines()]
     assert [key for line in lines for key in line if not documented(key) and key != "format"] == []
-    assert [kind for kind in get_args(Kind) if not documented(kind)] == []
+    assert [kind for kind in get_args(ObjectKind) if not documented(kind)] == []

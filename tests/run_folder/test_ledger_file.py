@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.run_folder.ledger import Made, Place
+from loadstone.run_folder.ledger import CreatedObject, ServerIdentity
 from loadstone.run_folder.ledger_file import RunLedger, is_needed, read_ledger
 from loadstone.safety.errors import UserError
 
-REDIS = Place("redis", "redis://127.0.0.1:6379/0", False)
-ONE, TWO = Made("key", "loadstone:one"), Made("keys_beginning", "loadstone:two:")
+REDIS = ServerIdentity("redis", "redis://127.0.0.1:6379/0", False)
+ONE, TWO = CreatedObject("key", "loadstone:one"), CreatedObject("keys_beginning", "loadstone:two:")
 KINDS = ("key", "keys_beginning")
 
 
@@ -54,9 +54,9 @@ def test_what_an_earlier_session_left_is_given_out_once_and_by_any_name_of_its_s
     with closing(RunLedger(tmp_path)) as ledger:
         ledger.makes(REDIS, [ONE, TWO])
         assert ledger.take_earlier(REDIS, KINDS) == [], "it is of this session"
-    renamed = Place("cache", "redis://localhost:6379/0", True)
+    renamed = ServerIdentity("cache", "redis://localhost:6379/0", True)
     with closing(RunLedger(tmp_path)) as ledger:
-        assert ledger.take_earlier(Place("redis", "redis://127.0.0.1:6379/1", False), KINDS) == []
+        assert ledger.take_earlier(ServerIdentity("redis", "redis://127.0.0.1:6379/1", False), KINDS) == []
         assert ledger.take_earlier(renamed, KINDS) == [ONE, TWO]
         assert ledger.take_earlier(renamed, KINDS) == []
         assert ledger.left() == {renamed: [ONE, TWO]}

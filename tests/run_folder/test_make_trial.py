@@ -11,7 +11,7 @@ from loadstone.machine.limits_in_force import LimitInForce
 from loadstone.monitors.monitor import Sample
 from loadstone.run_folder.facts import AvgMax, Ceiling, ServerCounters, StoredFacts, SubjectFacts, TrialFacts
 from loadstone.run_folder.make_trial import failed_trial_record, make_trial_record
-from loadstone.run_folder.observation import Drive, Observation, measure_phase
+from loadstone.run_folder.observation import Observation, ObservedDrive, measure_phase
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.servers.redis.monitor import CommandStat
 
@@ -234,7 +234,7 @@ def test_several_operations_are_taken_together(synthetic: ModuleType) -> None:
     plan = synthetic.make_plan()
     one, other = (synthetic.make_drive(synthetic.make_plan(name), seed=n) for n, name in enumerate(["set", "get"], 5))
     record = one.record.model_copy(update={"operations": {**one.record.operations, **other.record.operations}})
-    driven = Drive("b01-001", plan, record, one.intervals)
+    driven = ObservedDrive("b01-001", plan, record, one.intervals)
     planned = synthetic.planned_trial("b01-001", {}, plan)
     found = make_trial_record(planned, Observation(driven, measure_phase(record)))
     parts = [one.record.operations["set"], other.record.operations["get"]]

@@ -19,12 +19,12 @@ from loadstone.measure.snapshots import numbered_keys, remove_keys
 from loadstone.programs.deployments import Deployments
 from loadstone.programs.ready import Ready
 from loadstone.report.live.progress import RunProgress
-from loadstone.run_folder.ledger import Made
+from loadstone.run_folder.ledger import CreatedObject
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.servers import registry
 from loadstone.servers.server import DeployContext
 
-KEYS = Made("numbered_keys", "loadstone:00000001:002:", 3000)
+KEYS = CreatedObject("numbered_keys", "loadstone:00000001:002:", 3000)
 FAST = ("--repl-diskless-sync-delay", "0")
 Start = Callable[..., UserRedis]
 

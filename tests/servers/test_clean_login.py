@@ -8,7 +8,7 @@ import pytest
 from tests.real_servers import UserRedis
 
 from loadstone.cli.clean_command import clean
-from loadstone.run_folder.ledger import Made, place_of
+from loadstone.run_folder.ledger import CreatedObject, place_of
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import redact
@@ -27,7 +27,7 @@ def left(user_redis: Callable[..., UserRedis], tmp_path: Path) -> tuple[Path, Us
     folder.mkdir(parents=True)
     with closing(RunLedger(folder)) as ledger:
         place = place_of("redis", parse_url(f"redis://:{PASSWORD}@127.0.0.1:{theirs.port}/0"))
-        ledger.makes(place, [Made("numbered_keys", "loadstone:run:", 1)])
+        ledger.makes(place, [CreatedObject("numbered_keys", "loadstone:run:", 1)])
     return folder, theirs
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.real_servers import UserRedis
 
 from loadstone.cli.clean_command import clean
-from loadstone.run_folder.ledger import Made, Place
+from loadstone.run_folder.ledger import CreatedObject, ServerIdentity
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import redact
@@ -26,9 +26,9 @@ def folder(theirs: UserRedis, tmp_path: Path) -> Path:
     """A run's folder that names a key on a server that requires a password."""
     folder = tmp_path / "20261122T101112Z-shop"
     folder.mkdir()
-    place = Place("redis", f"redis://127.0.0.1:{theirs.port}/0", login=True)
+    place = ServerIdentity("redis", f"redis://127.0.0.1:{theirs.port}/0", login=True)
     with closing(RunLedger(folder)) as ledger, theirs.client(password=PASSWORD) as client:
-        ledger.makes(place, [Made("key", "loadstone:x")])
+        ledger.makes(place, [CreatedObject("key", "loadstone:x")])
         client.set("loadstone:x", "1")
     return folder
 

@@ -21,7 +21,7 @@ from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.machine.process_identity import started
 from loadstone.programs.deployments import Deployments
 from loadstone.programs.subjects.schema import make_tables
-from loadstone.run_folder.ledger import Made, Place
+from loadstone.run_folder.ledger import CreatedObject, ServerIdentity
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.servers import registry
@@ -204,16 +204,31 @@ def test_a_planted_ledger_removes_nothing_from_mariadb(
     before = everything(mariadb)
     server = "mariadb"
     for database, things in {
-        "mysql": [Made("database", "mysql"), Made("table_made", "user")],
-        "shop": [Made("database", "shop"), Made("table_made", "orders"), Made("table_filled", "orders")],
+        "mysql": [CreatedObject("database", "mysql"), CreatedObject("table_made", "user")],
+        "shop": [
+            CreatedObject("database", "shop"),
+            CreatedObject("table_made", "orders"),
+            CreatedObject("table_filled", "orders"),
+        ],
         "loadstone_kept": [
-            *(Made("database", "loadstone_kept"), Made("database", "shop"), Made("database", "mysql")),
-            *(Made("table_made", "customers"), Made("table_filled", "customers"), Made("table_made", "shop`.`orders")),
-            *(Made("key", "loadstone:x"), Made("table_made", "a` (id INT); DROP TABLE customers; -- ")),
+            *(
+                CreatedObject("database", "loadstone_kept"),
+                CreatedObject("database", "shop"),
+                CreatedObject("database", "mysql"),
+            ),
+            *(
+                CreatedObject("table_made", "customers"),
+                CreatedObject("table_filled", "customers"),
+                CreatedObject("table_made", "shop`.`orders"),
+            ),
+            *(
+                CreatedObject("key", "loadstone:x"),
+                CreatedObject("table_made", "a` (id INT); DROP TABLE customers; -- "),
+            ),
         ],
     }.items():
         planted = run_folder.with_name(f"planted-{database}")
-        plant(planted, Place(server, f"mariadb://{mariadb.label}/{database}", True), things)
+        plant(planted, ServerIdentity(server, f"mariadb://{mariadb.label}/{database}", True), things)
         text = cleaned(planted, f"mariadb={url(mariadb, database)}", status=3)
         assert "removed" not in text.replace("are removed", "")
         assert everything(mariadb) == before
@@ -230,7 +245,7 @@ def test_a_planted_ledger_removes_nothing_from_mariadb(
     assert everything(mariadb)["loadstone_kept.customers"] == 1
 
 
-def plant(folder: Path, place: Place, things: list[Made], **session: object) -> Path:
+def plant(folder: Path, place: ServerIdentity, things: list[CreatedObject], **session: object) -> Path:
     """A ledger as loadstone would write it, with other things in it."""
     folder.mkdir(exist_ok=True)
     with closing(RunLedger(folder)) as ledger:
@@ -251,8 +266,8 @@ def theirs(user_redis: Callable[..., UserRedis]) -> Iterator[UserRedis]:
         yield server
 
 
-def address(server: UserRedis, database: int = 0) -> Place:
-    return Place("redis", f"redis://127.0.0.1:{server.port}/{database}", False)
+def address(server: UserRedis, database: int = 0) -> ServerIdentity:
+    return ServerIdentity("redis", f"redis://127.0.0.1:{server.port}/{database}", False)
 
 
 @pytest.mark.fault(
@@ -263,12 +278,12 @@ def address(server: UserRedis, database: int = 0) -> Place:
 def test_keys_that_are_not_ours_are_never_removed(theirs: UserRedis, run_folder: Path) -> None:
     things = [
         *(
-            Made("keys_beginning", name)
+            CreatedObject("keys_beginning", name)
             for name in ("", "*", "t", "loadstone", "loadstone:", "loadstone::", "loadstone-x:")
         ),
-        *(Made("key", name) for name in ("theirs", "", "loadstone", "../theirs")),
-        *(Made("numbered_keys", name, 10**15) for name in ("", "theirs", "loadstone:")),
-        *(Made("database", "0"), Made("table_made", "theirs")),
+        *(CreatedObject("key", name) for name in ("theirs", "", "loadstone", "../theirs")),
+        *(CreatedObject("numbered_keys", name, 10**15) for name in ("", "theirs", "loadstone:")),
+        *(CreatedObject("database", "0"), CreatedObject("table_made", "theirs")),
     ]
     plant(run_folder, address(theirs), things)
     with theirs.client() as client:
@@ -281,7 +296,7 @@ def test_keys_that_are_not_ours_are_never_removed(theirs: UserRedis, run_folder:
 def test_a_great_number_of_keys_takes_no_longer_than_to_look_at_those_that_are_there(
     theirs: UserRedis, run_folder: Path
 ) -> None:
-    plant(run_folder, address(theirs), [Made("numbered_keys", "loadstone:00000001:002:", 10**15)])
+    plant(run_folder, address(theirs), [CreatedObject("numbered_keys", "loadstone:00000001:002:", 10**15)])
     with theirs.client() as client:
         client.mset({f"loadstone:00000001:002:{number:012d}": 1 for number in range(1500)})
         assert "1,500 removed" in cleaned(run_folder)
@@ -289,7 +304,7 @@ def test_a_great_number_of_keys_takes_no_longer_than_to_look_at_those_that_are_t
 
 
 def test_what_a_pattern_would_match_is_taken_for_its_letters(theirs: UserRedis, run_folder: Path) -> None:
-    plant(run_folder, address(theirs), [Made("keys_beginning", "loadstone:*:")])
+    plant(run_folder, address(theirs), [CreatedObject("keys_beginning", "loadstone:*:")])
     with theirs.client() as client:
         client.mset({"loadstone:a:1": 1, "loadstone:*:1": 1})
         assert "1 removed" in cleaned(run_folder)
@@ -314,7 +329,7 @@ def test_no_secret_goes_where_a_ledger_points(odd: str, run_folder: Path, monkey
     monkeypatch.setenv("SECRET", "hunter2-hunter2")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        plant(run_folder, Place("redis", odd.format(port=port), False), [Made("key", "loadstone:x")])
+        plant(run_folder, ServerIdentity("redis", odd.format(port=port), False), [CreatedObject("key", "loadstone:x")])
         text = cleaned(run_folder, status=3)
         text += cleaned(run_folder, f"redis=redis://:hunter2-hunter2@127.0.0.1:{port}/1", status=3)
         assert "another server or database" in text
@@ -325,7 +340,7 @@ def test_no_secret_goes_where_a_ledger_points(odd: str, run_folder: Path, monkey
 
 
 def test_an_address_of_another_machine_is_not_followed(theirs: UserRedis, run_folder: Path) -> None:
-    plant(run_folder, address(theirs), [Made("key", "loadstone:1")], machine="0" * 64)
+    plant(run_folder, address(theirs), [CreatedObject("key", "loadstone:1")], machine="0" * 64)
     assert "on another machine; clean there, or add --server redis=URL" in cleaned(run_folder, status=3)
     with theirs.client() as client:
         assert client.exists("loadstone:1")
@@ -337,7 +352,7 @@ def test_an_address_of_another_machine_is_not_followed(theirs: UserRedis, run_fo
     "a ledger is a link, damaged, another user's or writable by others", "it is not used", area="leftovers"
 )
 def test_ledgers_that_cannot_be_trusted_are_not_used(theirs: UserRedis, run_folder: Path) -> None:
-    path = plant(run_folder, address(theirs), [Made("key", "loadstone:1")])
+    path = plant(run_folder, address(theirs), [CreatedObject("key", "loadstone:1")])
     text, elsewhere = path.read_text(), run_folder.parent / "elsewhere"
     path.chmod(0o666)
     assert "other users may write to it" in cleaned(run_folder, status=3)
@@ -363,7 +378,7 @@ def test_ledgers_that_cannot_be_trusted_are_not_used(theirs: UserRedis, run_fold
 @pytest.mark.fault("a ledger is a link, damaged, another user's or writable by others")
 @pytest.mark.skipif(os.geteuid() != 0, reason="to give a file to another user needs root")
 def test_a_ledger_of_another_user_is_not_used(theirs: UserRedis, run_folder: Path) -> None:
-    path = plant(run_folder, address(theirs), [Made("key", "loadstone:1")])
+    path = plant(run_folder, address(theirs), [CreatedObject("key", "loadstone:1")])
     os.chown(path, 65534, 65534)
     assert "belongs to the user with the id 65534" in cleaned(run_folder, status=3)
     with theirs.client() as client:
@@ -372,8 +387,8 @@ def test_a_ledger_of_another_user_is_not_used(theirs: UserRedis, run_folder: Pat
 
 def test_keys_that_a_run_beside_it_uses_stay(theirs: UserRedis, run_folder: Path) -> None:
     me = psutil.Process().parent() or psutil.Process()
-    thing = Made("keys_beginning", "loadstone:subject:")
-    plant(run_folder, address(theirs), [thing, Made("key", "loadstone:1")])
+    thing = CreatedObject("keys_beginning", "loadstone:subject:")
+    plant(run_folder, address(theirs), [thing, CreatedObject("key", "loadstone:1")])
     session = {"pid": me.pid, "pid_started_ticks": started(me.pid)}
     plant(run_folder.with_name("running"), address(theirs), [thing], **session)
     with theirs.client() as client:
@@ -387,7 +402,7 @@ def test_keys_that_a_run_beside_it_uses_stay(theirs: UserRedis, run_folder: Path
 @pytest.mark.fault("the ledger cannot be written", "nothing is made on the server", area="leftovers")
 def test_nothing_is_made_that_cannot_be_noted(theirs: UserRedis, run_folder: Path, context: DeployContext) -> None:
     class Full(RunLedger):
-        def makes(self, place: Place, things: object) -> None:  # noqa: ARG002 (the seam's signature)
+        def makes(self, place: ServerIdentity, things: object) -> None:  # noqa: ARG002 (the seam's signature)
             raise UserError.of(f"{place.server}: no space left to write")
 
     trial = PlannedTrial(
@@ -415,10 +430,10 @@ def test_half_a_character_in_a_name_stops_no_removal_behind_it(name: str, user_r
     theirs = user_redis()
     theirs.client().set("loadstone:hits", 1)
     things = [
-        Made("key", name),
-        Made("numbered_keys", name, 3),
-        Made("keys_beginning", name),
-        Made("key", "loadstone:hits"),
+        CreatedObject("key", name),
+        CreatedObject("numbered_keys", name, 3),
+        CreatedObject("keys_beginning", name),
+        CreatedObject("key", "loadstone:hits"),
     ]
     with RedisControl(Endpoint(port=theirs.port)) as control:
         outcomes = list(remove_left(control, RUN_ID, things))
@@ -428,7 +443,9 @@ def test_half_a_character_in_a_name_stops_no_removal_behind_it(name: str, user_r
 
 @pytest.mark.parametrize(("field", "value"), [("address", "redis://\ud800:1/0"), ("server", "\udfff")])
 def test_half_a_character_in_an_address_sends_nothing(field: str, value: str, run_folder: Path) -> None:
-    path = plant(run_folder, Place("redis", "redis://127.0.0.1:1/0", False), [Made("key", "loadstone:1")])
+    path = plant(
+        run_folder, ServerIdentity("redis", "redis://127.0.0.1:1/0", False), [CreatedObject("key", "loadstone:1")]
+    )
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:-1], json.dumps({**json.loads(lines[-1]), field: value})]) + "\n")
     assert cleaned(run_folder) == "nothing is left on any server"
@@ -437,7 +454,7 @@ def test_half_a_character_in_an_address_sends_nothing(field: str, value: str, ru
 def test_a_count_of_thousands_of_digits_is_a_short_line(run_folder: Path) -> None:
     plant(
         run_folder,
-        Place("redis", "redis://127.0.0.1:1/0", False),
-        [Made("numbered_keys", "loadstone:00000001:", 10**4000)],
+        ServerIdentity("redis", "redis://127.0.0.1:1/0", False),
+        [CreatedObject("numbered_keys", "loadstone:00000001:", 10**4000)],
     )
     assert len(cleaned(run_folder, status=3)) < 500

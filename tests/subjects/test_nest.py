@@ -29,7 +29,7 @@ from loadstone.programs.manifest import read_manifest
 from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.placeholders import Address, address_of, resolved
 from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings, local_subject
-from loadstone.run_folder.ledger import Traces
+from loadstone.run_folder.ledger import CreatedObjects
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
 from loadstone.servers.control import TableStore
@@ -85,7 +85,7 @@ def started_servers(folder: Path) -> Iterator[Servers]:
             assert isinstance(redis, RedisControl)
             assert isinstance(mariadb, MariaDbControl)
             assert isinstance(mariadb, TableStore)
-            mariadb.make_tables("nest", read_manifest(NEST)[0].declared_tables, Traces(), ours=True)
+            mariadb.make_tables("nest", read_manifest(NEST)[0].declared_tables, CreatedObjects(), ours=True)
             for number in range(1, 13):
                 mariadb.query("INSERT INTO product VALUES (%s, %s, 'good', %s)", number, f"p{number}", 10 * number)
                 mariadb.query("INSERT INTO raffle VALUES (%s, %s, %s)", number, 13 - number, f"r{number}")

@@ -24,7 +24,7 @@ from loadstone.programs.deployments import Deployments, Ready
 from loadstone.programs.manifest import read_manifest
 from loadstone.programs.subjects.placeholders import Address, address_of, resolved
 from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings, local_subject
-from loadstone.run_folder.ledger import Traces
+from loadstone.run_folder.ledger import CreatedObjects
 from loadstone.safety.errors import SubjectFailed
 from loadstone.servers import registry
 from loadstone.servers.control import TableStore
@@ -75,7 +75,7 @@ def addresses(tmp_path: Path) -> Iterator[dict[str, Address]]:
         for name in ("mariadb", "postgresql"):
             with started[name].control() as control:
                 assert isinstance(control, TableStore)
-                control.make_tables("spring", tables, Traces(), ours=True)
+                control.make_tables("spring", tables, CreatedObjects(), ours=True)
         yield {name: address_of(at[name], server.facts, server.facts.software) for name, server in started.items()}
     finally:
         for server in started.values():

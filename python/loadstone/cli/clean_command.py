@@ -19,8 +19,8 @@ from urllib.parse import quote
 from loadstone.experiment.software import software_by_url
 from loadstone.run_folder.earlier_runs import LATEST, RUNS, run_folder
 from loadstone.run_folder.files import LEDGER
-from loadstone.run_folder.ledger import Copies, Made, Place, describe, describe_place
-from loadstone.run_folder.ledger_file import Entries, RunLedger, goes_on, read_ledger, this_machine
+from loadstone.run_folder.ledger import Copies, CreatedObject, ServerIdentity, describe, describe_place
+from loadstone.run_folder.ledger_file import LedgerContent, RunLedger, goes_on, read_ledger, this_machine
 from loadstone.safety.bounds.deadlines import LOOK, REMOVAL, deadline
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.references import give_files, learn_environment, learn_options, resolve
@@ -41,7 +41,7 @@ PATIENCE_S = 20.0
 class Given:
     """A server as `--server NAME=URL` names it."""
 
-    place: Place
+    place: ServerIdentity
     url: str = field(repr=False)
 
 
@@ -103,7 +103,7 @@ class _CleanPlace:
 
     folder: Path
     ledger: RunLedger
-    place: Place
+    place: ServerIdentity
     say: Callable[[str], None]
 
     def run(self, given: Sequence[Given], *, dry_run: bool) -> bool:
@@ -124,15 +124,23 @@ class _CleanPlace:
             self.say(f"  left: {where}: {', '.join(map(describe, self._left()))}: {printable(str(error))}")
         return not self._left()
 
-    def _remove(self, places: Sequence[tuple[Place, str]], things: Sequence[Made]) -> None:
+    def _remove(self, places: Sequence[tuple[ServerIdentity, str]], things: Sequence[CreatedObject]) -> None:
         """Remove things everywhere; what is gone from all of these places is gone. Raises LoadstoneError."""
-        stays: set[Made] = set()
+        stays: set[CreatedObject] = set()
         for number, (place, url) in enumerate(places, start=1):
             open_ = dict.fromkeys(things)
             carry_out = partial(self._remove_at, place, url, open_, stays, last=number == len(places))
             patiently(carry_out, time.monotonic() + PATIENCE_S, is_busy)
 
-    def _remove_at(self, place: Place, url: str, things: dict[Made, None], stays: set[Made], *, last: bool) -> None:
+    def _remove_at(
+        self,
+        place: ServerIdentity,
+        url: str,
+        things: dict[CreatedObject, None],
+        stays: set[CreatedObject],
+        *,
+        last: bool,
+    ) -> None:
         """Remove things at one place; what is dealt with is taken out of `things`."""
         where = describe_place(place)
         with deadline(REMOVAL), _control(place, url) as control:
@@ -146,7 +154,7 @@ class _CleanPlace:
                 elif last and outcome.thing not in stays:
                     self.ledger.removed(self.place, outcome.thing)
 
-    def _left(self) -> list[Made]:
+    def _left(self) -> list[CreatedObject]:
         return self.ledger.left().get(self.place, [])
 
     def _url(self, given: Sequence[Given]) -> str:
@@ -172,7 +180,7 @@ class _CleanPlace:
             raise UserError("this is no address that loadstone writes; add {option}=URL if it is yours", option=option)
         return url
 
-    def _unused(self, places: Sequence[Place]) -> list[Made]:
+    def _unused(self, places: Sequence[ServerIdentity]) -> list[CreatedObject]:
         """What is left, but for what a run beside this one goes on to use at one of these places."""
         running = [
             (beside.name, ledger)
@@ -202,7 +210,7 @@ class _CleanPlace:
 class _Copied:
     """A place whose data another server may have taken over."""
 
-    place: Place
+    place: ServerIdentity
     copies: Copies | None
     """None: none are noted, and the place itself is all there is."""
     given: tuple[Given, ...]
@@ -211,7 +219,7 @@ class _Copied:
     """Whether addresses are connected to that only the ledger, or a server, names: without a password, on the machine
     of the run."""
 
-    def primaries(self, home: Callable[[], str]) -> list[tuple[Place, str]]:
+    def primaries(self, home: Callable[[], str]) -> list[tuple[ServerIdentity, str]]:
         """Return where the data are now, with URLs: the place itself unless it is a copy, and who took its data over.
 
         Raises:
@@ -219,7 +227,7 @@ class _Copied:
         """
         if self.copies is None:
             return [(self.place, home())]
-        found: list[tuple[Place, str]] = []
+        found: list[tuple[ServerIdentity, str]] = []
         addresses, problem = list(self.copies.addresses), None
         try:
             url = home()
@@ -245,11 +253,11 @@ class _Copied:
             )
         return found
 
-    def _others(self, addresses: Sequence[str]) -> list[tuple[Place, str]]:
+    def _others(self, addresses: Sequence[str]) -> list[tuple[ServerIdentity, str]]:
         """Other servers to ask, each once: with what the user gives for it, or without a password."""
         others = [(one.place, one.url) for one in self.given]
         for address in dict.fromkeys(addresses) if self.may_follow else ():
-            place = Place(self.place.server, address, login=False)
+            place = ServerIdentity(self.place.server, address, login=False)
             url = _url_of(place)
             known = (self.place, *(other for other, _ in others))
             if url is not None and _is_beside(place, self.place) and not any(map(place.is_at, known)):
@@ -257,27 +265,27 @@ class _Copied:
         return others
 
 
-def _copied(ledger: RunLedger, place: Place, given: Sequence[Given]) -> _Copied:
+def _copied(ledger: RunLedger, place: ServerIdentity, given: Sequence[Given]) -> _Copied:
     copies, earlier = ledger.copies.get(place), ledger.earlier
     beside = tuple(one for one in given if one.place.server == place.server and _is_beside(one.place, place))
     here = earlier is not None and earlier.machine == this_machine()
     return _Copied(place, copies, beside if copies is not None else (), here and not place.login)
 
 
-def _is_beside(place: Place, home: Place) -> bool:
+def _is_beside(place: ServerIdentity, home: ServerIdentity) -> bool:
     """Whether a place is the same database of another server of the same kind."""
     schemes = {one.address.partition("://")[0].removesuffix("s") for one in (place, home)}
     numbers = {one.address.rpartition("/")[2] for one in (place, home)}
     return len(schemes) == len(numbers) == 1 and not place.is_at(home)
 
 
-def _standing(place: Place, url: str) -> Standing | None:
+def _standing(place: ServerIdentity, url: str) -> Standing | None:
     """Return how a server stands to its copies; None for software that has none. Raises LoadstoneError."""
     with deadline(LOOK), _control(place, url) as control:
         return control.standing(place.server) if isinstance(control, FailsOver) else None
 
 
-def _running(folder: Path) -> Entries | None:
+def _running(folder: Path) -> LedgerContent | None:
     """The ledger of a run that goes on; None of any other."""
     try:
         ledger = read_ledger(folder)
@@ -286,7 +294,7 @@ def _running(folder: Path) -> Entries | None:
     return ledger if ledger is not None and goes_on(ledger) else None
 
 
-def _control(place: Place, url: str) -> Control:
+def _control(place: ServerIdentity, url: str) -> Control:
     kind = software_by_url(url).url_kind
     return registry.server(place.server, {"kind": kind, "url": url}).control(TIMEOUT_S)
 
@@ -302,12 +310,12 @@ def _given(text: str) -> Given:
         raise UserError("--server {name}=...: {error}", name=name, error=error) from None
 
 
-def _place(name: str, url: str) -> Place:
+def _place(name: str, url: str) -> ServerIdentity:
     """Where a URL leads. Raises UserError."""
     return registry.room(software_by_url(url).name).place(name, url)
 
 
-def _url_of(place: Place) -> str | None:
+def _url_of(place: ServerIdentity) -> str | None:
     """The URL of a place that nothing but its address is needed for; None of an address that no ledger has."""
     try:
         url = _plain_url(place.address)

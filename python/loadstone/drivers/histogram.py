@@ -48,7 +48,7 @@ _GROUPS_MAX = 9
 
 
 @dataclass(frozen=True)
-class Layout:
+class BucketLayout:
     """Which latencies share a bucket. Buckets are numbered from 0, in the order of their latencies."""
 
     digits: int
@@ -90,7 +90,7 @@ class Layout:
         powers = np.array([max(0, unit.bit_length() - self.half_bits - 1) for unit in units.tolist()], np.int64)
         return (powers << self.half_bits) + (units >> powers)
 
-    def with_other(self, other: "Layout") -> "Layout":
+    def with_other(self, other: "BucketLayout") -> "BucketLayout":
         """The layout of both together. Raises ValueError if their buckets differ."""
         if (self.digits, self.unit) != (other.digits, other.unit):
             raise Problem("histograms differ in their lowest value or their digits; record them alike")
@@ -100,7 +100,7 @@ class Layout:
         return np.asarray(np.maximum((places >> self.half_bits) - 1, 0), dtype=np.int64)
 
 
-LATENCIES = Layout(digits=3, lowest=1, highest=3_600_000_000_000)
+LATENCIES = BucketLayout(digits=3, lowest=1, highest=3_600_000_000_000)
 """That of the engine, in nanoseconds."""
 
 
@@ -108,7 +108,7 @@ LATENCIES = Layout(digits=3, lowest=1, highest=3_600_000_000_000)
 class Histogram:
     """How often each latency occurred, in nanoseconds."""
 
-    layout: Layout
+    layout: BucketLayout
     places: Integers
     """Numbers of the buckets that hold anything, ascending."""
     counts: Integers
@@ -143,7 +143,7 @@ class Histogram:
             )
         if not (1 <= lowest <= highest < 2**63 and digits >= 1 and len(data) == _HEADER.size + length):
             raise Problem("its header is damaged")
-        layout = Layout(digits, lowest, highest)
+        layout = BucketLayout(digits, lowest, highest)
         words = _words(np.frombuffer(data, np.uint8, offset=_HEADER.size))
         if words.size and int(words.min()) < -layout.buckets:
             raise Problem("it has more buckets than its header says")
@@ -199,7 +199,7 @@ class Histogram:
         held = list(zip(self._middles().tolist(), self.counts.tolist(), strict=True))
         return sum(value * count for value, count in held), sum(value * value * count for value, count in held)
 
-    def in_layout(self, layout: Layout) -> "Histogram":
+    def in_layout(self, layout: BucketLayout) -> "Histogram":
         """The same latencies in other buckets: each is the lowest value of its present bucket.
 
         Raises:
@@ -240,9 +240,9 @@ def added(histograms: Iterable[Histogram]) -> Histogram:
     return Histogram(layout, places, counts[places])
 
 
-def common_layout(histograms: Iterable[Histogram]) -> Layout:
+def common_layout(histograms: Iterable[Histogram]) -> BucketLayout:
     """The layout of all of them together. Raises ValueError if their buckets differ."""
-    return reduce(Layout.with_other, (one.layout for one in histograms))
+    return reduce(BucketLayout.with_other, (one.layout for one in histograms))
 
 
 def decode(text: str) -> Histogram:
@@ -265,7 +265,7 @@ def merge(histograms: Iterable[Histogram]) -> Histogram:
     """
     every = list(histograms)
     first = every[0].layout if every else LATENCIES
-    layout = Layout(max(LATENCIES.digits, first.digits), LATENCIES.lowest, max(LATENCIES.highest, first.highest))
+    layout = BucketLayout(max(LATENCIES.digits, first.digits), LATENCIES.lowest, max(LATENCIES.highest, first.highest))
     try:
         return added(one.in_layout(layout) for one in every)
     except ValueError as error:

@@ -31,7 +31,7 @@ _STRICT = ConfigDict(extra="forbid")
 """Configuration of the dataclasses, too: what a record has dozens of takes a tenth of the memory as one with slots."""
 
 
-class Part(BaseModel):
+class WireModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -50,7 +50,7 @@ class Latency:
     max: int
 
 
-class Quantiles(Part):
+class Quantiles(WireModel):
     """Latency in ns. None: not measurable (too few samples, or the rank falls among the failures)."""
 
     min: int | None
@@ -63,7 +63,7 @@ class Quantiles(Part):
     max: int | None
 
 
-class Events(Part):
+class Events(WireModel):
     """What became of operations."""
 
     offered: int
@@ -164,7 +164,7 @@ OnStates = Callable[[Sequence[AgentState]], None]
 """Gets how each agent is. Must not block."""
 
 
-class Interval(Part):
+class Interval(WireModel):
     """About one second of a drive; an interval ends early where a phase ends.
 
     Of a drive in slices it is gathered over several of them: in `measure` their windows, whose length is `duration_s`;
@@ -201,7 +201,7 @@ class PhaseTimes:
     end_s: float
 
 
-class OperationRecord(Part):
+class OperationRecord(WireModel):
     """One operation over the measure phase.
 
     `counts` follows the operations *intended* in the measure phase to their end.
@@ -224,7 +224,7 @@ class OperationRecord(Part):
     least_histogram: str | None = None
 
 
-class ThreadCalls(Part):
+class ThreadCalls(WireModel):
     """Counts of what a thread did at once: how often it woke up, received and sent, for how many replies and requests.
 
     For a drive in slices: within their windows.
@@ -242,7 +242,7 @@ class ThreadCalls(Part):
     """Time spent polling again and again instead of asleep (`spin_us`): part of its CPU time, and no work."""
 
 
-class ThreadRecord(Part):
+class ThreadRecord(WireModel):
     """One engine thread in the measure phase."""
 
     cpu: int | None
@@ -259,7 +259,7 @@ class ThreadRecord(Part):
         return max(0.0, self.cpu_s - (self.calls.spun_ns / 1e9 if self.calls is not None else 0.0))
 
 
-class Connections(Part):
+class Connections(WireModel):
     """`planned` is the size of the pool; `lost` ended without being ordered to.
 
     `no_local_port`: those of `failed` for which this machine had no port of its own left.
@@ -279,7 +279,7 @@ class Connections(Part):
     unrequested: int = 0
 
 
-class Redirections(Part):
+class Redirections(WireModel):
     """What the nodes of a cluster sent on, over the whole drive.
 
     `moved` and `ask` were followed: none of them is an error. The others ended as errors: requests that were sent on
@@ -295,7 +295,7 @@ class Redirections(Part):
     """The first such address."""
 
 
-class Failover(Part):
+class Failover(WireModel):
     """When a primary that Sentinel watches did not answer, in seconds since the load began.
 
     From the first request that failed with its connection to the first reply on a connection that was opened since.
@@ -308,7 +308,7 @@ class Failover(Part):
     """The endpoint that answered, by its number in the plan."""
 
 
-class Stall(Part):
+class Stall(WireModel):
     """A quarter of a second or more in which something stood still, in seconds since the load began, in any phase.
 
     `server`: nothing came back although requests waited, and the driver's threads ran. `driver`: these did not run.
@@ -327,7 +327,7 @@ class Stall(Part):
         return self.end_s - self.begin_s
 
 
-class EndpointRecord(Part):
+class EndpointRecord(WireModel):
     """Operations of the whole drive that went to one endpoint, and those of them that ended right."""
 
     sent: int
@@ -337,7 +337,7 @@ class EndpointRecord(Part):
     No errors."""
 
 
-class ReceiversRecord(Part):
+class ReceiversRecord(WireModel):
     """What the receivers of the plan got.
 
     `published` are the messages that were intended in the measure phase and answered rightly, `expected` their
@@ -369,7 +369,7 @@ class ReceiversRecord(Part):
     bytes_received: int
 
 
-class ReadBack(Part):
+class ReadBack(WireModel):
     """Keys read back after the drain: `skipped` had a newer write whose reply never came, or were on another node."""
 
     checked: int
@@ -377,7 +377,7 @@ class ReadBack(Part):
     skipped: int
 
 
-class Acknowledged(Part):
+class Acknowledged(WireModel):
     """Versions of all keys, from key 0 on, as runs: so many keys, then the version of each of them; 0 for none.
 
     A key that is written once has version 1. `certain` is the highest acknowledged version that was written while no
@@ -408,7 +408,7 @@ class CommandRecord:
         )
 
 
-class CpuTimes(Part):
+class CpuTimes(WireModel):
     """What one CPU did, in seconds, to the system's tick (10 ms); `steal_s` is what its host gave to others."""
 
     busy_s: float
@@ -430,7 +430,7 @@ WhyNot = Literal[
 ]
 
 
-class BackEndRecord(Part):
+class BackEndRecord(WireModel):
     """Interface of the system by which the engine's threads sent, received and waited."""
 
     name: Literal["epoll", "kqueue", "io_uring"]
@@ -442,7 +442,7 @@ class BackEndRecord(Part):
     files; `unsuitable`: it failed when it was tried."""
 
 
-class ProgramRecord(Part):
+class ProgramRecord(WireModel):
     """The client library's program that drove, where it was one."""
 
     name: str
@@ -457,7 +457,7 @@ class ProgramRecord(Part):
     """The most resident memory of its processes, from its start on; None as written before that was observed."""
 
 
-class ErrorExample(Part):
+class ErrorExample(WireModel):
     """The first reply of an operation that was counted as an error of this kind, of the measure phase if it can be."""
 
     operation: str
@@ -471,7 +471,7 @@ def _is_left_out(value: object) -> bool:
     return not value
 
 
-class AgentRecord(Part):
+class AgentRecord(WireModel):
     """What one agent of a fleet did in the measure phase, of what the sums of all do not tell."""
 
     name: str
@@ -502,7 +502,7 @@ class AgentRecord(Part):
     stopped: str | None = None
 
 
-class DriveRecord(Part):
+class DriveRecord(WireModel):
     """One share of one trial, driven to its end; or all of a fleet's, merged (`addons/fleet/merging.py`)."""
 
     format: Literal[1]
@@ -578,7 +578,7 @@ def read_record(text: str) -> DriveRecord:
     return _read(DriveRecord, "record", text)
 
 
-P = TypeVar("P", bound=Part)
+P = TypeVar("P", bound=WireModel)
 
 
 def _read(kind: type[P], name: str, text: str) -> P:

@@ -18,7 +18,7 @@ from loadstone.programs.ready import Ready
 from loadstone.run_folder.facts import Ceiling
 from loadstone.run_folder.folder import RunFolder, TrialWriter
 from loadstone.run_folder.make_trial import failed_trial_record, make_trial_record
-from loadstone.run_folder.observation import Drive, Observation
+from loadstone.run_folder.observation import Observation, ObservedDrive
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed, LoadstoneError, OutOfSpace, ServerGone, UserError
 
@@ -106,7 +106,7 @@ class Conductor:
             records.append(make_trial_record(trial.planned, with_ceiling))
         return records
 
-    def _ceiling(self, prepared: PreparedTrial, drive: Drive) -> Ceiling | None:
+    def _ceiling(self, prepared: PreparedTrial, drive: ObservedDrive) -> Ceiling | None:
         """What the driver can do with this kind of load; None if the drive did not end in order."""
         record = drive.record
         if prepared.room.reason or self.measurement.stopping.is_set() or record.stopped:

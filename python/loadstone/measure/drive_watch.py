@@ -15,7 +15,7 @@ from loadstone.measure.processes import alike, watch_of, watched_apart
 from loadstone.measure.sampler import Sampler
 from loadstone.monitors.monitor import Sample
 from loadstone.programs.ready import Ready
-from loadstone.run_folder.observation import Drive
+from loadstone.run_folder.observation import ObservedDrive
 
 
 class DriveWatch:
@@ -86,13 +86,13 @@ class DriveWatch:
         if self._in_rounds:
             self._own_time.begin()
 
-    def drives(self, records: Sequence[DriveRecord]) -> list[Drive]:
+    def drives(self, records: Sequence[DriveRecord]) -> list[ObservedDrive]:
         """The records with what was kept beside them, once the drive ended."""
         for trial, record in zip(self._prepared, records, strict=True):
             trial.offered = record.total.offered
         self._prepared[0].room.end()
         return [
-            Drive(
+            ObservedDrive(
                 trial.planned.name,
                 trial.plan,
                 record,

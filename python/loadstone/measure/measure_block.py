@@ -17,8 +17,8 @@ from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.measure.processes import paused_of, read_by_driver
 from loadstone.measure.snapshots import Before, read_after, read_before, readings
 from loadstone.programs.ready import Ready
-from loadstone.run_folder.facts import CompanyFacts
-from loadstone.run_folder.observation import Drive, Observation, company_of, measure_phase
+from loadstone.run_folder.facts import ConcurrentLoadFacts
+from loadstone.run_folder.observation import Observation, ObservedDrive, concurrent_load_of, measure_phase
 from loadstone.safety.errors import DriveFailed
 from loadstone.servers.free_space import INTERVAL_S as ROOM_S
 from loadstone.servers.free_space import RoomWatch
@@ -136,14 +136,14 @@ def _options(block: Block, prepared: Sequence[PreparedTrial]) -> RoundsOptions |
 
 
 def _companies(
-    prepared: Sequence[PreparedTrial], before: Sequence[Before], drives: Sequence[Drive]
-) -> list[CompanyFacts | None]:
+    prepared: Sequence[PreparedTrial], before: Sequence[Before], drives: Sequence[ObservedDrive]
+) -> list[ConcurrentLoadFacts | None]:
     """What the other drives of the block did on the same servers, for each of them."""
     loaded = [_loaded(trial, counted) for trial, counted in zip(prepared, before, strict=True)]
-    companies: list[CompanyFacts | None] = []
+    companies: list[ConcurrentLoadFacts | None] = []
     for here, own in enumerate(loaded):
         shared = [drives[other] for other, servers in enumerate(loaded) if other != here and own & servers]
-        companies.append(company_of(shared) if shared else None)
+        companies.append(concurrent_load_of(shared) if shared else None)
     return companies
 
 

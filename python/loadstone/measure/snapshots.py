@@ -27,8 +27,8 @@ from loadstone.measure.machine_speed import machine_speed, speed_facts
 from loadstone.monitors.snapshot import Snapshot
 from loadstone.programs.ready import Ready
 from loadstone.run_folder.facts import LinkFacts, PartStart, PortFacts, StoredFacts, SubjectFacts
-from loadstone.run_folder.ledger import Made
-from loadstone.run_folder.observation import Drive, PartReadings
+from loadstone.run_folder.ledger import CreatedObject
+from loadstone.run_folder.observation import ObservedDrive, PartReadings
 from loadstone.safety.bounds.deadlines import REMOVAL, SNAPSHOT, deadline
 from loadstone.safety.errors import LoadstoneError, ServerGone
 from loadstone.servers.addresses import resolved
@@ -93,7 +93,7 @@ def read_after(planned: PlannedTrial, ready: Ready, cpus: Sequence[int], before:
     return After(ports, counters, subjects, stored, machine_speed(cpus), links)
 
 
-def readings(planned: PlannedTrial, ready: Ready, before: Before, drive: Drive, after: After) -> PartReadings:
+def readings(planned: PlannedTrial, ready: Ready, before: Before, drive: ObservedDrive, after: After) -> PartReadings:
     """Both put together, as an observation has them."""
     return PartReadings(
         software={name: deployed.control.software for name, deployed in ready.servers.items()},
@@ -288,12 +288,12 @@ _NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
 """A beginning that is removed as a whole must name something of its own."""
 
 
-def numbered_keys(plan: Plan) -> Made:
+def numbered_keys(plan: Plan) -> CreatedObject:
     """The keys of the plan's key space."""
-    return Made("numbered_keys", plan.keys.prefix, plan.keys.count)
+    return CreatedObject("numbered_keys", plan.keys.prefix, plan.keys.count)
 
 
-def keys_of(plan: Plan) -> list[Made]:
+def keys_of(plan: Plan) -> list[CreatedObject]:
     """All that the plan's commands may make below `loadstone:`; nothing where the load is HTTP.
 
     Any argument of that form is taken for a key: to remove too much is not possible, because all of it is ours.
@@ -301,24 +301,24 @@ def keys_of(plan: Plan) -> list[Made]:
     if not PROTOCOLS[plan.protocol].has_keys:
         return []
     if plan.recording is not None:
-        return [Made("keys_beginning", plan.keys.prefix)]
+        return [CreatedObject("keys_beginning", plan.keys.prefix)]
     commands = [command for operation in plan.operations for command in operation.commands]
     named = {_named(text, plan.keys.prefix) for command in commands for text in command.args[1:]}
     return [numbered_keys(plan), *sorted(made for made in named if made is not None)]
 
 
-def _named(text: str, prefix: str) -> Made | None:
+def _named(text: str, prefix: str) -> CreatedObject | None:
     """The key, or the keys' beginning, that an argument names; None for `{key}` or `{key2}` itself, and
     for what is not ours."""
     if begins_with_key(text):
-        return None if is_one_key(text) else Made("keys_beginning", prefix)
+        return None if is_one_key(text) else CreatedObject("keys_beginning", prefix)
     if not text.startswith(OUR_PREFIX):
         return None
     place = next((brace.start() for brace in _BRACE.finditer(text) if brace[0] != "{{"), None)
     literal = text[:place].replace("{{", "{")
     if place is None:
-        return Made("key", literal)
-    return Made("keys_beginning", literal) if _NAMED.match(literal) else None
+        return CreatedObject("key", literal)
+    return CreatedObject("keys_beginning", literal) if _NAMED.match(literal) else None
 
 
 def _remove(control: KeyStore, prefix: str, count: int) -> None:

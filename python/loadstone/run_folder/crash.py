@@ -3,10 +3,10 @@
 from typing import Literal
 
 from loadstone.experiment.spec.levels import Condition
-from loadstone.run_folder.trial import Line
+from loadstone.run_folder.trial import RecordModel
 
 
-class LookedUp(Line):
+class LookedUp(RecordModel):
     """What was found when every acknowledged key was looked up on the restarted server.
 
     `keys = present + lost + unordered`.
@@ -27,7 +27,7 @@ class LookedUp(Line):
     """The first of the lost ones, by name."""
 
 
-class CrashRecord(Line):
+class CrashRecord(RecordModel):
     """A server was killed under load and started again, and what it had acknowledged was looked up."""
 
     format: Literal[1] = 1

@@ -235,7 +235,7 @@ class PartStart(Facts):
     """From the one to the other, by loadstone's monotonic clock."""
 
 
-class CompanyFacts(Facts):
+class ConcurrentLoadFacts(Facts):
     """What other drives did on the same servers meanwhile, of a condition that was measured in rounds with others."""
 
     drives: int
@@ -382,7 +382,7 @@ class TrialFacts(Facts):
     """Stalls of servers; `drive` has the driver's own, too."""
     replica_of: tuple[int | None, ...] = ()
     """Number of the primary of each of `drive.endpoints`; None: it is one."""
-    company: CompanyFacts | None = None
+    company: ConcurrentLoadFacts | None = None
     """What other drives did on the same servers in the block; None: there were none."""
     links: dict[str, LinkFacts] = {}
     """Server -> its delay line: requested, and really added."""

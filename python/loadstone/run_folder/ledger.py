@@ -11,16 +11,16 @@ from typing import Literal, Protocol
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.terminal import printable
 
-Kind = Literal["numbered_keys", "keys_beginning", "key", "database", "table_made", "table_filled"]
-KEYS: tuple[Kind, ...] = ("numbered_keys", "keys_beginning", "key")
-TABLES: tuple[Kind, ...] = ("table_made", "table_filled")
+ObjectKind = Literal["numbered_keys", "keys_beginning", "key", "database", "table_made", "table_filled"]
+KEYS: tuple[ObjectKind, ...] = ("numbered_keys", "keys_beginning", "key")
+TABLES: tuple[ObjectKind, ...] = ("table_made", "table_filled")
 
 
 @dataclass(frozen=True, order=True)
-class Made:
+class CreatedObject:
     """One thing of ours, or many keys of one beginning, on a server that is not ours."""
 
-    kind: Kind
+    kind: ObjectKind
     """`numbered_keys`: `name` and a 12-digit number below `count`; `keys_beginning`: all that begin with `name`;
     `table_made`: a table that was not there; `table_filled`: one of the user's that was empty."""
     name: str
@@ -29,17 +29,17 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RemovalResult:
     """What became of one thing that was to be removed."""
 
-    thing: Made
+    thing: CreatedObject
     text: str
     """For a person: what was removed, or what stays and why."""
     left: bool
 
 
 @dataclass(frozen=True)
-class Place:
+class ServerIdentity:
     """A server that is not ours, named without any secret."""
 
     server: str
@@ -50,7 +50,7 @@ class Place:
     login: bool
     """Whether more than the address is needed to reach it: a user, a password, or options of TLS."""
 
-    def is_at(self, other: "Place") -> bool:
+    def is_at(self, other: "ServerIdentity") -> bool:
         """Whether both are the same database of the same server, whatever it is called."""
         return _address(self.address) == _address(other.address)
 
@@ -62,17 +62,17 @@ class Copies:
     data_set: str
     """Its name, which whoever takes it over keeps. Redis: the replication id."""
     addresses: tuple[str, ...]
-    """As of a `Place`."""
+    """As of a `ServerIdentity`."""
 
 
-def place_of(server: str, endpoint: Endpoint, database: tuple[str, str] | None = None) -> Place:
+def place_of(server: str, endpoint: Endpoint, database: tuple[str, str] | None = None) -> ServerIdentity:
     """Where something is made; `database`: scheme and name of one that has a name. None: that of the endpoint."""
     login = bool(endpoint.username or endpoint.password or endpoint.tls is not None)
     if endpoint.unix_path is not None:
-        return Place(server, f"unix:{endpoint.unix_path}/{endpoint.database}", login)
+        return ServerIdentity(server, f"unix:{endpoint.unix_path}/{endpoint.database}", login)
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     scheme, name = database or ("redis" if endpoint.tls is None else "rediss", endpoint.database)
-    return Place(server, f"{scheme}://{host}:{endpoint.port}/{name}", login)
+    return ServerIdentity(server, f"{scheme}://{host}:{endpoint.port}/{name}", login)
 
 
 class Ledger(Protocol):
@@ -90,20 +90,20 @@ class Ledger(Protocol):
     def advice(self) -> str:
         """The command that removes what is left."""
 
-    def copied(self, place: Place, copies: Copies) -> None:
+    def copied(self, place: ServerIdentity, copies: Copies) -> None:
         """What is made there from now on is copied; it is written with the first that is made. Raises nothing."""
 
-    def makes(self, place: Place, things: Iterable[Made]) -> None:
+    def makes(self, place: ServerIdentity, things: Iterable[CreatedObject]) -> None:
         """Returns once it is on the disk that these are about to be made.
 
         Raises:
             LoadstoneError: it cannot be written; they must not be made.
         """
 
-    def removed(self, place: Place, thing: Made) -> None:
+    def removed(self, place: ServerIdentity, thing: CreatedObject) -> None:
         """It is gone. A failure to write this is ignored: the ledger then names more than there is."""
 
-    def take_earlier(self, place: Place, kinds: Collection[Kind]) -> list[Made]:
+    def take_earlier(self, place: ServerIdentity, kinds: Collection[ObjectKind]) -> list[CreatedObject]:
         """What earlier sessions of the run left of these kinds at a place; each is given out once."""
 
 
@@ -114,16 +114,16 @@ class NoLedger:
     run_name = ""
     advice = ""
 
-    def copied(self, place: Place, copies: Copies) -> None:
+    def copied(self, place: ServerIdentity, copies: Copies) -> None:
         """Nothing."""
 
-    def makes(self, place: Place, things: Iterable[Made]) -> None:
+    def makes(self, place: ServerIdentity, things: Iterable[CreatedObject]) -> None:
         """Nothing."""
 
-    def removed(self, place: Place, thing: Made) -> None:
+    def removed(self, place: ServerIdentity, thing: CreatedObject) -> None:
         """Nothing."""
 
-    def take_earlier(self, place: Place, kinds: Collection[Kind]) -> list[Made]:  # noqa: ARG002 (the seam's signature)
+    def take_earlier(self, place: ServerIdentity, kinds: Collection[ObjectKind]) -> list[CreatedObject]:  # noqa: ARG002 (the seam's signature)
         """Nothing was noted."""
         return []
 
@@ -131,7 +131,7 @@ class NoLedger:
 NO_LEDGER = NoLedger()
 
 
-def describe(thing: Made) -> str:
+def describe(thing: CreatedObject) -> str:
     """For people: `1,000 keys loadstone:00000001:002:...`; what cannot be printed is escaped."""
     name = printable(thing.name)
     return {
@@ -144,7 +144,7 @@ def describe(thing: Made) -> str:
     }[thing.kind]
 
 
-def describe_place(place: Place) -> str:
+def describe_place(place: ServerIdentity) -> str:
     """For people: `redis (redis://127.0.0.1:6379/0)`."""
     return printable(f"{place.server} ({place.address})")
 
@@ -161,21 +161,21 @@ def _address(address: str) -> str:
 
 
 @dataclass
-class Traces:
+class CreatedObjects:
     """Tables and keys of ours; what was there before is not among them. Each is in the ledger before it is made."""
 
-    place: Place | None = None
+    place: ServerIdentity | None = None
     """None: the server is ours, and its ledger is never written."""
     ledger: Ledger = NO_LEDGER
-    things: dict[Made, None] = field(default_factory=dict)
+    things: dict[CreatedObject, None] = field(default_factory=dict)
 
-    def note(self, *things: Made) -> None:
+    def note(self, *things: CreatedObject) -> None:
         """These are about to be made. Raises LoadstoneError if that cannot be noted: then they must not be made."""
         if self.place is not None:
             self.ledger.makes(self.place, things)
         self.things |= dict.fromkeys(things)
 
-    def gone(self, thing: Made) -> None:
+    def gone(self, thing: CreatedObject) -> None:
         """It is removed."""
         self.things.pop(thing, None)
         if self.place is not None:
@@ -183,8 +183,8 @@ class Traces:
 
     def made_table(self, table: str) -> bool:
         """Whether the table is one that a subject's statements made; some servers change the case of names."""
-        return Made("table_made", table.lower()) in self.things
+        return CreatedObject("table_made", table.lower()) in self.things
 
     def filled_table(self, table: str) -> bool:
         """Whether the table is one of the user's that was empty when data was written to it."""
-        return Made("table_filled", table) in self.things
+        return CreatedObject("table_filled", table) in self.things

@@ -21,12 +21,12 @@ from typing import Any, get_args
 from loadstone.machine.hardware import cpu_model, machine_id
 from loadstone.machine.process_identity import started
 from loadstone.run_folder.files import LEDGER
-from loadstone.run_folder.ledger import Copies, Kind, Made, Place, describe, describe_place
+from loadstone.run_folder.ledger import Copies, CreatedObject, ObjectKind, ServerIdentity, describe, describe_place
 from loadstone.run_folder.lines import FORMAT, LineFile, sync_directory, write_error
 from loadstone.safety.bounds.folder_files import NotOfFolder, open_file
 from loadstone.safety.errors import LoadstoneError, UserError
 
-_KINDS: tuple[Kind, ...] = get_args(Kind)
+_KINDS: tuple[ObjectKind, ...] = get_args(ObjectKind)
 LARGEST_BYTES = 64 * 1024 * 1024
 """A longer one is not read: a trial adds two lines of some 200 bytes."""
 COPIES_MAX = 16
@@ -37,7 +37,7 @@ COUNT_MAX = 10**18
 
 
 @dataclass
-class Entries:
+class LedgerContent:
     """What a ledger says."""
 
     run_id: str
@@ -46,13 +46,13 @@ class Entries:
     """`machine.hardware.machine_id` of where the run was made."""
     process: tuple[int, int]
     """Id and start of the process that wrote to it last, see `process_identity.started`; 0 where no one says."""
-    open: dict[tuple[Place, Made], None] = field(default_factory=dict)
+    open: dict[tuple[ServerIdentity, CreatedObject], None] = field(default_factory=dict)
     """What was made and not removed, in the order in which it was noted."""
-    copies: dict[Place, Copies] = field(default_factory=dict)
+    copies: dict[ServerIdentity, Copies] = field(default_factory=dict)
     """Where each place was copied to when the newest session began."""
 
 
-def goes_on(entries: Entries) -> bool:
+def goes_on(entries: LedgerContent) -> bool:
     """Whether the process that wrote last to a ledger, or to what it is a copy of, still runs on this machine."""
     pid, started_ticks = entries.process
     if entries.machine != this_machine() or pid == os.getpid():
@@ -61,10 +61,10 @@ def goes_on(entries: Entries) -> bool:
 
 
 @dataclass
-class Locked:
+class LockedLedger:
     """A ledger that no other process has at this moment."""
 
-    entries: Entries | None
+    entries: LedgerContent | None
     """None: nothing is noted yet."""
     descriptor: int
 
@@ -82,7 +82,7 @@ def is_needed(folder: Path) -> bool:
     return entries is not None and bool(entries.open)
 
 
-def read_ledger(folder: Path) -> Entries | None:
+def read_ledger(folder: Path) -> LedgerContent | None:
     """What the ledger of a folder says; None: there is none. Lines that are damaged say nothing.
 
     Raises:
@@ -97,7 +97,7 @@ def read_ledger(folder: Path) -> Entries | None:
         os.close(descriptor)
 
 
-def open_locked(folder: Path) -> Locked | None:
+def open_locked(folder: Path) -> LockedLedger | None:
     """Open the ledger so that no other process has it until it is closed, or this process ends.
 
     Raises:
@@ -117,7 +117,7 @@ def open_locked(folder: Path) -> Locked | None:
             raise UserError(
                 "{folder}: cannot be locked: {strerror}", folder=folder / LEDGER, strerror=error.strerror
             ) from None
-        return Locked(_read(folder / LEDGER, descriptor), descriptor)
+        return LockedLedger(_read(folder / LEDGER, descriptor), descriptor)
     except BaseException:
         os.close(descriptor)
         raise
@@ -138,7 +138,7 @@ def _open(folder: Path) -> int | None:
         ) from None
 
 
-def _read(path: Path, descriptor: int) -> Entries | None:
+def _read(path: Path, descriptor: int) -> LedgerContent | None:
     _require_trusted(path, os.fstat(descriptor))
     with os.fdopen(os.dup(descriptor), "rb") as file:
         return _entries(path, file.read(LARGEST_BYTES + 1))
@@ -163,8 +163,8 @@ def _require_trusted(path: Path, status: os.stat_result) -> None:
         )
 
 
-def _entries(path: Path, data: bytes) -> Entries | None:
-    entries: Entries | None = None
+def _entries(path: Path, data: bytes) -> LedgerContent | None:
+    entries: LedgerContent | None = None
     for text in data.split(b"\n")[:-1]:  # what a kill cut off was not made yet
         record = _parsed(text)
         if record is None:
@@ -197,7 +197,7 @@ def _parsed(text: bytes) -> Mapping[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-def _session_of(record: Mapping[str, Any], earlier: Entries | None) -> Entries | None:
+def _session_of(record: Mapping[str, Any], earlier: LedgerContent | None) -> LedgerContent | None:
     """A session's line: the first names the run, and each who wrote from there on."""
     run, name, machine = record.get("run"), record.get("name"), record.get("machine")
     pid, started_ticks = record.get("pid"), record.get("pid_started_ticks")
@@ -208,13 +208,13 @@ def _session_of(record: Mapping[str, Any], earlier: Entries | None) -> Entries |
     if not isinstance(pid, int) or not isinstance(started_ticks, int):
         return earlier
     if earlier is None:
-        return Entries(run, name, machine, (pid, started_ticks))
+        return LedgerContent(run, name, machine, (pid, started_ticks))
     if earlier.run_id == run:
         earlier.process = (pid, started_ticks)
     return earlier
 
 
-def _thing_of(record: Mapping[str, Any]) -> tuple[Place, Made] | None:
+def _thing_of(record: Mapping[str, Any]) -> tuple[ServerIdentity, CreatedObject] | None:
     """The thing that a line is about; None where it is none."""
     place, name, count = _place_of(record), record.get("name"), record.get("count", 0)
     kind = next((kind for kind in _KINDS if kind == record.get("kind")), None)
@@ -222,10 +222,10 @@ def _thing_of(record: Mapping[str, Any]) -> tuple[Place, Made] | None:
         return None
     if kind is None or isinstance(count, bool) or not isinstance(count, int) or count < 0:
         return None
-    return place, Made(kind, name, min(count, COUNT_MAX))
+    return place, CreatedObject(kind, name, min(count, COUNT_MAX))
 
 
-def _copies_of(record: Mapping[str, Any]) -> dict[Place, Copies]:
+def _copies_of(record: Mapping[str, Any]) -> dict[ServerIdentity, Copies]:
     """The copies that a line is about, of its place; empty where it is none."""
     place, data_set, addresses = _place_of(record), record.get("data_set"), record.get("addresses")
     if place is None or not isinstance(data_set, str) or not DATA_SET.fullmatch(data_set):
@@ -235,7 +235,7 @@ def _copies_of(record: Mapping[str, Any]) -> dict[Place, Copies]:
     return {place: Copies(data_set, tuple(addresses[:COPIES_MAX]))}
 
 
-def _place_of(record: Mapping[str, Any]) -> Place | None:
+def _place_of(record: Mapping[str, Any]) -> ServerIdentity | None:
     server, address, login = record.get("server"), record.get("address"), record.get("login")
     if not isinstance(server, str) or not isinstance(address, str) or not isinstance(login, bool):
         return None
@@ -243,7 +243,7 @@ def _place_of(record: Mapping[str, Any]) -> Place | None:
         f"{server}{address}".encode()
     except UnicodeEncodeError:  # half a character, as in no address that can be reached
         return None
-    return Place(server, address, login)
+    return ServerIdentity(server, address, login)
 
 
 def this_machine() -> str:
@@ -265,10 +265,10 @@ class RunLedger:
         """What the file said when it was opened; None: nothing."""
         self.run_id = entries.run_id if entries else secrets.token_hex(16)
         self.run_name = entries.run_name if entries else folder.resolve().name
-        self._earlier: dict[tuple[Place, Made], None] = dict(entries.open) if entries else {}
-        self._open: dict[tuple[Place, Made], None] = dict(self._earlier)
-        self.copies: dict[Place, Copies] = dict(entries.copies) if entries else {}
-        self._copied: dict[Place, Copies] = {}
+        self._earlier: dict[tuple[ServerIdentity, CreatedObject], None] = dict(entries.open) if entries else {}
+        self._open: dict[tuple[ServerIdentity, CreatedObject], None] = dict(self._earlier)
+        self.copies: dict[ServerIdentity, Copies] = dict(entries.copies) if entries else {}
+        self._copied: dict[ServerIdentity, Copies] = {}
         """What no line says yet."""
 
     @property
@@ -276,12 +276,12 @@ class RunLedger:
         """See `run_folder.ledger.Ledger.advice`."""
         return shlex.join(["loadstone", "clean", str(self._folder)])
 
-    def copied(self, place: Place, copies: Copies) -> None:
+    def copied(self, place: ServerIdentity, copies: Copies) -> None:
         """See `run_folder.ledger.Ledger.copied`."""
         if self.copies.get(place) != copies:
             self.copies[place] = self._copied[place] = copies
 
-    def makes(self, place: Place, things: Iterable[Made]) -> None:
+    def makes(self, place: ServerIdentity, things: Iterable[CreatedObject]) -> None:
         """See `run_folder.ledger.Ledger.makes`."""
         new = [thing for thing in dict.fromkeys(things) if (place, thing) not in self._open]
         if not new:
@@ -295,7 +295,7 @@ class RunLedger:
         file.sync()
         self._open |= {(place, thing): None for thing in new}
 
-    def removed(self, place: Place, thing: Made) -> None:
+    def removed(self, place: ServerIdentity, thing: CreatedObject) -> None:
         """See `run_folder.ledger.Ledger.removed`."""
         if (place, thing) not in self._open:
             return
@@ -306,7 +306,7 @@ class RunLedger:
             file.append(_line("removed", place, thing))
             file.sync()
 
-    def take_earlier(self, place: Place, kinds: Collection[Kind]) -> list[Made]:
+    def take_earlier(self, place: ServerIdentity, kinds: Collection[ObjectKind]) -> list[CreatedObject]:
         """See `run_folder.ledger.Ledger.take_earlier`. What is given out counts as made at `place` from now on."""
         mine = [key for key in self._earlier if key[0].is_at(place) and key[1].kind in kinds]
         for key in mine:
@@ -316,16 +316,16 @@ class RunLedger:
                 self.removed(*key)
         return [thing for _, thing in mine]
 
-    def left(self) -> dict[Place, list[Made]]:
+    def left(self) -> dict[ServerIdentity, list[CreatedObject]]:
         """What was made and is not removed."""
-        places: dict[Place, list[Made]] = {}
+        places: dict[ServerIdentity, list[CreatedObject]] = {}
         for place, thing in self._open:
             places.setdefault(place, []).append(thing)
         return places
 
     def earlier_lines(self) -> list[str]:
         """What earlier sessions left on servers that this one did not use: a line each server, for a person."""
-        places: dict[Place, list[Made]] = {}
+        places: dict[ServerIdentity, list[CreatedObject]] = {}
         for place, thing in self._earlier:
             places.setdefault(place, []).append(thing)
         return [
@@ -366,16 +366,16 @@ class RunLedger:
         self._locked = open_locked(self._folder)
 
 
-def _line(what: str, place: Place, thing: Made) -> dict[str, Any]:
+def _line(what: str, place: ServerIdentity, thing: CreatedObject) -> dict[str, Any]:
     counted = {"count": thing.count} if thing.kind == "numbered_keys" else {}
     return {**_of_place(what, place), "kind": thing.kind, "name": thing.name, **counted}
 
 
-def _copied_line(place: Place, copies: Copies) -> dict[str, Any]:
+def _copied_line(place: ServerIdentity, copies: Copies) -> dict[str, Any]:
     return {**_of_place("copied", place), "data_set": copies.data_set, "addresses": list(copies.addresses)}
 
 
-def _of_place(what: str, place: Place) -> dict[str, Any]:
+def _of_place(what: str, place: ServerIdentity) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "what": what,

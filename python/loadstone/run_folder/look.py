@@ -3,14 +3,14 @@
 from typing import Literal
 
 from loadstone.experiment.plan.rounds import LONGER_TIMES
-from loadstone.run_folder.trial import Line
+from loadstone.run_folder.trial import RecordModel
 from loadstone.text.message import Message
 
 Reason = Literal["go on", "decided", "last look", "out of budget", "not needed", "carry-over"]
 VerdictKind = Literal["invalid", "equivalent", "faster", "mixed", "undecided", "not_decidable"]
 
 
-class LookVerdict(Line):
+class LookVerdict(RecordModel):
     """The verdict of a pair at a look. Ratios are ln(B / A); None where the data do not give them."""
 
     kind: VerdictKind
@@ -22,7 +22,7 @@ class LookVerdict(Line):
     """The check that forbade a verdict; empty where none did."""
 
 
-class Look(Line):
+class Look(RecordModel):
     """One look. A group whose newest look says `stop` is finished; it is judged at that number of blocks."""
 
     format: Literal[1] = 1

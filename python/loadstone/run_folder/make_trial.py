@@ -28,7 +28,7 @@ from loadstone.run_folder.facts import (
 from loadstone.run_folder.observation import Observation
 from loadstone.run_folder.part_figures import averages_of, connections_by_third, cpu_seconds, parts_of, stalls_of
 from loadstone.run_folder.part_kinds import has_counters, kinds_of
-from loadstone.run_folder.trial import TrialRecord, Units
+from loadstone.run_folder.trial import TrialRecord, UnitCounts
 from loadstone.run_folder.window import Window
 from loadstone.safety.bounds.replies import example_of
 
@@ -82,14 +82,14 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
     )
 
 
-def _units(plan: Plan, drive: DriveRecord) -> Units:
+def _units(plan: Plan, drive: DriveRecord) -> UnitCounts:
     """Return the units by the correct replies; by the plan's weights where there are none."""
     planned = of_plan(plan)
     each = dict(planned.each)
     correct = {name: operation.window_ok for name, operation in drive.operations.items() if name in each}
     done = sum(correct.values())
     average = sum(number * each[name] for name, number in correct.items()) / done if done else planned.per_operation
-    return Units(unit=planned.unit, per_operation=average, each=each)
+    return UnitCounts(unit=planned.unit, per_operation=average, each=each)
 
 
 def _facts(
@@ -270,11 +270,11 @@ def _host(window: Window) -> HostFacts:
     )
 
 
-Limits = Mapping[LimitName, LimitInForce]
+LimitsInForce = Mapping[LimitName, LimitInForce]
 
 
 def _limits_of_servers(
-    planned: PlannedTrial, reported: Mapping[str, Limits]
+    planned: PlannedTrial, reported: Mapping[str, LimitsInForce]
 ) -> dict[str, dict[LimitName, LimitInForce]]:
     """The limits of each server that has some, or was to have."""
     limits = {name: _complete(reported.get(name, {}), given.get("limits")) for name, given in planned.servers.items()}
@@ -296,7 +296,7 @@ def _settings_of_servers(planned: PlannedTrial, reported: Mapping[str, Mapping[s
     return {**{name: {} for name in silent}, **{name: dict(values) for name, values in reported.items()}}
 
 
-def _complete(reported: Limits, requested: object) -> dict[LimitName, LimitInForce]:
+def _complete(reported: LimitsInForce, requested: object) -> dict[LimitName, LimitInForce]:
     """What is reported, and `unknown` for each limit that was requested (`cpu: 0.5`) and of which nothing is."""
     given = requested if isinstance(requested, Mapping) else {}
     names: tuple[LimitName, ...] = get_args(LimitName)

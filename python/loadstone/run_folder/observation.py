@@ -14,7 +14,7 @@ from loadstone.machine.placement import Placement
 from loadstone.monitors.monitor import Sample
 from loadstone.run_folder.facts import (
     Ceiling,
-    CompanyFacts,
+    ConcurrentLoadFacts,
     LinkFacts,
     PartStart,
     PortFacts,
@@ -84,12 +84,12 @@ def _name(operation: Operation, index: int) -> str:
     return operation.commands[index].args[0].upper()
 
 
-Slice = tuple[float, float]
+SliceSpan = tuple[float, float]
 """Begin and end in seconds since the load of the drive started."""
 
 
 @dataclass(frozen=True)
-class Drive:
+class ObservedDrive:
     """One execution of the engine, with what the monitors observed beside it. It may yield several observations."""
 
     name: str
@@ -138,15 +138,15 @@ class PartReadings:
 class Observation:
     """All that the record of one condition in one block is made from."""
 
-    drive: Drive
-    slices: tuple[Slice, ...]
+    drive: ObservedDrive
+    slices: tuple[SliceSpan, ...]
     """When the condition was measured within the drive, one after the other; none: the load ended before."""
     readings: PartReadings = field(default_factory=PartReadings)
     ceiling: Ceiling | None = None
     """What the same driver did against the null server."""
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: the servers' place is not known."""
-    company: CompanyFacts | None = None
+    company: ConcurrentLoadFacts | None = None
     """What other drives did on the same servers meanwhile; None: there were none."""
     failure: str | None = None
     """Why the figures do not count although the load was driven, in one line (a server went away)."""
@@ -162,13 +162,13 @@ class Observation:
         return Window(self.drive.samples, started_s + begin_s, started_s + end_s)
 
 
-def measure_phase(record: DriveRecord) -> tuple[Slice, ...]:
+def measure_phase(record: DriveRecord) -> tuple[SliceSpan, ...]:
     """The slices of a drive of one condition: its measure phase, if it came to that."""
     measure = record.phases.get("measure")
     return () if measure is None else ((measure.start_s, measure.end_s),)
 
 
-def company_of(drives: Sequence[Drive]) -> CompanyFacts:
+def concurrent_load_of(drives: Sequence[ObservedDrive]) -> ConcurrentLoadFacts:
     """What other drives did on the same servers at the same time, beside a condition measured in rounds.
 
     A server counts the commands of all of them together: its counters are held against the sum. At least one drive
@@ -181,7 +181,7 @@ def company_of(drives: Sequence[Drive]) -> CompanyFacts:
             commands[name] = before + record
     added = [keys_added(drive.plan, drive.record.total, len(drive.record.agents)) for drive in drives]
     known = [keys for keys in added if keys is not None]
-    return CompanyFacts(
+    return ConcurrentLoadFacts(
         drives=len(drives),
         commands=commands,
         bytes_sent=sum(drive.record.bytes_sent for drive in drives),

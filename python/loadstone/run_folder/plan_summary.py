@@ -11,12 +11,12 @@ from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.plan.required import PlannedCrash
 from loadstone.experiment.plan.run_plan import TABLE_GROUP, AtRatePlan, PlannedTrial, RunPlan
 from loadstone.experiment.spec.levels import Condition
-from loadstone.run_folder.trial import Line
+from loadstone.run_folder.trial import RecordModel
 from loadstone.safety.secrets.in_texts import without_login
 from loadstone.safety.secrets.known import redacted
 
 
-class PlannedLine(Line):
+class PlannedLine(RecordModel):
     """One planned trial, in the order in which it is to run."""
 
     trial: str
@@ -29,14 +29,14 @@ class PlannedLine(Line):
     """Hash of the trial's plan and of the settings of its servers, subjects and data, without ports and secrets."""
 
 
-class StageLine(Line):
+class StageLine(RecordModel):
     """A later stage of a comparison in rounds (`experiment.plan.run_plan.Stage`)."""
 
     group: GroupDesign
     trials: tuple[PlannedLine, ...]
 
 
-class CrashLine(Line):
+class CrashLine(RecordModel):
     """One planned crash (`experiment.plan.run_plan.CrashTrial`)."""
 
     name: str
@@ -49,7 +49,7 @@ class CrashLine(Line):
     """As a trial's, with what is counted and when the server is killed."""
 
 
-class AtRateLine(Line):
+class AtRateLine(RecordModel):
     """What is measured at a fixed rate (`experiment.plan.run_plan.AtRatePlan`)."""
 
     rate_per_s: float | None
@@ -59,7 +59,7 @@ class AtRateLine(Line):
     trials: tuple[PlannedLine, ...]
 
 
-class SaturationLine(Line):
+class SaturationLine(RecordModel):
     """The conditions of which it is found where they saturate (`experiment.plan.run_plan.SaturationPlan`)."""
 
     settings: SaturationSettings
@@ -67,7 +67,7 @@ class SaturationLine(Line):
     """One a condition; which trials it then takes follows from their answers."""
 
 
-class GoalLine(Line):
+class GoalLine(RecordModel):
     """A goal that the experiment declares (`experiment.plan.run_plan.GoalPlan`)."""
 
     name: str
@@ -77,7 +77,7 @@ class GoalLine(Line):
     """One a condition; which trials it takes follows from its answers."""
 
 
-class PlanSummary(Line):
+class PlanSummary(RecordModel):
     """The design of a run: seed, kind, its groups, and every trial that it may need."""
 
     format: int = 1

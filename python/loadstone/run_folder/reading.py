@@ -36,7 +36,7 @@ from loadstone.run_folder.latency_logs import LatencyKind, LatencyLogs
 from loadstone.run_folder.lines import OF_EARLIER_VERSION, LineReader, require_format
 from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlanSummary
-from loadstone.run_folder.trial import Line, TrialRecord
+from loadstone.run_folder.trial import RecordModel, TrialRecord
 from loadstone.safety.bounds.bounded_yaml import load_yaml
 from loadstone.safety.bounds.files import LARGEST_BYTES, read_json, read_own_bytes, whole, why
 from loadstone.safety.bounds.replies import shortened
@@ -44,7 +44,7 @@ from loadstone.safety.errors import UserError
 from loadstone.text.language import said
 from loadstone.text.problem import Problem
 
-L = TypeVar("L", bound=Line)
+L = TypeVar("L", bound=RecordModel)
 EXPERIMENT_BYTES = 8 * 1024 * 1024
 """Limit of `experiment.yaml`: an experiment that is as large as one may be, with every default written out."""
 ENVIRONMENT_BYTES = 8 * 1024 * 1024
@@ -83,7 +83,7 @@ class IntervalLine(Events):
 
 
 @dataclass(frozen=True)
-class Run:
+class RecordedRun:
     """A run's folder, read. Only finished trials count, each with its last attempt.
 
     Of comparisons whose slices were made longer, plan, trials and looks are those of the newest stage.
@@ -209,7 +209,7 @@ class _NewestStages:
     """All looks of these stages."""
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path) -> RecordedRun:
     """Read a run's folder. Damaged lines are left out and noted.
 
     Raises:
@@ -235,7 +235,7 @@ def read_run(path: Path) -> Run:
     intervals = _read_intervals(path / INTERVALS, attempts, digests, notes)
     samples = _read_samples(path / SAMPLES, attempts, digests, notes)
     notes += [*digests.changed_documents(path), *digests.notes]
-    return Run(
+    return RecordedRun(
         path=path,
         experiment=experiment,
         environment=environment,

@@ -14,13 +14,13 @@ CheckVerdict = Literal["valid", "suspect", "invalid", "unknown"]
 TrialVerdict = Literal["valid", "suspect", "invalid"]
 
 
-class Line(BaseModel):
+class RecordModel(BaseModel):
     """Base of what the files of a run's folder hold: immutable, and an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class CheckResult(Line):
+class CheckResult(RecordModel):
     """One validity rule applied to one trial. `measured` and `limit` are in `unit`."""
 
     name: str
@@ -32,7 +32,7 @@ class CheckResult(Line):
     """What there is to say to a person; None when valid."""
 
 
-class Units(Line):
+class UnitCounts(RecordModel):
     """What operations are made of: ten keys of one MGET."""
 
     unit: str
@@ -43,7 +43,7 @@ class Units(Line):
     """Operation -> how many it is."""
 
 
-class TrialRecord(Line):
+class TrialRecord(RecordModel):
     """One condition's figures of one block."""
 
     format: Literal[1] = 1
@@ -79,7 +79,7 @@ class TrialRecord(Line):
     """Replies in its best whole second."""
     units_per_s: float | None = None
     """Goodput by what operations are made of: a MGET of ten keys is ten. None: of an older version."""
-    units: Units | None = None
+    units: UnitCounts | None = None
     response_ns: Quantiles
     """Completed less intended; see 'Quantiles'."""
     service_ns: Quantiles

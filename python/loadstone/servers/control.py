@@ -14,7 +14,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.required import RequiredData
 from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.monitors.snapshot import Snapshot
-from loadstone.run_folder.ledger import Copies, Kind, Made, Outcome, Place, Traces
+from loadstone.run_folder.ledger import Copies, CreatedObject, CreatedObjects, ObjectKind, RemovalResult, ServerIdentity
 from loadstone.servers.declared_table import Table
 from loadstone.servers.settings_in_force import Spelling
 
@@ -124,7 +124,7 @@ class Questions(Protocol):
 class TakesRows(Protocol):
     """Writes the rows of an experiment's data."""
 
-    def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
+    def row_writing(self, data: RequiredData, rows: Rows, traces: CreatedObjects, *, ours: bool) -> WriteRows:
         """What writes the rows, once other rows in their place are removed and what is made is noted.
 
         Args:
@@ -144,27 +144,27 @@ class TakesRows(Protocol):
 class HoldsOurs(Protocol):
     """What of ours is on a server of the user's, and how it is removed."""
 
-    removable: ClassVar[tuple[Kind, ...]]
+    removable: ClassVar[tuple[ObjectKind, ...]]
     """What may be left on it."""
 
-    def place(self, server: str) -> Place:
+    def place(self, server: str) -> ServerIdentity:
         """Where it is, for the ledger, of a server that the experiment calls so."""
 
-    def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:
+    def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[CreatedObject]:
         """What commands of a load may leave beside the keys of the plan, which begin with `prefix`."""
 
-    def left_by_subjects(self, prefixes: Iterable[str] = ()) -> list[Made]:
+    def left_by_subjects(self, prefixes: Iterable[str] = ()) -> list[CreatedObject]:
         """What applications may leave; `prefixes`: what their variables have keys begin with
         (`experiment.plan.subject_keys`)."""
 
-    def remove_traces(self, traces: Traces) -> None:
+    def remove_traces(self, traces: CreatedObjects) -> None:
         """Remove what was made, and forget it.
 
         Raises:
             LoadstoneError: the server does not answer, or refuses; what is removed is forgotten all the same.
         """
 
-    def remove_left(self, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:
+    def remove_left(self, run_id: str, things: Sequence[CreatedObject]) -> Iterator[RemovalResult]:
         """Remove what is provably the run's, of `removable` kinds; see `leftovers.remove_left`."""
 
 
@@ -240,7 +240,7 @@ class Standing:
     leads: bool
     """Whether it is a primary."""
     follows: str | None
-    """For a copy, the address (as of a `Place`) of its primary; None: none that may be connected to."""
+    """For a copy, the address (as of a `ServerIdentity`) of its primary; None: none that may be connected to."""
     data_sets: tuple[str, ...]
     """The names of its data: now, and before it was promoted."""
 
@@ -281,7 +281,7 @@ class LimitsValues(Protocol):
 class TableStore(Protocol):
     """A control of software with tables."""
 
-    def make_tables(self, where: str, tables: Mapping[str, Table], traces: Traces, *, ours: bool) -> None:
+    def make_tables(self, where: str, tables: Mapping[str, Table], traces: CreatedObjects, *, ours: bool) -> None:
         """Make the declared tables that are missing, and their indexes; `where` begins an error's text.
 
         On a server of the user's each is noted before it is made, and a table that was there before is left as it is.

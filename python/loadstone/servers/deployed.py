@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.run_folder.ledger import Traces
+from loadstone.run_folder.ledger import CreatedObjects
 from loadstone.servers.control import Control
 from loadstone.servers.delay_line import Line
 from loadstone.servers.server import Server
@@ -26,7 +26,7 @@ class Deployed:
     """Its processes when it was started; empty where they cannot be observed."""
     holds: dict[str, str] = field(default_factory=dict)
     """What was written into it since its start: place -> the rows there, or the tables' statements."""
-    traces: Traces = field(default_factory=Traces)
+    traces: CreatedObjects = field(default_factory=CreatedObjects)
     """What is to be removed again if the server is not ours."""
     line: Line | None = None
     """Between it and what loads it; not for `control` and `monitor`."""

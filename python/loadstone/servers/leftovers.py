@@ -7,13 +7,13 @@ That is kept by each software (`servers.control.HoldsOurs.remove_left`).
 
 from collections.abc import Iterable, Iterator
 
-from loadstone.run_folder.ledger import KEYS, TABLES, Made, Outcome, Traces, describe
+from loadstone.run_folder.ledger import KEYS, TABLES, CreatedObject, CreatedObjects, RemovalResult, describe
 from loadstone.safety.bounds.deadlines import REMOVAL, deadline
 from loadstone.servers.control import HoldsOurs
 from loadstone.text.language import said
 
 
-def remove_left(control: HoldsOurs, run_id: str, things: Iterable[Made]) -> Iterator[Outcome]:
+def remove_left(control: HoldsOurs, run_id: str, things: Iterable[CreatedObject]) -> Iterator[RemovalResult]:
     """Remove what is provably the run's; each as soon as it is done.
 
     Raises:
@@ -25,11 +25,11 @@ def remove_left(control: HoldsOurs, run_id: str, things: Iterable[Made]) -> Iter
         if not _is_text(thing.name):
             named.remove(thing)
             doubt = said("half a character is in its name; no run writes such a line")
-            yield Outcome(thing, said("{thing}: {doubt}", thing=describe(thing), doubt=doubt), left=True)
+            yield RemovalResult(thing, said("{thing}: {doubt}", thing=describe(thing), doubt=doubt), left=True)
     yield from control.remove_left(run_id, [thing for thing in named if thing.kind in control.removable])
     for thing in named:
         if thing.kind not in control.removable:
-            yield Outcome(thing, said("{thing}: this server has no such thing", thing=describe(thing)), left=True)
+            yield RemovalResult(thing, said("{thing}: this server has no such thing", thing=describe(thing)), left=True)
 
 
 def _is_text(name: str) -> bool:
@@ -40,7 +40,7 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def remove_earlier(traces: Traces, control: HoldsOurs) -> None:
+def remove_earlier(traces: CreatedObjects, control: HoldsOurs) -> None:
     """Remove what earlier sessions of the same run left on a server.
 
     What is not provably the run's stays, and in the ledger. Raises as `remove_left`.

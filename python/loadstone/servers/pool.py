@@ -13,7 +13,7 @@ from loadstone.experiment.plan.required import OWN_HOST, named_host
 from loadstone.machine.placement import OWN_CPUS, own_cpus
 from loadstone.machine.processes.idle import hold, release
 from loadstone.machine.start_context import Stays
-from loadstone.run_folder.ledger import Ledger, Traces, describe
+from loadstone.run_folder.ledger import CreatedObjects, Ledger, describe
 from loadstone.safety.bounds.deadlines import LOOK, REMOVAL, deadline
 from loadstone.safety.errors import LoadstoneError, ServerGone, UserError
 from loadstone.servers.control import FailsOver
@@ -135,7 +135,7 @@ class ServerPool:
         try:
             deployed = _deployed(server, server.start(context), line=line)
             if not server.ours:
-                deployed.traces = Traces(deployed.control.place(server.name), context.ledger)
+                deployed.traces = CreatedObjects(deployed.control.place(server.name), context.ledger)
                 _note_copies(deployed, context.ledger)
                 remove_earlier(deployed.traces, deployed.control)
         except BaseException:
@@ -193,7 +193,9 @@ def _key(name: str, settings: Mapping[str, Any]) -> str:
     return json.dumps([name, settings], sort_keys=True, default=str)
 
 
-def _deployed(server: Server, endpoint: Endpoint, traces: Traces | None = None, line: Line | None = None) -> Deployed:
+def _deployed(
+    server: Server, endpoint: Endpoint, traces: CreatedObjects | None = None, line: Line | None = None
+) -> Deployed:
     """A server that runs at this endpoint, through its line if it has one. Raises UserError if that cannot be."""
     endpoints = server.endpoints if isinstance(server, ManyEndpoints) else (endpoint,)
     if line is not None:
@@ -212,7 +214,7 @@ def _deployed(server: Server, endpoint: Endpoint, traces: Traces | None = None, 
         control=server.control(),
         monitor=server.control(MONITOR_TIMEOUT_S),
         pids=dict(server.pids),
-        traces=traces or Traces(),
+        traces=traces or CreatedObjects(),
         line=line,
     )
 

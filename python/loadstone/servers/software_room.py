@@ -21,7 +21,7 @@ from pathlib import Path
 from loadstone.experiment.plan.endpoints import Tls
 from loadstone.experiment.plan.operations import RecordedLoad
 from loadstone.machine.installed_programs import Fact
-from loadstone.run_folder.ledger import Place
+from loadstone.run_folder.ledger import ServerIdentity
 from loadstone.servers.containers.contained import InContainer
 from loadstone.servers.control import Confinement, Look
 from loadstone.servers.known_settings import KnownSettings
@@ -34,7 +34,7 @@ class Room:
 
     kinds: Mapping[str, type[ServerSettings]]
     """The settings of each of `Software.kinds`."""
-    place: Callable[[str, str], Place]
+    place: Callable[[str, str], ServerIdentity]
     """Where a URL leads, for the ledger: by the server's name and the URL. Raises UserError if it is none."""
     confinement: Confinement
     """What may be sent to a server of the user's by our own rules alone: none is connected to."""

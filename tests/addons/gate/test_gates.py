@@ -13,18 +13,18 @@ from loadstone.addons.gate.spec import HEAD
 from loadstone.addons.gate.terminal import gate_lines
 from loadstone.drivers.slices import Slice
 from loadstone.judge.analysis.analyse import analyse_run
-from loadstone.run_folder.reading import Run, read_run
+from loadstone.run_folder.reading import RecordedRun, read_run
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.sentences import render_message
 
 
 @pytest.fixture(scope="module")
-def twin(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def twin(tmp_path_factory: pytest.TempPathFactory) -> RecordedRun:
     """Two settings of a Redis, that start again for each block; nothing is decided."""
     return read_run(unpacked("gate-twin", tmp_path_factory.mktemp("run")))
 
 
-def gate_of(run: Run) -> GateResult:
+def gate_of(run: RecordedRun) -> GateResult:
     found = analyse_run(run).gate
     assert found is not None
     return found
@@ -36,7 +36,7 @@ WAITS = (0.5, 0.9, 0.55, 1.02, 0.6, 0.45, 0.8, 0.65, 0.98, 0.7, 0.75)
 takes from these two in turns, so that what they differ by is open."""
 
 
-def with_waiting(run: Run, answered: Sequence[float], tolerance: float = 0.15) -> Run:
+def with_waiting(run: RecordedRun, answered: Sequence[float], tolerance: float = 0.15) -> RecordedRun:
     """The run as if the head had waited: of requests and of CPU time the same share less, so none costs more."""
 
     def waiting(trial: TrialRecord) -> TrialRecord:
@@ -67,7 +67,7 @@ def _answering(one: Slice, share: float) -> Slice:
     return replace(one, **counts, **more, parts=parts)
 
 
-def test_a_gate_is_not_green_where_the_head_waits_and_takes_no_more_cpu(twin: Run) -> None:
+def test_a_gate_is_not_green_where_the_head_waits_and_takes_no_more_cpu(twin: RecordedRun) -> None:
     found = gate_of(with_waiting(twin, WAITS))
     by = {one.name: one for one in found.figures}
     assert (by["cpu"].verdict in GOOD, by["rate"].verdict) == (True, "undecided")
@@ -78,7 +78,7 @@ def test_a_gate_is_not_green_where_the_head_waits_and_takes_no_more_cpu(twin: Ru
     assert found.advice is not None, "what decides the rate"
 
 
-def test_what_is_not_known_stands_in_the_line_of_a_green_gate(twin: Run) -> None:
+def test_what_is_not_known_stands_in_the_line_of_a_green_gate(twin: RecordedRun) -> None:
     found = gate_of(with_waiting(twin, EVENLY))
     assert (found.verdict, found.status, found.decided_by) == ("same", 0, ["cpu", "memory"])
     assert render_message(found.message).startswith(
@@ -86,7 +86,7 @@ def test_what_is_not_known_stands_in_the_line_of_a_green_gate(twin: Run) -> None
     )
 
 
-def test_what_it_had_no_time_for_has_a_budget(twin: Run) -> None:
+def test_what_it_had_no_time_for_has_a_budget(twin: RecordedRun) -> None:
     found = gate_of(twin)
     assert (found.verdict, found.status, found.starts_differ) == ("undecided", 4, 0)
     assert render_message(found.advice).startswith("A longer run helps most: --budget ")
@@ -95,7 +95,7 @@ def test_what_it_had_no_time_for_has_a_budget(twin: Run) -> None:
     assert "open: slower by " in "\n".join(gate_lines(found))
 
 
-def test_one_that_was_interrupted_says_so_and_advises_nothing(twin: Run) -> None:
+def test_one_that_was_interrupted_says_so_and_advises_nothing(twin: RecordedRun) -> None:
     cut = replace(twin, looks=[], trials=[one for one in twin.trials if one.group == "rate" and one.block < 4])
     found = gate_of(cut)
     assert render_message(found.message) == "NOT DECIDED: interrupted after 3 starts of both"

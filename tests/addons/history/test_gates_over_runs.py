@@ -18,10 +18,10 @@ from loadstone.addons.history.trends import Figure, RunFigures, figures_of
 from loadstone.addons.history.trends_chart import over_runs_chart
 from loadstone.judge.analysis.analyse import analyse_run
 from loadstone.judge.analysis.analysis import Analysis
-from loadstone.run_folder.reading import Run, read_run
+from loadstone.run_folder.reading import RecordedRun, read_run
 from loadstone.run_folder.trial import TrialRecord
 
-Measured = tuple[Run, Analysis]
+Measured = tuple[RecordedRun, Analysis]
 
 
 @pytest.fixture(scope="module")

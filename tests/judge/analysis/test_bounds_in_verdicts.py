@@ -13,7 +13,7 @@ from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.tables import make_tables
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.report.verdicts import verdict_text
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.text.figures import up_to_percent
 from loadstone.text.sentences import render_message
 
@@ -144,7 +144,7 @@ def row(studies: ModuleType, synthetic: ModuleType) -> Callable[..., Row]:
     def make(changes: dict[int, Any]) -> Row:
         sides = [(studies.condition(), 1.0), (studies.condition(operation="get"), 1.0)]
         made = studies.Study(synthetic, sides, changes={(block, 0): change for block, change in changes.items()})
-        run: Run = made.run()
+        run: RecordedRun = made.run()
         rows = [row for table in make_tables(run, run.trials) for row in table.rows]
         return next(row for row in rows if row.label == "set, 1 kB, 32 workers")
 

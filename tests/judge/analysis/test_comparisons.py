@@ -21,7 +21,7 @@ from loadstone.judge.verdict import Verdict
 from loadstone.report import figure_format as fmt
 from loadstone.report.verdicts import verdict_text
 from loadstone.run_folder.look import LookVerdict
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.safety.errors import DriveFailed
 from loadstone.text.english.figures import metric_text
 from loadstone.text.message import message
@@ -42,11 +42,11 @@ def study(studies: ModuleType, synthetic: ModuleType) -> Studies:
     return make
 
 
-def families(run: Run) -> list[Family]:
+def families(run: RecordedRun) -> list[Family]:
     return compare_groups(run, run.trials)
 
 
-def one(run: Run) -> Comparison:
+def one(run: RecordedRun) -> Comparison:
     (family,) = families(run)
     (comparison,) = family.comparisons
     return comparison
@@ -239,7 +239,7 @@ def test_a_block_of_two_passes_does_not_count(study: Studies) -> None:
     assert one(replace(run, trials=tuple(late))).blocks_done == 11
 
 
-def three(studies: ModuleType, synthetic: ModuleType, ratios: list[float], **changes: Any) -> Run:
+def three(studies: ModuleType, synthetic: ModuleType, ratios: list[float], **changes: Any) -> RecordedRun:
     conditions = [studies.condition(payload="100 B"), studies.condition(), studies.condition(operation="get")]
     pairs = ((0, 1), (0, 2), (1, 2))
     made = studies.Study(synthetic, list(zip(conditions, ratios, strict=True)), pairs=pairs, **changes)

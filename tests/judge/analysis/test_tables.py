@@ -16,21 +16,21 @@ from loadstone.judge.checks.checks import judge_trial
 from loadstone.judge.statistics.signed_rank import typical_interval
 from loadstone.report.tables.column import errors
 from loadstone.run_folder.facts import AvgMax
-from loadstone.run_folder.reading import Run, read_run
+from loadstone.run_folder.reading import RecordedRun, read_run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.message import verbatim
 from loadstone.text.sentences import render_message
 
 
 @pytest.fixture(scope="module")
-def run(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> RecordedRun:
     """Two blocks of five conditions."""
     plan = synthetic.make_run_plan(blocks=2)
     return read_run(synthetic.write_run(tmp_path_factory.mktemp("runs"), plan))
 
 
 @pytest.fixture(scope="module")
-def judged(run: Run) -> list[TrialRecord]:
+def judged(run: RecordedRun) -> list[TrialRecord]:
     return [judge_trial(trial) for trial in run.trials]
 
 
@@ -52,11 +52,11 @@ def verdicts(trials: list[TrialRecord], **given: str) -> list[TrialRecord]:
     return [t.model_copy(update=found.get(t.trial, {})) for t in trials]
 
 
-def rows_of(run: Run, trials: list[TrialRecord]) -> dict[str, Any]:
+def rows_of(run: RecordedRun, trials: list[TrialRecord]) -> dict[str, Any]:
     return {row.label: row for table in make_tables(run, trials) for row in table.rows}
 
 
-def test_rows_stand_in_the_order_of_the_factors(run: Run, judged: list[TrialRecord]) -> None:
+def test_rows_stand_in_the_order_of_the_factors(run: RecordedRun, judged: list[TrialRecord]) -> None:
     tables = make_tables(run, judged)
     assert [table.name for table in tables] == ["by-size", "idle"]
     assert [row.label for row in tables[0].rows] == [
@@ -69,12 +69,12 @@ def test_rows_stand_in_the_order_of_the_factors(run: Run, judged: list[TrialReco
     assert list(tables[0].vary) == ["operation", "payload", "workers"]
 
 
-def test_a_condition_of_two_tables_stands_in_both(run: Run, judged: list[TrialRecord]) -> None:
+def test_a_condition_of_two_tables_stands_in_both(run: RecordedRun, judged: list[TrialRecord]) -> None:
     rows = rows_of(run, judged)
     assert rows["few"].trials == rows["set, 1 kB, 32 workers"].trials == ["b01-002", "b02-002"]
 
 
-def test_a_row_is_over_all_its_trials(run: Run, judged: list[TrialRecord]) -> None:
+def test_a_row_is_over_all_its_trials(run: RecordedRun, judged: list[TrialRecord]) -> None:
     row = rows_of(run, judged)["set, 100 B, 32 workers"]
     one, other = (next(t for t in judged if t.trial == name) for name in ("b01-001", "b02-001"))
     assert row.verdict == "valid"
@@ -85,7 +85,7 @@ def test_a_row_is_over_all_its_trials(run: Run, judged: list[TrialRecord]) -> No
     assert row.cpu_share["redis"] == pytest.approx(0.6)
 
 
-def test_percentiles_are_merged_and_never_averaged(run: Run, judged: list[TrialRecord]) -> None:
+def test_percentiles_are_merged_and_never_averaged(run: RecordedRun, judged: list[TrialRecord]) -> None:
     row = rows_of(run, judged)["set, 100 B, 32 workers"]
     trials = [trial for trial in judged if trial.trial in row.trials]
     assert row.response_ns == run.response_ns(trials)
@@ -104,7 +104,9 @@ def test_an_invalid_trial_is_never_used(synthetic: ModuleType, tmp_path_factory:
     assert (row.verdict, row.elapsed_s, row.blocks) == ("valid", 36.0, 6)
 
 
-def test_suspect_trials_are_used_beside_valid_ones_as_a_comparison_does(run: Run, judged: list[TrialRecord]) -> None:
+def test_suspect_trials_are_used_beside_valid_ones_as_a_comparison_does(
+    run: RecordedRun, judged: list[TrialRecord]
+) -> None:
     both = rows_of(run, verdicts(judged, b01_001="suspect", b02_001="suspect"))["set, 100 B, 32 workers"]
     assert (both.verdict, both.elapsed_s) == ("suspect", 12.0)
     one = rows_of(run, verdicts(judged, b01_001="suspect"))["set, 100 B, 32 workers"]
@@ -114,7 +116,9 @@ def test_suspect_trials_are_used_beside_valid_ones_as_a_comparison_does(run: Run
     assert (none.verdict, none.elapsed_s) == ("valid", 12.0)
 
 
-def test_trials_that_do_not_agree_make_a_row_without_an_interval_suspect(run: Run, judged: list[TrialRecord]) -> None:
+def test_trials_that_do_not_agree_make_a_row_without_an_interval_suspect(
+    run: RecordedRun, judged: list[TrialRecord]
+) -> None:
     def changed(factor: float) -> list[TrialRecord]:
         faster = {"b02-001": factor}
         return [t.model_copy(update={"goodput_per_s": 1000.0 * faster.get(t.trial, 1.0)}) for t in judged]
@@ -127,7 +131,7 @@ def test_trials_that_do_not_agree_make_a_row_without_an_interval_suspect(run: Ru
     assert apart.goodput_per_s == pytest.approx(1250)
 
 
-def test_a_row_of_invalid_trials_has_no_figure(run: Run, judged: list[TrialRecord]) -> None:
+def test_a_row_of_invalid_trials_has_no_figure(run: RecordedRun, judged: list[TrialRecord]) -> None:
     row = rows_of(run, verdicts(judged, b01_001="invalid", b02_001="invalid"))["set, 100 B, 32 workers"]
     assert row.verdict == "invalid"
     figures = row.model_dump(include={"operations", "elapsed_s", "throughput_per_s", "goodput_per_s", "peak_per_s"})
@@ -136,7 +140,7 @@ def test_a_row_of_invalid_trials_has_no_figure(run: Run, judged: list[TrialRecor
     assert row.published == 8051
 
 
-def test_a_row_of_invalid_trials_counts_what_failed(run: Run, judged: list[TrialRecord]) -> None:
+def test_a_row_of_invalid_trials_counts_what_failed(run: RecordedRun, judged: list[TrialRecord]) -> None:
     """That every operation failed is the figure of such a row."""
     counts = judged[0].counts.model_copy(update={"errors": {"status_5xx": 44}})
     failed = [t.model_copy(update={"counts": counts}) if t.trial.endswith("-001") else t for t in judged]
@@ -144,7 +148,7 @@ def test_a_row_of_invalid_trials_counts_what_failed(run: Run, judged: list[Trial
     assert (row.verdict, row.errors, errors(row)) == ("invalid", {"status_5xx": 88}, 88)
 
 
-def test_a_planned_condition_without_a_trial_is_missing(run: Run, judged: list[TrialRecord]) -> None:
+def test_a_planned_condition_without_a_trial_is_missing(run: RecordedRun, judged: list[TrialRecord]) -> None:
     rows = rows_of(run, [trial for trial in judged if not trial.trial.endswith("-003")])
     assert rows["get, 100 B, 32 workers"].verdict == "missing"
     assert rows["get, 100 B, 32 workers"].trials == []
@@ -162,7 +166,7 @@ def test_what_was_not_planned_has_no_row(synthetic: ModuleType, tmp_path: Path) 
     ]
 
 
-def test_the_originals_counts_are_printed_in_the_originals_tables(run: Run, judged: list[TrialRecord]) -> None:
+def test_the_originals_counts_are_printed_in_the_originals_tables(run: RecordedRun, judged: list[TrialRecord]) -> None:
     as_published = {**run.experiment.model_dump(), "as_published": {"tables": ["idle"]}}
     changed = replace(
         run,
@@ -172,7 +176,7 @@ def test_the_originals_counts_are_printed_in_the_originals_tables(run: Run, judg
     assert [table.name for table in make_tables(changed, judged)] == ["idle"]
 
 
-def test_the_warm_up_block_stands_in_no_table(run: Run, judged: list[TrialRecord]) -> None:
+def test_the_warm_up_block_stands_in_no_table(run: RecordedRun, judged: list[TrialRecord]) -> None:
     warm = [t.model_copy(update={"block": 0}) if t.trial == "b01-001" else t for t in judged]
     assert rows_of(run, warm)["set, 100 B, 32 workers"].trials == ["b02-001"]
 
@@ -187,7 +191,9 @@ def test_reasons_are_those_of_failed_checks(synthetic: ModuleType, tmp_path: Pat
     assert list(map(render_message, row.reasons)) == ["4.0 MB of memory were moved to or from the disk."]
 
 
-def test_reasons_of_several_trials_are_counted(run: Run, judged: list[TrialRecord], studies: ModuleType) -> None:
+def test_reasons_of_several_trials_are_counted(
+    run: RecordedRun, judged: list[TrialRecord], studies: ModuleType
+) -> None:
     swap = studies.with_check("swap", "suspect")
     spoiled = [swap(trial) if trial.trial.endswith("-001") else trial for trial in judged]
     reasons = rows_of(run, spoiled)["set, 100 B, 32 workers"].reasons
@@ -209,20 +215,20 @@ def test_an_interval_needs_six_trials_that_answered() -> None:
     assert typical_interval([0.0] * 8) is None
 
 
-def test_a_row_counts_its_blocks_and_names_its_bottleneck(run: Run, judged: list[TrialRecord]) -> None:
+def test_a_row_counts_its_blocks_and_names_its_bottleneck(run: RecordedRun, judged: list[TrialRecord]) -> None:
     row = rows_of(run, judged)["set, 100 B, 32 workers"]
     assert (row.blocks, row.goodput_interval) == (2, None)
     assert row.bottleneck.part == "latency"
 
 
-def test_what_the_data_cannot_tell_is_said(run: Run, judged: list[TrialRecord]) -> None:
+def test_what_the_data_cannot_tell_is_said(run: RecordedRun, judged: list[TrialRecord]) -> None:
     row = rows_of(run, judged)["set, 100 B, 32 workers"]
     assert row.response_ns.p95 is not None
     assert list(row.unmeasurable) == ["p99", "p999"]
     assert render_message(row.unmeasurable["p999"]) == "P99.9 needs 100,000 operations, 2,706 were measured"
 
 
-def test_quantiles_lost_to_failures_say_so(run: Run, judged: list[TrialRecord]) -> None:
+def test_quantiles_lost_to_failures_say_so(run: RecordedRun, judged: list[TrialRecord]) -> None:
     trial = judged[0]
     nothing = trial.response_ns.model_copy(update={"p90": None})
     counts = trial.counts.model_copy(update={"offered": 5000})
@@ -231,7 +237,7 @@ def test_quantiles_lost_to_failures_say_so(run: Run, judged: list[TrialRecord]) 
     assert render_message(row.unmeasurable["p90"]) == "its rank falls among the operations that failed"
 
 
-def test_timeouts_are_among_the_errors(run: Run, judged: list[TrialRecord]) -> None:
+def test_timeouts_are_among_the_errors(run: RecordedRun, judged: list[TrialRecord]) -> None:
     counts = judged[0].counts.model_copy(update={"errors": {"server_oom": 2}, "timeouts": 3, "in_flight": 1})
     row = rows_of(run, [judged[0].model_copy(update={"counts": counts})])["set, 100 B, 32 workers"]
     assert row.errors == {"server_oom": 2, "timeout": 3, "never_answered": 1}
@@ -283,7 +289,7 @@ def counted(before: int, after: int | None, **keys: int) -> dict[str, Any]:
     return {"operation": "set", "server": "redis", "before": before, "after": after, "answered": 10, **keys}
 
 
-def test_rows_and_keys_of_all_trials_are_added_up(run: Run, judged: list[TrialRecord]) -> None:
+def test_rows_and_keys_of_all_trials_are_added_up(run: RecordedRun, judged: list[TrialRecord]) -> None:
     label = "set, 100 B, 32 workers"
     names = rows_of(run, judged)[label].trials
     one, other = (trial for trial in judged if trial.trial in names)
@@ -296,7 +302,7 @@ def test_rows_and_keys_of_all_trials_are_added_up(run: Run, judged: list[TrialRe
     assert rows_of(run, judged)[label].stored is None
 
 
-def test_what_monitors_saw_is_averaged_over_the_trials(run: Run, judged: list[TrialRecord]) -> None:
+def test_what_monitors_saw_is_averaged_over_the_trials(run: RecordedRun, judged: list[TrialRecord]) -> None:
     label = "set, 100 B, 32 workers"
     names = rows_of(run, judged)[label].trials
     one, other = (trial for trial in judged if trial.trial in names)
@@ -308,7 +314,7 @@ def test_what_monitors_saw_is_averaged_over_the_trials(run: Run, judged: list[Tr
     assert rows_of(run, judged)[label].seen["redis"]["connected_clients"].max == 66.0
 
 
-def test_a_table_keeps_the_studys_columns(run: Run, judged: list[TrialRecord]) -> None:
+def test_a_table_keeps_the_studys_columns(run: RecordedRun, judged: list[TrialRecord]) -> None:
     first = run.experiment.tables[0].model_copy(update={"columns": ("tps", "mtt", "stored")})
     experiment = run.experiment.model_copy(update={"tables": (first, *run.experiment.tables[1:])})
     tables = make_tables(replace(run, experiment=experiment), judged)

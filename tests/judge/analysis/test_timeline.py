@@ -7,15 +7,15 @@ from types import ModuleType
 import pytest
 
 from loadstone.judge.analysis.timeline import make_timeline
-from loadstone.run_folder.reading import Run, read_run
+from loadstone.run_folder.reading import RecordedRun, read_run
 
 
 @pytest.fixture(scope="module")
-def run(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> RecordedRun:
     return read_run(synthetic.write_run(tmp_path_factory.mktemp("runs"), until=3))
 
 
-def test_a_point_an_interval_in_the_order_of_time(run: Run) -> None:
+def test_a_point_an_interval_in_the_order_of_time(run: RecordedRun) -> None:
     points = make_timeline(run, reversed(run.trials))
     assert len(points) == 3 * 8
     assert [p.unix_s for p in points] == sorted(p.unix_s for p in points)
@@ -25,7 +25,7 @@ def test_a_point_an_interval_in_the_order_of_time(run: Run) -> None:
     assert points[1].p99_ns == run.intervals["b01-001"][1].response_ns.p99
 
 
-def test_a_long_run_is_bounded(run: Run) -> None:
+def test_a_long_run_is_bounded(run: RecordedRun) -> None:
     points = make_timeline(run, run.trials, points_max=12)
     assert len(points) <= 18  # neighbours of one trial and phase only are put together
     assert {p.trial for p in points} == {"b01-001", "b01-002", "b01-003"}
@@ -41,10 +41,10 @@ def test_without_samples_the_drivers_own_cpu_is_left(synthetic: ModuleType, tmp_
     assert {tuple(p.cpu_share) for p in make_timeline(run, run.trials)} == {("generator",)}
 
 
-def test_an_interval_without_a_correct_reply_has_no_p99(run: Run) -> None:
+def test_an_interval_without_a_correct_reply_has_no_p99(run: RecordedRun) -> None:
     line = run.intervals["b01-001"][1]
     silent = line.model_copy(update={"ok": 0, "response_ns": replace(line.response_ns, count=0, p99=0)})
-    changed = Run(**{**run.__dict__, "intervals": {"b01-001": (silent,)}})
+    changed = RecordedRun(**{**run.__dict__, "intervals": {"b01-001": (silent,)}})
     point = make_timeline(changed, run.trials)[0]
     assert point.p99_ns is None
     assert point.goodput_per_s == 0

@@ -10,7 +10,7 @@ import pytest
 from loadstone.judge.analysis.analysis import Row
 from loadstone.judge.analysis.tables import make_tables
 from loadstone.judge.checks.checks import judge_trial
-from loadstone.run_folder.reading import Run, read_run
+from loadstone.run_folder.reading import RecordedRun, read_run
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.sentences import render_message
 
@@ -18,7 +18,7 @@ LABEL = "set, 100 B, 32 workers"
 
 
 @pytest.fixture(scope="module")
-def run(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> RecordedRun:
     return read_run(synthetic.write_run(tmp_path_factory.mktemp("runs"), synthetic.make_run_plan(blocks=2)))
 
 
@@ -27,7 +27,7 @@ def injectors(load_module: Callable[[Path], ModuleType]) -> ModuleType:
     return load_module(Path(__file__).parents[2] / "judge" / "checks" / "injectors.py")
 
 
-def row_of(run: Run, *changes: Callable[[dict[str, Any]], Any]) -> Row:
+def row_of(run: RecordedRun, *changes: Callable[[dict[str, Any]], Any]) -> Row:
     lines = [trial.model_dump(mode="json") for trial in run.trials]
     for line in (line for line in lines if line["condition"]["operation"] == "set"):
         for change in changes:
@@ -36,7 +36,9 @@ def row_of(run: Run, *changes: Callable[[dict[str, Any]], Any]) -> Row:
     return next(row for table in make_tables(run, judged) for row in table.rows if row.label == LABEL)
 
 
-def test_who_waited_is_missing_from_the_quantiles_and_not_from_the_rate(run: Run, injectors: ModuleType) -> None:
+def test_who_waited_is_missing_from_the_quantiles_and_not_from_the_rate(
+    run: RecordedRun, injectors: ModuleType
+) -> None:
     usual = row_of(run)
 
     def goes_on(line: dict[str, Any]) -> None:
@@ -53,6 +55,6 @@ def test_who_waited_is_missing_from_the_quantiles_and_not_from_the_rate(run: Run
     assert "the rate stands" in render_message(row.reasons[0])
 
 
-def test_users_who_did_nothing_refuse_the_row(run: Run, injectors: ModuleType) -> None:
+def test_users_who_did_nothing_refuse_the_row(run: RecordedRun, injectors: ModuleType) -> None:
     assert row_of(run, injectors.little_of(0.5)).verdict == "invalid"
     assert row_of(run, injectors.little_of(0.9)).verdict == "suspect", "those who are missing are no one's"

@@ -13,7 +13,7 @@ from loadstone.judge.checks.checks import forbidding
 from loadstone.judge.verdict import Piece
 from loadstone.measure.goals.declared import DeclaredGoal
 from loadstone.report.document import Cell, Column, GoalAnswer, Line, Section, SectionTable
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
 from loadstone.text.units import duration_s
@@ -104,7 +104,7 @@ class FirstSlow(DeclaredGoal[FirstSlowSettings]):
         return next((trial for trial in tries if trial.name not in done), None)
 
     @classmethod
-    def answer(cls, settings: FirstSlowSettings, trials: Sequence[TrialRecord], run: Run) -> FirstSlowAnswer:
+    def answer(cls, settings: FirstSlowSettings, trials: Sequence[TrialRecord], run: RecordedRun) -> FirstSlowAnswer:
         """By the longest response time of each interval."""
         slow_s = duration_s(settings.slow)
         by_label: dict[str, list[float | None]] = {}
@@ -124,7 +124,7 @@ def _cold(plan: Plan) -> Plan:
     return plan.model_copy(update={"phases": phases, "interval_s": INTERVAL_S})
 
 
-def _first_s(run: Run, trial: TrialRecord, slow_s: float) -> float | None:
+def _first_s(run: RecordedRun, trial: TrialRecord, slow_s: float) -> float | None:
     """When the first interval with a slow reply ended; None: there was none."""
     slow = (
         one.start_s + one.duration_s for one in run.intervals.get(trial.trial, ()) if one.response_ns.max > 1e9 * slow_s

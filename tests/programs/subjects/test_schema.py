@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.programs.manifest import Manifest, Run
 from loadstone.programs.subjects.schema import make_tables
-from loadstone.run_folder.ledger import Made, Traces
+from loadstone.run_folder.ledger import CreatedObject, CreatedObjects
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
@@ -39,7 +39,7 @@ def theirs(context: DeployContext, tmp_path: Path) -> Iterator[Deployed]:
             assert isinstance(control, MariaDbControl)
             control.run_script("CREATE TABLE post (id INT PRIMARY KEY);\nINSERT INTO post VALUES (1000);\n")
             before = control.query("SHOW CREATE TABLE post")
-            traces = Traces(control.place("mariadb"), RunLedger(tmp_path))
+            traces = CreatedObjects(control.place("mariadb"), RunLedger(tmp_path))
             yield Deployed(server, endpoint, (endpoint,), control, monitor, {}, traces=traces)
             assert control.query("SELECT * FROM post") == [(1000,)]
             assert control.query("SHOW CREATE TABLE post") == before
@@ -51,8 +51,8 @@ def theirs(context: DeployContext, tmp_path: Path) -> Iterator[Deployed]:
 def test_no_table_is_changed_that_was_there(theirs: Deployed, tmp_path: Path) -> None:
     make_tables("shop", manifest({"post": POST, "author": POST}), tmp_path, {"mariadb": theirs})
     assert isinstance(theirs.control, MariaDbControl)
-    assert Made("table_made", "author") in theirs.traces.things
-    assert Made("table_made", "post") not in theirs.traces.things
+    assert CreatedObject("table_made", "author") in theirs.traces.things
+    assert CreatedObject("table_made", "post") not in theirs.traces.things
     assert theirs.control.count("author") == 0
     theirs.control.remove_traces(theirs.traces)
     assert theirs.control.tables() == ["post"]

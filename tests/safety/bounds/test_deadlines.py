@@ -18,7 +18,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.software import SOFTWARE
 from loadstone.measure.sampler import Sampler
 from loadstone.monitors.monitor import Sample
-from loadstone.run_folder.ledger import Made
+from loadstone.run_folder.ledger import CreatedObject
 from loadstone.safety.bounds.bounded_socket import BoundedSocket
 from loadstone.safety.bounds.deadlines import (
     LOOK,
@@ -197,7 +197,7 @@ def test_a_search_for_keys_that_never_ends_is_left() -> None:
     def answer(words: list[bytes], _: threading.Event) -> bytes:
         return array(bulk(str(next(cursors))), array()) if words[0] == b"SCAN" else GOOD.get(words[0], b"+OK\r\n")
 
-    things = [Made("keys_beginning", "loadstone:00000001:")]
+    things = [CreatedObject("keys_beginning", "loadstone:00000001:")]
     with (
         rogue(rogues.redis(answer)) as port,
         brief(REMOVAL),

@@ -12,7 +12,7 @@ from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.software import software_by_url
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.run.preflight import require_room
-from loadstone.run_folder.ledger import Made, Traces
+from loadstone.run_folder.ledger import CreatedObject, CreatedObjects
 from loadstone.safety.errors import BadReply, ServerGone, UserError
 from loadstone.servers import registry
 from loadstone.servers.control import Refusal
@@ -125,15 +125,22 @@ def test_what_a_run_left_is_removed_and_nothing_of_theirs(users_memcached: Calla
         ours = [f"{PREFIX}{number:012d}" for number in range(20)]
         control.pipelined([("ms", key, "x") for key in (*ours, "loadstone:hits", "theirs")])
         commands = [("ms", "{key}", "{value}"), ("ma", "loadstone:hits", "v"), ("mg", "loadstone:read", "v")]
-        assert control.left_by_load(commands, PREFIX) == [Made("key", "loadstone:hits")]
-        traces = Traces()
-        traces.note(Made("numbered_keys", PREFIX, 20), *control.left_by_load(commands, PREFIX))
+        assert control.left_by_load(commands, PREFIX) == [CreatedObject("key", "loadstone:hits")]
+        traces = CreatedObjects()
+        traces.note(CreatedObject("numbered_keys", PREFIX, 20), *control.left_by_load(commands, PREFIX))
         control.remove_traces(traces)
         assert not traces.things
         assert control.keys() == 1
-        things = [Made("numbered_keys", "loadstone:", 5), Made("key", "theirs"), Made("key", "loadstone:hits")]
+        things = [
+            CreatedObject("numbered_keys", "loadstone:", 5),
+            CreatedObject("key", "theirs"),
+            CreatedObject("key", "loadstone:hits"),
+        ]
         assert [outcome.left for outcome in control.remove_left("run", things)] == [True, True, False]
-        hostile = [Made("key", "loadstone:a\r\nflush_all"), Made("numbered_keys", "loadstone:a:\r\nflush_all ", 1)]
+        hostile = [
+            CreatedObject("key", "loadstone:a\r\nflush_all"),
+            CreatedObject("numbered_keys", "loadstone:a:\r\nflush_all ", 1),
+        ]
         assert all(outcome.left for outcome in control.remove_left("run", hostile))
         for name in ("loadstone:a\r\nflush_all", "loadstone:a b"):
             with pytest.raises(UserError, match="no word of memcached's protocol"):
@@ -229,7 +236,7 @@ def test_keys_that_no_one_could_count_are_not_tried_one_by_one() -> None:
         asked.append(line)
         return None
 
-    things = [Made("numbered_keys", PREFIX, 10**18), Made("numbered_keys", PREFIX, 2000)]
+    things = [CreatedObject("numbered_keys", PREFIX, 10**18), CreatedObject("numbered_keys", PREFIX, 2000)]
     with rogues.rogue(rogues.memcached(answer)) as port, MemcachedControl(Endpoint(port=port)) as control:
         outcomes = list(remove_left(control, "run", things))
     assert [(outcome.thing, outcome.left) for outcome in outcomes] == [(things[0], True), (things[1], False)]

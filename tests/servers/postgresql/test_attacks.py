@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.programs.manifest import Manifest, Run
 from loadstone.programs.subjects.schema import make_tables
-from loadstone.run_folder.ledger import Made, Traces
+from loadstone.run_folder.ledger import CreatedObject, CreatedObjects
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.servers.control import Refusal
@@ -84,7 +84,7 @@ def test_tables_and_views_that_were_there_are_theirs(users: Users, with_theirs: 
     declared = manifest({"theirs": TABLE, "theirview": TABLE, "big": TABLE}).declared_tables
     with users.control(with_theirs) as control:
         assert {"theirs", "theirview", "Big"} <= set(control.tables())
-        traces = Traces()
+        traces = CreatedObjects()
         control.make_tables("tables", declared, traces, ours=False)
         assert not traces.things
     assert users.all_of(with_theirs) == before
@@ -96,7 +96,7 @@ def test_a_database_that_does_not_say_that_it_is_the_runs_is_left(users: Users) 
     users.psql("postgres", f"CREATE DATABASE {name}")
     users.psql(name, OURS)
     planted = ("", "loadstone run", MARK.replace(RUN, OTHER_RUN), MARK.upper(), f"{MARK} and more", f" {MARK}")
-    made = [Made("database", name), Made("database", "shop"), Made("table_made", "post")]
+    made = [CreatedObject("database", name), CreatedObject("database", "shop"), CreatedObject("table_made", "post")]
     with users.control(name) as control:
         for comment in planted:
             control.query(f"COMMENT ON DATABASE {name} IS '{comment}'")
@@ -119,9 +119,11 @@ def test_tables_that_no_list_of_the_runs_names_are_left(users: Users, with_their
     users.psql(with_theirs, f"CREATE VIEW {ours} AS {values}")
     with users.control(with_theirs) as control:
         with pytest.raises(LoadstoneError):
-            list(control.remove_left(RUN, [Made("table_made", "post")]))
+            list(control.remove_left(RUN, [CreatedObject("table_made", "post")]))
         users.psql(with_theirs, f"DROP VIEW {ours}; CREATE TABLE {ours} {columns}; INSERT INTO {ours} {values}")
-        outcomes = list(control.remove_left(RUN, [Made("table_made", "refers"), Made("table_filled", "big")]))
+        outcomes = list(
+            control.remove_left(RUN, [CreatedObject("table_made", "refers"), CreatedObject("table_filled", "big")])
+        )
         assert [outcome.left for outcome in outcomes] == [True, True]
         assert {theirs, ours} <= set(control.tables())
     users.psql(with_theirs, f"DROP TABLE {theirs}, {ours}")
@@ -134,7 +136,7 @@ def test_a_run_leaves_a_database_of_the_users_as_it_was(users: Users, with_their
     ledger = RunLedger(tmp_path)
     theirs.start(DeployContext(ledger=ledger))
     with theirs.control() as control:
-        traces = Traces(control.place("db"), ledger)
+        traces = CreatedObjects(control.place("db"), ledger)
         control.make_tables("tables", manifest({"post": TABLE}).declared_tables, traces, ours=False)
         assert {"post", f"loadstone_run_{ledger.run_id}"} <= set(control.tables())
         control.remove_traces(traces)

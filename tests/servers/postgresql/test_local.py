@@ -14,7 +14,7 @@ from tests.real_servers import wait_until
 
 from loadstone.monitors.host.processes import ProcessTreeMonitor, cpu_seconds
 from loadstone.monitors.watch import Watch
-from loadstone.run_folder.ledger import Made
+from loadstone.run_folder.ledger import CreatedObject
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers.control import Rows
 from loadstone.servers.postgresql import local as postgresql_local
@@ -284,8 +284,8 @@ def test_only_what_has_the_runs_mark_is_removed(server: LocalPostgresql) -> None
         owner = owner_of(control)
         assert owner is not None
         assert (owner.run_id, owner.run_name) == (RUN, "unnamed")
-        control.list_as_ours(marking_table(RUN), [Made("table_made", "post")])
-        assert marked_tables(control, RUN) == {Made("table_made", "post")}
+        control.list_as_ours(marking_table(RUN), [CreatedObject("table_made", "post")])
+        assert marked_tables(control, RUN) == {CreatedObject("table_made", "post")}
         with pytest.raises(UserError, match="is not marked as made by this run"):
             remove_database(control, "f" * 32)
         assert remove_database(control, RUN)

@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.experiment.spec.subject_names import FOLDER
 from loadstone.programs.manifest import read_manifest
-from loadstone.run_folder.ledger import Traces
+from loadstone.run_folder.ledger import CreatedObjects
 from loadstone.servers import registry
 from loadstone.servers.declared_table import TYPES, Table
 from loadstone.servers.mariadb.dialect import DIALECT as MARIADB
@@ -73,7 +73,7 @@ def test_each_dialect_writes_a_table_its_way() -> None:
 def test_a_server_takes_every_type(control: SqlControl) -> None:
     assert {column.type for column in EVERY_TYPE.columns.values()} == set(TYPES)
     for _ in range(2):  # what is there already stays
-        control.make_tables("tables", {"every": EVERY_TYPE}, Traces(), ours=True)
+        control.make_tables("tables", {"every": EVERY_TYPE}, CreatedObjects(), ours=True)
     control.query(f"INSERT INTO every VALUES ({VALUES})")
     assert control.count("every") == 1
     control.drop_table("every")
@@ -82,7 +82,7 @@ def test_a_server_takes_every_type(control: SqlControl) -> None:
 def test_the_longest_names_fit(control: SqlControl) -> None:
     name = "x" * 48
     table = Table.model_validate({"columns": {name: "int"}, "key": name, "indexes": [[name]] * 20})
-    control.make_tables("tables", {name: table}, Traces(), ours=True)
+    control.make_tables("tables", {name: table}, CreatedObjects(), ours=True)
     assert control.tables() == [name]
     control.drop_table(name)
 
@@ -90,14 +90,14 @@ def test_the_longest_names_fit(control: SqlControl) -> None:
 def test_the_longest_text_and_number_fit(control: SqlControl) -> None:
     columns = {"id": "int", "long": "text 16000", "digits": "decimal 65 30"}
     table = Table.model_validate({"columns": columns, "key": "id"})
-    control.make_tables("tables", {"largest": table}, Traces(), ours=True)
+    control.make_tables("tables", {"largest": table}, CreatedObjects(), ours=True)
     control.drop_table("largest")
 
 
 @pytest.mark.parametrize("subject", ["spring", "nest"])
 def test_the_built_in_applications_have_their_tables(control: SqlControl, subject: str) -> None:
     tables = read_manifest(FOLDER / subject)[0].declared_tables
-    control.make_tables("tables", tables, Traces(), ours=True)
+    control.make_tables("tables", tables, CreatedObjects(), ours=True)
     assert sorted(control.tables()) == sorted(tables)
     for name, table in tables.items():
         others = [column for column in table.columns if column != "id"]

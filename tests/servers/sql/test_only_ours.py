@@ -7,14 +7,14 @@ import pytest
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.software import Software
-from loadstone.run_folder.ledger import Made
+from loadstone.run_folder.ledger import CreatedObject
 from loadstone.safety.errors import UserError
 from loadstone.servers.sql.dialect import Dialect
 from loadstone.servers.sql.session import SqlSession
 from loadstone.servers.sql.traces import comment_of, create_marked, owner_of, remove_database, remove_left
 
 RUN, OTHER = "0123456789abcdef" * 2, "f" * 32
-MADE, FILLED = Made("table_made", "loadstone_post"), Made("table_filled", "loadstone_old")
+MADE, FILLED = CreatedObject("table_made", "loadstone_post"), CreatedObject("table_filled", "loadstone_old")
 
 
 class Scripted(SqlSession):
@@ -46,7 +46,7 @@ class Scripted(SqlSession):
     def database_comment(self) -> str:
         return self.comment
 
-    def list_as_ours(self, listing: str, tables: Iterable[Made]) -> None:
+    def list_as_ours(self, listing: str, tables: Iterable[CreatedObject]) -> None:
         self.names.append(listing)
         self.listed += [(table.name, table.kind) for table in tables]
 
@@ -111,7 +111,12 @@ def test_another_comment_is_no_mark(comment: str) -> None:
 def test_only_tables_that_the_database_lists_as_the_runs_are_removed() -> None:
     control = Scripted("shop", "loadstone_post", "loadstone_old", "loadstone_theirs")
     control.list_as_ours(f"loadstone_run_{RUN}", [MADE, FILLED])
-    things = [MADE, FILLED, Made("table_made", "loadstone_theirs"), Made("table_made", "loadstone_gone")]
+    things = [
+        MADE,
+        FILLED,
+        CreatedObject("table_made", "loadstone_theirs"),
+        CreatedObject("table_made", "loadstone_gone"),
+    ]
     left = {outcome.thing.name: outcome.left for outcome in remove_left(control, RUN, things)}
     assert left == {"loadstone_post": False, "loadstone_old": False, "loadstone_theirs": True, "loadstone_gone": False}
     assert control.sent == [

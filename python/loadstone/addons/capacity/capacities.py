@@ -13,7 +13,7 @@ from loadstone.experiment.spec.levels import REFERENCE, Condition, is_level
 from loadstone.judge.checks.checks import forbidding
 from loadstone.machine.placement import OWN_CPUS
 from loadstone.run_folder.part_kinds import SUBJECT
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 
 
@@ -26,7 +26,7 @@ class Found:
     checked: Checked | None
 
 
-def find_capacities(run: Run, judged: Sequence[TrialRecord]) -> list[Found]:
+def find_capacities(run: RecordedRun, judged: Sequence[TrialRecord]) -> list[Found]:
     """Every condition of the closed model whose parts were observed, in the order in which they were measured."""
     usable = [trial for trial in judged if trial.block != WARM_BLOCK and not forbidding(trial)]
     groups = [
@@ -42,7 +42,7 @@ def find_capacities(run: Run, judged: Sequence[TrialRecord]) -> list[Found]:
     return made
 
 
-def capacities_of(run: Run, judged: Sequence[TrialRecord]) -> list[Capacity]:
+def capacities_of(run: RecordedRun, judged: Sequence[TrialRecord]) -> list[Capacity]:
     """Return the capacities of the conditions with an application, for the report: its parts share its CPUs, or stand
     behind it."""
     of_applications = [trial for trial in judged if SUBJECT in trial.facts.kinds.values()]

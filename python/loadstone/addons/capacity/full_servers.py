@@ -11,11 +11,11 @@ from loadstone.experiment.spec.levels import Condition, drop_factors, identity
 from loadstone.judge.analysis.fixed_rates import own_load
 from loadstone.judge.analysis.tables import tables_of_mode
 from loadstone.judge.compare.pairs import refusal_of
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 
 
-def full_servers_of(run: Run, trials: Sequence[TrialRecord]) -> list[ServerWhenFull]:
+def full_servers_of(run: RecordedRun, trials: Sequence[TrialRecord]) -> list[ServerWhenFull]:
     """The capacity of each server at each place: conditions that differ in nothing but their users.
 
     `trials` are judged; those that the goal measured with more users count, too. Places are in the order of the tables;
@@ -34,7 +34,7 @@ def full_servers_of(run: Run, trials: Sequence[TrialRecord]) -> list[ServerWhenF
     return [found for measured in places.values() for found in _of_place(run.experiment, measured, load)]
 
 
-def _in_order(run: Run, conditions: Mapping[str, object]) -> Iterator[str]:
+def _in_order(run: RecordedRun, conditions: Mapping[str, object]) -> Iterator[str]:
     """Those that were measured, in the order of the tables, and then the others."""
     tables = [identity(c) for table in tables_of_mode(run) for c in conditions_varied(run.experiment, table.vary)]
     yield from (name for name in dict.fromkeys((*tables, *conditions)) if name in conditions)

@@ -31,7 +31,7 @@ from loadstone.judge.cost import cost_of
 from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
-from loadstone.run_folder.reading import Run, figure_at
+from loadstone.run_folder.reading import RecordedRun, figure_at
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.message import Message, message
 from loadstone.text.units import margin_share
@@ -91,7 +91,7 @@ TARGET = "target"
 """The factor of a gate."""
 
 
-def memory_verdict(run: Run, trials: Sequence[TrialRecord], gate: Gate) -> Verdict | None:
+def memory_verdict(run: RecordedRun, trials: Sequence[TrialRecord], gate: Gate) -> Verdict | None:
     """The most resident memory of both in each block, compared block by block; None where it was not seen."""
     by_block: dict[tuple[str, int], dict[str, float]] = {}
     for trial in trials:
@@ -117,7 +117,7 @@ def memory_verdict(run: Run, trials: Sequence[TrialRecord], gate: Gate) -> Verdi
     return found.model_copy(update={"a": a, "b": b})
 
 
-def _peak_bytes(run: Run, trial: TrialRecord, side: str) -> float | None:
+def _peak_bytes(run: RecordedRun, trial: TrialRecord, side: str) -> float | None:
     """The most resident memory in a trial: of the program with a client library, or of the part that is compared."""
     drive = trial.facts.drive
     if drive is not None and drive.program is not None:
@@ -130,7 +130,9 @@ SEEN = 1.22
 """A loss is seen 8 times in 10 if it lies beyond the margin by so many half widths of the interval: 1 + .84 / 3.8."""
 
 
-def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord], elapsed_s: float) -> GateResult | None:
+def gate_of(
+    run: RecordedRun, families: Sequence[Family], trials: Sequence[TrialRecord], elapsed_s: float
+) -> GateResult | None:
     """The outcome of a run that is a gate; None of any other."""
     gate = run.experiment.gate
     if gate is None:

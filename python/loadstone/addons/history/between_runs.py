@@ -34,7 +34,7 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.judge.statistics.two_sample import two_sample
 from loadstone.judge.verdict import Bound, Verdict
-from loadstone.run_folder.reading import Run, figure_at
+from loadstone.run_folder.reading import RecordedRun, figure_at
 from loadstone.run_folder.trial import CheckResult, CheckVerdict, TrialRecord
 from loadstone.text.message import Message, message
 
@@ -46,7 +46,7 @@ _ENDED: Ended = "two separate runs"
 class JudgedRun:
     """A run with its trials judged again, from their facts."""
 
-    run: Run
+    run: RecordedRun
     trials: tuple[TrialRecord, ...]
 
 
@@ -92,7 +92,7 @@ def match_runs(a: JudgedRun, b: JudgedRun) -> list[Match]:
     return matches
 
 
-def _places(run: Run) -> dict[str, int]:
+def _places(run: RecordedRun) -> dict[str, int]:
     """Identity of a condition -> where it stands in what the user wrote: the tables' rows, then the pairs' sides."""
     rows = [row for table in run.experiment.tables for row in conditions_varied(run.experiment, table.vary)]
     sides = [side for group in run.plan.groups for pair in group.pairs for side in (pair.a, pair.b)]
@@ -137,7 +137,7 @@ def _for_verdict(measured: tuple[Pair, Evidence]) -> tuple[Evidence, Settings]:
     return evidence, pair.settings
 
 
-def _declared_metric(run: Run, group: str) -> str:
+def _declared_metric(run: RecordedRun, group: str) -> str:
     declared = next((line.metric for line in run.plan.groups if line.name == group), None)
     return declared if declared is not None and not in_tables(group) else run.experiment.primary_metric
 
@@ -147,7 +147,7 @@ def _settings(metric: str, margin: float | None, pairs: int, quick: bool, names:
 
 
 def _comparison(
-    run: Run, match: Match, measured: tuple[Pair, Evidence], found: Verdict, by: ComparedBy, matches: int
+    run: RecordedRun, match: Match, measured: tuple[Pair, Evidence], found: Verdict, by: ComparedBy, matches: int
 ) -> Comparison:
     pair, evidence = measured
     refused_too = pair.refusal is not None or evidence.refusal is not None
@@ -172,7 +172,7 @@ def _comparison(
     )
 
 
-def _costs(run: Run, match: Match, pair: Pair, by: ComparedBy, matches: int) -> list[Verdict]:
+def _costs(run: RecordedRun, match: Match, pair: Pair, by: ComparedBy, matches: int) -> list[Verdict]:
     """All `matches` share the level: few trials are no reason to have no cost, since slices have its interval."""
     a, b = ([trial for trial in side if not forbidding(trial)] for side in (match.a, match.b))
     cpus = figure_at(run.environment, "machine", "cpu_count")

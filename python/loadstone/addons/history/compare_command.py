@@ -33,7 +33,7 @@ from loadstone.judge.checks.checks import forbidding, judge_trial
 from loadstone.judge.compare.exploration import METRICS as EXPLORED_METRICS
 from loadstone.judge.verdict import Piece
 from loadstone.run_folder.files import run_names
-from loadstone.run_folder.reading import Run, read_run
+from loadstone.run_folder.reading import RecordedRun, read_run
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed, UserError
 from loadstone.text import sentences
@@ -262,7 +262,7 @@ def _require_some(comparisons: Sequence[Comparison], apart: Sequence[Message]) -
         raise UserError("{first} (and {n} more pairs)", first=first, n=len(apart) - 1)
 
 
-def _declared_pairs(run: Run) -> list[PairDesign]:
+def _declared_pairs(run: RecordedRun) -> list[PairDesign]:
     """The pairs that the run was planned to compare. Raises UserError if there is none."""
     pairs: list[PairDesign] = [pair for group in run.plan.groups for pair in group.pairs]
     if not pairs:
@@ -276,7 +276,7 @@ def _declared_pairs(run: Run) -> list[PairDesign]:
     return pairs
 
 
-def _pairs(run: Run, a: str, b: str) -> list[PairDesign]:
+def _pairs(run: RecordedRun, a: str, b: str) -> list[PairDesign]:
     """Every two conditions that differ as `--a` and `--b` say. Raises UserError."""
     named_a, named_b = _levels(run.experiment, "--a", a), _levels(run.experiment, "--b", b)
     levels_a, levels_b = named_b | named_a, named_a | named_b  # what one side alone names holds for both

@@ -28,7 +28,7 @@ from loadstone.judge.compare.cases import GroupCase
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.statistics.settings import Settings
 from loadstone.run_folder.look import Look
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
 
@@ -45,7 +45,7 @@ class AdHocCase(GroupCase):
         return replace(settings, alpha=settings.alpha * self.share)
 
 
-def pairs_between(run: Run, a: Mapping[str, Level], b: Mapping[str, Level]) -> list[PairDesign]:
+def pairs_between(run: RecordedRun, a: Mapping[str, Level], b: Mapping[str, Level]) -> list[PairDesign]:
     """Every two conditions of the run, one with the levels `a` and one with `b`, that differ in nothing else."""
     conditions = list({identity(line.condition): line.condition for line in run.plan.trials}.values())
     return [
@@ -66,7 +66,7 @@ def _alike(one: Condition, other: Condition, name: str) -> bool:
 
 
 def compare_pairs(
-    run: Run,
+    run: RecordedRun,
     judged_trials: Sequence[TrialRecord],
     pairs: Sequence[PairDesign],
     metric: str | None,
@@ -95,7 +95,7 @@ def compare_pairs(
     return found, apart
 
 
-def _place(run: Run, one: Comparison) -> str:
+def _place(run: RecordedRun, one: Comparison) -> str:
     """All that both conditions have in common, of what the run varied: so it is clear which pair it is."""
     a, b = one.primary.a.condition, one.primary.b.condition
     several = [name for name, factor in run.experiment.factors.items() if len(factor.levels) > 1 and name in a]
@@ -103,7 +103,7 @@ def _place(run: Run, one: Comparison) -> str:
 
 
 def _compare(
-    run: Run,
+    run: RecordedRun,
     trials: Sequence[TrialRecord],
     group: str,
     pairs: Sequence[PairDesign],
@@ -139,7 +139,9 @@ def _ended(design: GroupDesign, complete: int, newest: Look | None) -> Ended:
     return "last look" if design.looks and complete >= design.looks[-1] else INTERRUPTED
 
 
-def _design(run: Run, group: str, pairs: Sequence[PairDesign], metric: str | None, margin: float | None) -> GroupDesign:
+def _design(
+    run: RecordedRun, group: str, pairs: Sequence[PairDesign], metric: str | None, margin: float | None
+) -> GroupDesign:
     """What the pairs are judged by. Folders of versions that compared nothing name no groups: then one look counts."""
     planned = next((line for line in run.plan.groups if line.name == group), None)
     by = metric or (planned.metric if planned is not None and not in_tables(group) else run.experiment.primary_metric)
@@ -179,7 +181,7 @@ def _blocks_of(trials: Sequence[TrialRecord], condition: Mapping[str, Level]) ->
     return found
 
 
-def _apart(run: Run, trials: Sequence[TrialRecord], pair: PairDesign) -> Message:
+def _apart(run: RecordedRun, trials: Sequence[TrialRecord], pair: PairDesign) -> Message:
     """Why a pair cannot be compared."""
     a, b = (condition_label(run.experiment, condition, condition) for condition in (pair.a, pair.b))
     groups_a, groups_b = (sorted(_blocks_of(trials, condition)) for condition in (pair.a, pair.b))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from loadstone.judge.verdict import Piece
-from loadstone.run_folder.reading import Run, figure_at, mapping_of
+from loadstone.run_folder.reading import RecordedRun, figure_at, mapping_of
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
 
@@ -42,7 +42,7 @@ NAMES: Names = ("A", "B")
 
 
 def costs_not_compared(
-    a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: Names = NAMES
+    a: RecordedRun, b: RecordedRun, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: Names = NAMES
 ) -> Message | None:
     """Why what a request costs is not compared between two runs; None if it is.
 
@@ -60,7 +60,7 @@ def costs_not_compared(
 
 
 def differences(
-    a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: Names = NAMES
+    a: RecordedRun, b: RecordedRun, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: Names = NAMES
 ) -> list[Message]:
     """Where two runs differ in machine, versions, placement, servers and load, one clause each.
 
@@ -91,7 +91,7 @@ class Driven(Piece):
     load: dict[str, Any]
 
 
-def surroundings_of(run: Run) -> Surroundings:
+def surroundings_of(run: RecordedRun) -> Surroundings:
     """Those of a run."""
     compared = {"machine": _MACHINE, "kernel": _KERNEL, "versions": _VERSIONS, "placement": _PLACEMENT}
     environment: dict[str, Any] = {
@@ -107,7 +107,7 @@ def surroundings_of(run: Run) -> Surroundings:
     )
 
 
-def driven_by(run: Run, trial: TrialRecord) -> Driven:
+def driven_by(run: RecordedRun, trial: TrialRecord) -> Driven:
     """The load of a trial."""
     settled = _is_settled(run, trial.group)
     return Driven(group=trial.group, slice_s=_slice_s(run, trial.group), settled=settled, load=_load(trial))
@@ -171,12 +171,14 @@ def _is_of_server(one: _Difference) -> bool:
     return one.what.startswith("server ") and not one.what.endswith(": network")
 
 
-def _driven(a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]]) -> list[tuple[Driven, Driven]]:
+def _driven(
+    a: RecordedRun, b: RecordedRun, matched: Sequence[tuple[TrialRecord, TrialRecord]]
+) -> list[tuple[Driven, Driven]]:
     return [(driven_by(a, one), driven_by(b, other)) for one, other in matched]
 
 
 def slices_unlike(
-    a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: Names = NAMES
+    a: RecordedRun, b: RecordedRun, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: Names = NAMES
 ) -> list[Message]:
     """A sentence for each group that both runs measured in slices of unlike lengths, as they get longer by themselves:
     the load is the same, and how long a slice lasts is no part of it, see `_lengths_are_means`."""
@@ -206,12 +208,12 @@ def _lengths_are_means(a: Driven, b: Driven) -> bool:
     return a.slice_s == b.slice_s or (a.settled and b.settled)
 
 
-def _is_settled(run: Run, group: str) -> bool:
+def _is_settled(run: RecordedRun, group: str) -> bool:
     looks = [look for look in run.looks if look.group == group]
     return bool(looks) and looks[-1].carried is None and all(one.check != "carry_over" for one in looks[-1].verdicts)
 
 
-def _slice_s(run: Run, group: str) -> float | None:
+def _slice_s(run: RecordedRun, group: str) -> float | None:
     """Length of the slices that count; None where whole trials do."""
     rounds = next((one.rounds for one in run.plan.groups if one.name == group), None)
     return None if rounds is None else rounds.slice_s

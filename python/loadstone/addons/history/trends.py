@@ -17,7 +17,7 @@ from loadstone.experiment.spec.levels import identity
 from loadstone.judge.analysis.analysis import Analysis, Comparison, Row, printed_ns
 from loadstone.judge.statistics.pair_evidence import reaching
 from loadstone.judge.verdict import COST, Piece
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import author_text
 from loadstone.text.message import Message
@@ -99,7 +99,7 @@ class OverRuns(Piece):
     """Runs that do not have this figure."""
 
 
-def figures_of(run: Run, analysis: Analysis, began_unix_s: float) -> RunFigures:
+def figures_of(run: RecordedRun, analysis: Analysis, began_unix_s: float) -> RunFigures:
     """The figures of a run, of its tables' rows and declared comparisons. Rows that are invalid have none."""
     if analysis.gate is not None:
         return _of_gate(run, analysis.gate, began_unix_s)
@@ -118,7 +118,7 @@ def figures_of(run: Run, analysis: Analysis, began_unix_s: float) -> RunFigures:
     )
 
 
-def _of_gate(run: Run, gate: GateResult, began_unix_s: float) -> RunFigures:
+def _of_gate(run: RecordedRun, gate: GateResult, began_unix_s: float) -> RunFigures:
     """Return the figures of a gate: how many times as much the head is as the base, measured in turns, so that the
     machine makes no difference.
 
@@ -144,7 +144,7 @@ def _of_gate(run: Run, gate: GateResult, began_unix_s: float) -> RunFigures:
     )
 
 
-def _of_figure(run: Run, gate: GateResult, figure: GateFigure, trial: TrialRecord | None) -> PlaceFigures:
+def _of_figure(run: RecordedRun, gate: GateResult, figure: GateFigure, trial: TrialRecord | None) -> PlaceFigures:
     """`trial`: one under the load of the figure."""
     once = trial is not None and _is_started_once(run, trial)
     return PlaceFigures(
@@ -155,14 +155,14 @@ def _of_figure(run: Run, gate: GateResult, figure: GateFigure, trial: TrialRecor
     )
 
 
-def _is_started_once(run: Run, trial: TrialRecord) -> bool:
+def _is_started_once(run: RecordedRun, trial: TrialRecord) -> bool:
     """Whether the processes of a gate stay the same over its blocks; a client library's program is started for each."""
     drive = trial.facts.drive
     rounds = next((one.rounds for one in run.plan.groups if one.name == trial.group), None)
     return (rounds is None or rounds.processes != "restarted") and (drive is None or drive.program is None)
 
 
-def _load_of_gate(run: Run, trial: TrialRecord) -> Driven:
+def _load_of_gate(run: RecordedRun, trial: TrialRecord) -> Driven:
     """The load without what the machine has a say in: threads, how they wait, and a rate that is a share of what both
     can do."""
     driven = driven_by(run, trial)
@@ -192,7 +192,7 @@ def _of_starts(shown: Figure, figure: GateFigure, starts_differ: float) -> Figur
     return shown.model_copy(update={"low": math.exp(low), "high": math.exp(high)})
 
 
-def _of_row(run: Run, row: Row, trials: dict[str, TrialRecord]) -> PlaceFigures | None:
+def _of_row(run: RecordedRun, row: Row, trials: dict[str, TrialRecord]) -> PlaceFigures | None:
     first = next((trials[name] for name in row.trials if name in trials), None)
     figures = dict(_figures_of_row(row)) if row.verdict in ("valid", "suspect") else {}
     if first is None or not figures:
@@ -216,7 +216,7 @@ def _figures_of_row(row: Row) -> Iterator[tuple[str, Figure]]:
         yield f"{COST}{part}", Figure(value=cost.ns, low=cost.low_ns, high=cost.high_ns)
 
 
-def _of_pair(run: Run, pair: Comparison, trials: dict[str, TrialRecord]) -> PlaceFigures | None:
+def _of_pair(run: RecordedRun, pair: Comparison, trials: dict[str, TrialRecord]) -> PlaceFigures | None:
     verdict = pair.primary
     point = next((one for one in verdict.points if one.used and {one.trial_a, one.trial_b} <= trials.keys()), None)
     if verdict.kind == "invalid" or verdict.estimate is None or point is None:

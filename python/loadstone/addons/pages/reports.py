@@ -25,7 +25,7 @@ from loadstone.report import summary
 from loadstone.report.charts.timeline_chart import timeline_chart
 from loadstone.report.html.page import Hosted, render_hosted
 from loadstone.report.write import REPORTERS
-from loadstone.run_folder.reading import IntervalLine, Run, read_run
+from loadstone.run_folder.reading import IntervalLine, RecordedRun, read_run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.safety.secrets.known import hide_known
 from loadstone.text.language import _
@@ -88,13 +88,13 @@ def _zipped(made: Mapping[str, bytes], name: str) -> bytes:
     return written.getvalue()
 
 
-def _analysed(folder: Path) -> tuple[Run, Analysis]:
+def _analysed(folder: Path) -> tuple[RecordedRun, Analysis]:
     """The run and what is made of it, as its folder is now. Raises UserError if it cannot be read."""
     return _kept(folder, fingerprint(folder))
 
 
 @lru_cache(maxsize=_KEPT)
-def _kept(folder: Path, _fingerprint: str) -> tuple[Run, Analysis]:
+def _kept(folder: Path, _fingerprint: str) -> tuple[RecordedRun, Analysis]:
     run = read_run(folder)
     return run, analyse_run(run)
 

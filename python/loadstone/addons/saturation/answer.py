@@ -44,7 +44,7 @@ from loadstone.judge.checks.checks import BOUNDS, counted_reasons, failed_checks
 from loadstone.judge.cost import costs_of
 from loadstone.judge.typical_load import typical_load
 from loadstone.run_folder.plan_summary import PlannedLine
-from loadstone.run_folder.reading import IntervalLine, Run
+from loadstone.run_folder.reading import IntervalLine, RecordedRun
 from loadstone.run_folder.trial import TrialRecord, TrialVerdict
 from loadstone.safety.errors import DriveFailed
 from loadstone.text.message import Message, message
@@ -56,7 +56,7 @@ def estimated(one: Estimate | None) -> Estimated | None:
 
 
 def met_in_sweeps(
-    run: Run, trials: Sequence[TrialRecord], sweeps: Sequence[Sweep], required: LatencyObjective
+    run: RecordedRun, trials: Sequence[TrialRecord], sweeps: Sequence[Sweep], required: LatencyObjective
 ) -> ObjectiveAnswer:
     """Return the answer in the closed model, from the quantile of each level in each sweep."""
     latencies = _latencies(run, trials, required.quantile)
@@ -104,7 +104,7 @@ def met_by_rates(found: Saturation | None, required: LatencyObjective) -> Object
     )
 
 
-def _latencies(run: Run, trials: Sequence[TrialRecord], quantile: float) -> list[dict[int, float | None]]:
+def _latencies(run: RecordedRun, trials: Sequence[TrialRecord], quantile: float) -> list[dict[int, float | None]]:
     """Return the quantile in seconds by users, for each sweep in their order."""
     found: list[dict[int, float | None]] = []
     for block in sweep_blocks(trials):
@@ -119,7 +119,7 @@ def _latencies(run: Run, trials: Sequence[TrialRecord], quantile: float) -> list
     return found
 
 
-def _by_rounds(run: Run, trial: TrialRecord) -> dict[tuple[int, int], Histogram]:
+def _by_rounds(run: RecordedRun, trial: TrialRecord) -> dict[tuple[int, int], Histogram]:
     try:
         return run.logs.by_rounds(trial.trial, "response")
     except DriveFailed:
@@ -134,7 +134,7 @@ def _in(
     return _quantile_s(merge(inside), quantile, _lost(trial)) if inside else None
 
 
-def _whole(run: Run, trial: TrialRecord, quantile: float) -> float | None:
+def _whole(run: RecordedRun, trial: TrialRecord, quantile: float) -> float | None:
     try:
         return _quantile_s(run.logs.whole(trial.trial, "response"), quantile, _lost(trial))
     except DriveFailed:
@@ -156,7 +156,7 @@ _NEAR_LIMIT = 0.95
 """Rates from so much of the limit on show what the limit is."""
 
 
-def saturations_of(run: Run, judged: Sequence[TrialRecord]) -> list[SaturationAnswer]:
+def saturations_of(run: RecordedRun, judged: Sequence[TrialRecord]) -> list[SaturationAnswer]:
     """Where each planned condition saturates; `judged` are all trials of the run."""
     planned = run.plan.saturation
     if planned is None:
@@ -177,7 +177,7 @@ def _varies(lines: Sequence[PlannedLine], factor: str) -> bool:
 
 
 def saturation_of(
-    run: Run, settings: SaturationSettings, line: PlannedLine, varied: Sequence[str], trials: list[TrialRecord]
+    run: RecordedRun, settings: SaturationSettings, line: PlannedLine, varied: Sequence[str], trials: list[TrialRecord]
 ) -> SaturationAnswer:
     """Where the condition of a line saturates, by its judged trials; it is called by the factors that are `varied`."""
     made = _open if settings.model == "open" else _closed
@@ -191,7 +191,7 @@ def saturation_headline(answers: Sequence[SaturationAnswer]) -> Message | None:
 
 
 def _closed(
-    run: Run, settings: SaturationSettings, line: PlannedLine, varied: Sequence[str], trials: list[TrialRecord]
+    run: RecordedRun, settings: SaturationSettings, line: PlannedLine, varied: Sequence[str], trials: list[TrialRecord]
 ) -> SaturationAnswer:
     answer, found = closed_answer(trials, settings), closed_answer(trials, settings).saturation
     by_users: dict[int, list[TrialRecord]] = {}
@@ -224,7 +224,7 @@ def _closed(
 
 
 def _open(
-    run: Run, settings: SaturationSettings, line: PlannedLine, varied: Sequence[str], trials: list[TrialRecord]
+    run: RecordedRun, settings: SaturationSettings, line: PlannedLine, varied: Sequence[str], trials: list[TrialRecord]
 ) -> SaturationAnswer:
     closed = closed_answer(trials, settings)
     answer = rate_answer(trials, settings, lambda name: run.logs.whole(name, "response"))
@@ -274,7 +274,7 @@ def _seconds(trials: Sequence[TrialRecord]) -> float:
     return round(max(ends) - min(trial.started_unix_ns for trial in trials) / 1e9, 3)
 
 
-def _level_points(run: Run, trials: Sequence[TrialRecord], sweeps: Sequence[Sweep]) -> list[SaturationPoint]:
+def _level_points(run: RecordedRun, trials: Sequence[TrialRecord], sweeps: Sequence[Sweep]) -> list[SaturationPoint]:
     """A point a level, over its sweeps; where there were no sweeps, of the search."""
     by_users: dict[int, list[TrialRecord]] = {}
     for trial in _trials_of_sweeps(trials) or search_trials(trials):
@@ -290,7 +290,7 @@ def _level_points(run: Run, trials: Sequence[TrialRecord], sweeps: Sequence[Swee
     ]
 
 
-def _rate_points(run: Run, steps: Sequence[RateStep]) -> list[SaturationPoint]:
+def _rate_points(run: RecordedRun, steps: Sequence[RateStep]) -> list[SaturationPoint]:
     """A point a trial of the open model, in the order of their rates."""
     found = [
         _point(run, [step.trial], [step.trial.goodput_per_s], rate_per_s=step.trial.saturation.rate_per_s)
@@ -308,7 +308,7 @@ def _trials_of_sweeps(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
 
 
 def _point(
-    run: Run,
+    run: RecordedRun,
     trials: list[TrialRecord],
     rates: Sequence[float],
     *,
@@ -332,7 +332,7 @@ def _point(
     )
 
 
-def _response(run: Run, trials: list[TrialRecord]) -> Quantiles | None:
+def _response(run: RecordedRun, trials: list[TrialRecord]) -> Quantiles | None:
     if len(trials) == 1:
         return trials[0].response_ns
     try:
@@ -434,7 +434,7 @@ def _runner_up(found: Bottleneck, names: Sequence[str]) -> str | None:
 
 
 def _ramp_of_trials(
-    run: Run, settings: SaturationSettings, trials: Sequence[TrialRecord], found: Estimated | None
+    run: RecordedRun, settings: SaturationSettings, trials: Sequence[TrialRecord], found: Estimated | None
 ) -> RampAnswer | None:
     """The ramp among the trials of a condition; None where none was driven."""
     ramp = settings.classical

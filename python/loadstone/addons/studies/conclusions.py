@@ -13,7 +13,7 @@ from loadstone.experiment.spec.levels import Condition, Level, drop_factors, ide
 from loadstone.judge.analysis.analysis import Answer, AnswerVerdict, Family, ResultTable, Row
 from loadstone.judge.analysis.tables import tables_of_mode
 from loadstone.judge.metrics import figure, less_is_better
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.text.message import Message, message, verbatim
 
 NEAR = 0.25
@@ -48,14 +48,14 @@ class Planned:
         )
 
 
-def planned_by(run: Run) -> Planned:
+def planned_by(run: RecordedRun) -> Planned:
     """The conditions and comparisons of the run's plan."""
     compared = {group.name for group in run.plan.groups if group.pairs}
     conditions = [line.condition for line in run.plan.trials]
     return Planned(conditions, compared, quick=run.plan.quick, of_quick=_of_quick(run) if run.plan.quick else None)
 
 
-def _of_quick(run: Run) -> Planned:
+def _of_quick(run: RecordedRun) -> Planned:
     """What `--quick` leaves in of the whole experiment, whatever `--only` names."""
     compared = [comparison for comparison in run.experiment.comparisons if comparison.quick]
     tables = tables_of_mode(run)

@@ -27,7 +27,7 @@ from loadstone.judge.checks.check import Check
 from loadstone.judge.checks.checks import CHECKS, forbidding, judge_trial
 from loadstone.judge.compare.one_process import with_one_process
 from loadstone.measure.goals.registry import answers_of
-from loadstone.run_folder.reading import Run, read_run
+from loadstone.run_folder.reading import RecordedRun, read_run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 
 _ORDER = {"invalid": 3, "suspect": 2, "valid": 1, "unknown": 0}
@@ -42,7 +42,7 @@ def analyse(folder: Path) -> Analysis:
     return analyse_run(read_run(folder))
 
 
-def analyse_run(run: Run) -> Analysis:
+def analyse_run(run: RecordedRun) -> Analysis:
     """The outcome of a run that was read. Every trial is judged again, from its facts."""
     judged = [judge_trial(trial) for trial in with_one_process(run.trials)]
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))

@@ -26,7 +26,7 @@ from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.decision import doubted
 from loadstone.judge.verdict import COST, DECIDED, BlockPoint, Verdict
 from loadstone.run_folder.look import Look, carried_on
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.message import Message, message
 
@@ -86,7 +86,7 @@ _BOUND = {
 }
 
 
-def compare_groups(run: Run, judged_trials: Sequence[TrialRecord]) -> list[Family]:
+def compare_groups(run: RecordedRun, judged_trials: Sequence[TrialRecord]) -> list[Family]:
     """The declared comparisons of a run, in the order of its plan: a family of judged pairs each."""
     latencies = latencies_of(run)
     families = []
@@ -100,12 +100,12 @@ def compare_groups(run: Run, judged_trials: Sequence[TrialRecord]) -> list[Famil
     return families
 
 
-def latencies_of(run: Run) -> Latencies:
+def latencies_of(run: RecordedRun) -> Latencies:
     """The histograms of a run's folder."""
     return Latencies(run.logs.whole, run.logs.by_rounds)
 
 
-def _with_stages(family: Family, run: Run, group: GroupDesign) -> Family:
+def _with_stages(family: Family, run: RecordedRun, group: GroupDesign) -> Family:
     """The family with how its slices were made longer, and by how much the last ones before reached over."""
     before = _look_before(run, group.name)
     if before is None or before.carried is None:
@@ -116,7 +116,7 @@ def _with_stages(family: Family, run: Run, group: GroupDesign) -> Family:
     return family.model_copy(update={"comparisons": comparisons})
 
 
-def _with_looks(family: Family, run: Run, group: GroupDesign) -> Family:
+def _with_looks(family: Family, run: RecordedRun, group: GroupDesign) -> Family:
     """The family with what looks during the run had decided of its pairs, where that is open at the end."""
     looks = [look for look in (*run.shorter_looks, *run.looks) if look.group == group.name]
     comparisons = []
@@ -132,12 +132,12 @@ def _with_looks(family: Family, run: Run, group: GroupDesign) -> Family:
     return family.model_copy(update={"comparisons": comparisons, "answer": answer})
 
 
-def _look_before(run: Run, group: str) -> Look | None:
+def _look_before(run: RecordedRun, group: str) -> Look | None:
     """The look that led to the slices that a group has now; None where they are as planned."""
     return next((look for look in reversed(run.lengthened) if look.group == group), None)
 
 
-def repeated_blocks(run: Run, group: str, among: Container[str] | None = None) -> set[int]:
+def repeated_blocks(run: RecordedRun, group: str, among: Container[str] | None = None) -> set[int]:
     """The blocks of a group that were measured again (`--resume` does, where one was interrupted for too long).
 
     With `among` those of trials of these conditions alone.
@@ -150,7 +150,7 @@ def repeated_blocks(run: Run, group: str, among: Container[str] | None = None) -
 
 
 def case_of(
-    run: Run, group: GroupDesign, newest: Look | None, trials: Sequence[TrialRecord], latencies: Latencies
+    run: RecordedRun, group: GroupDesign, newest: Look | None, trials: Sequence[TrialRecord], latencies: Latencies
 ) -> GroupCase:
     """A group of the run's plan with its blocks, as it is judged after the run."""
     conditions = [line.condition for line in run.plan.trials if line.group == group.name]

@@ -5,30 +5,30 @@ import math
 from loadstone.experiment.plan.run_plan import FULL_SERVERS, REPORT_S, REPORT_TRIAL_S
 from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlannedLine
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 
 ROUNDED_TO_S = 5.0
 
 
-def newest_look(run: Run, group: str) -> Look | None:
+def newest_look(run: RecordedRun, group: str) -> Look | None:
     """The last look that was taken at a group."""
     return next((look for look in reversed(run.looks) if look.group == group), None)
 
 
-def is_finished(run: Run, group: str) -> bool:
+def is_finished(run: RecordedRun, group: str) -> bool:
     """Whether a group needs no more trials: a look stopped it, or all of its trials are there."""
     newest = newest_look(run, group)
     done = {trial.trial for trial in run.trials}
     return (newest is not None and newest.stop) or all(line.trial in done for line in _lines(run, group))
 
 
-def is_complete(run: Run) -> bool:
+def is_complete(run: RecordedRun) -> bool:
     """Whether every group of the run is finished, and every goal has its answer."""
     groups = {line.group for line in run.plan.trials}
     return all(is_finished(run, group) for group in groups) and not _without_end(run)
 
 
-def needed_trials(run: Run) -> set[str]:
+def needed_trials(run: RecordedRun) -> set[str]:
     """The trials that the run needs: of a group that a look stopped those up to there, and what was done beyond.
 
     Of what is measured at a fixed rate only what was done: there is time for it or not.
@@ -42,7 +42,7 @@ def needed_trials(run: Run) -> set[str]:
     return needed | {line.trial for line in (run.plan.at_rate.trials if run.plan.at_rate else ()) if line.trial in done}
 
 
-def _without_end(run: Run) -> set[str]:
+def _without_end(run: RecordedRun) -> set[str]:
     """What a look ends and none did yet: the search for a saturation point, by its line in the plan, and goals."""
     planned = () if run.plan.saturation is None else run.plan.saturation.trials
     names = {*(line.trial for line in planned), *(goal.name for goal in run.plan.goals)}
@@ -55,11 +55,11 @@ def _is_needed(line: PlannedLine, newest: Look | None) -> bool:
     return newest.reason != "not needed" and line.block <= newest.blocks
 
 
-def _lines(run: Run, group: str) -> list[PlannedLine]:
+def _lines(run: RecordedRun, group: str) -> list[PlannedLine]:
     return [line for line in run.plan.trials if line.group == group]
 
 
-def needed_budget_s(run: Run) -> float:
+def needed_budget_s(run: RecordedRun) -> float:
     """The budget in seconds, rounded up, with which a run would have measured something; 0 where it did.
 
     It reaches to the first look at every comparison, whatever the report then takes.
@@ -72,7 +72,7 @@ def needed_budget_s(run: Run) -> float:
     return ROUNDED_TO_S * math.ceil(max(needed_s, plan.budget_s + ROUNDED_TO_S) / ROUNDED_TO_S)
 
 
-def elapsed_s(run: Run) -> float:
+def elapsed_s(run: RecordedRun) -> float:
     """From the first trial's start to the last one's end, attempts that do not count included; pauses as well.
 
     Of a gate what its last look says: starts and warm-ups are in its budget, and may be most of it.

@@ -10,7 +10,7 @@ from loadstone.experiment.spec.experiment import CrashSpec, Experiment, conditio
 from loadstone.experiment.spec.levels import Condition, Level, identity, matches
 from loadstone.judge.verdict import Piece
 from loadstone.run_folder.crash import CrashRecord
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.text.message import Message, message
 
 _NAMED = 3
@@ -61,7 +61,7 @@ class CrashTable(Piece):
     rows: list[CrashRow]
 
 
-def crash_tables(run: Run) -> list[CrashTable]:
+def crash_tables(run: RecordedRun) -> list[CrashTable]:
     """A table for each crash of the experiment that was tried at least once, in the experiment's order."""
     tables = []
     for crash in run.experiment.crashes:

@@ -12,12 +12,12 @@ from loadstone.judge.compare.carried import with_carry_over
 from loadstone.judge.compare.cases import GroupCase, judge_group
 from loadstone.judge.compare.contrasts import Cell, JudgedContrast, LeftOut, cells_of, judge_contrasts
 from loadstone.judge.compare.sides import effect_names, effect_sides
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.message import Message, message
 
 
-def effects_of(run: Run, judged_trials: Sequence[TrialRecord]) -> list[EffectsAnswer]:
+def effects_of(run: RecordedRun, judged_trials: Sequence[TrialRecord]) -> list[EffectsAnswer]:
     """The declared effects of a run, in the order of its plan; those of which two factors are left in it."""
     latencies = latencies_of(run)
     return [

@@ -12,12 +12,12 @@ from loadstone.judge.analysis.settled import row_fields, settled
 from loadstone.judge.checks.checks import BOUNDS, counted_reasons, failed_checks, forbidding
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.full_speed import capacity_of
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
 
 
-def own_load(run: Run, trials: Sequence[TrialRecord]) -> list[TrialRecord]:
+def own_load(run: RecordedRun, trials: Sequence[TrialRecord]) -> list[TrialRecord]:
     """Those under the load that the experiment writes: what is in no table or answer of its own is beside it.
 
     That is a fixed rate, what is measured to find where a condition saturates, and what other goals measure.
@@ -26,13 +26,13 @@ def own_load(run: Run, trials: Sequence[TrialRecord]) -> list[TrialRecord]:
     return [trial for trial in without_searches(run, trials) if trial.group not in at_a_rate]
 
 
-def without_searches(run: Run, trials: Sequence[TrialRecord]) -> list[TrialRecord]:
+def without_searches(run: RecordedRun, trials: Sequence[TrialRecord]) -> list[TrialRecord]:
     """Those of tables and comparisons: without rows at a fixed rate, full servers, saturation points, other goals."""
     beside = {AT_RATE_GROUP, FULL_SERVERS, *(goal.name for goal in run.plan.goals)}
     return [trial for trial in trials if trial.group not in beside and trial.saturation is None]
 
 
-def at_fixed_rates(run: Run, trials: Sequence[TrialRecord]) -> dict[str, AtRate]:
+def at_fixed_rates(run: RecordedRun, trials: Sequence[TrialRecord]) -> dict[str, AtRate]:
     """Return what came of each condition that was to be measured at a fixed rate, by its identity.
 
     `trials` are all of the run, judged.
@@ -57,7 +57,7 @@ def _missing(fixed: FixedRate, condition: Condition, own: Sequence[TrialRecord])
     return _empty([], "missing", [why], rate_per_s, fixed.share)
 
 
-def _measured(run: Run, trials: list[TrialRecord]) -> AtRate:
+def _measured(run: RecordedRun, trials: list[TrialRecord]) -> AtRate:
     """A rate that is set has no bound: checks that bound one do not count."""
     rate_per_s, share = _rate_of(trials[-1])
     used = [trial for trial in trials if not forbidding(trial)]

@@ -10,7 +10,7 @@ from loadstone.judge.analysis.analysis import MachineSpeed, ResultTable, Row
 from loadstone.judge.analysis.completion import is_complete, is_finished, needed_trials
 from loadstone.judge.checks.data import hit_rate
 from loadstone.run_folder.facts import LinkFacts
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.message import Message, message, verbatim
 
@@ -58,7 +58,7 @@ def published_sources(sources: Sequence[str]) -> Message | None:
     return message("published_sources", study=first, others=others) if first or others else None
 
 
-def notes_of(run: Run, judged: Sequence[TrialRecord]) -> list[Message]:
+def notes_of(run: RecordedRun, judged: Sequence[TrialRecord]) -> list[Message]:
     """One sentence each."""
     return [
         *map(verbatim, run.all_notes),
@@ -67,7 +67,7 @@ def notes_of(run: Run, judged: Sequence[TrialRecord]) -> list[Message]:
     ]
 
 
-def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:
+def _course(run: RecordedRun, judged: Sequence[TrialRecord]) -> Iterator[Message]:
     if not is_complete(run):
         yield _cut_short(run)
     yield from _beyond_budget(run)
@@ -87,7 +87,7 @@ def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:
         yield verbatim(" ".join(run.experiment.as_published.note.split()))
 
 
-def _cut_short(run: Run) -> Message:
+def _cut_short(run: RecordedRun) -> Message:
     """Return the note of a run that was cut short. If a group may stop early, no one knows beforehand how many trials
     it needs: at most so many."""
     open_ended = any(group.sequential and not is_finished(run, group.name) for group in run.plan.groups)
@@ -95,7 +95,7 @@ def _cut_short(run: Run) -> Message:
     return message("note_cut_short", done=len(run.trials), needed=needed, at_most=open_ended, folder=str(run.path))
 
 
-def _beyond_budget(run: Run) -> Iterator[Message]:
+def _beyond_budget(run: RecordedRun) -> Iterator[Message]:
     """Conditions of a table that the budget did not reach."""
     done = {trial.trial for trial in run.trials}
     tables = {group.name for group in run.plan.groups if not group.pairs}
@@ -105,7 +105,7 @@ def _beyond_budget(run: Run) -> Iterator[Message]:
         yield message("note_beyond_budget", left=left, conditions=len(first), folder=str(run.path))
 
 
-def _measured_again(run: Run) -> Iterator[Message]:
+def _measured_again(run: RecordedRun) -> Iterator[Message]:
     """Trials that were measured again after an interruption (`--resume`)."""
     if run.superseded:
         blocks = {(trial.group, trial.block) for trial in run.superseded}
@@ -174,7 +174,7 @@ def _links(trial: TrialRecord) -> Iterator[tuple[str, LinkFacts, float | None]]:
         yield server, link, None if part is None else part.mean_share
 
 
-def meanings_of(run: Run, judged: Sequence[TrialRecord], tables: Sequence[ResultTable]) -> list[Message]:
+def meanings_of(run: RecordedRun, judged: Sequence[TrialRecord], tables: Sequence[ResultTable]) -> list[Message]:
     """A sentence each."""
     by_name = {trial.trial: trial for trial in judged}
     rows = {identity(row.condition): row for table in tables for row in table.rows}
@@ -182,7 +182,7 @@ def meanings_of(run: Run, judged: Sequence[TrialRecord], tables: Sequence[Result
     return [*_by_units(run, judged), *_misses(found), *_appends(run)]
 
 
-def _appends(run: Run) -> Iterator[Message]:
+def _appends(run: RecordedRun) -> Iterator[Message]:
     """Yield notes on the user's servers that take turns in slices if some of them have an append-only file.
 
     With servers of ours such pairs are compared by whole trials; settings of others are known only when it runs.
@@ -220,7 +220,7 @@ def _misses(rows: Sequence[tuple[Row, Sequence[TrialRecord]]]) -> Iterator[Messa
         yield message("meaning.misses", labels=labels, percent=float(percent), not_loaded=bool(why))
 
 
-def _by_units(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:
+def _by_units(run: RecordedRun, judged: Sequence[TrialRecord]) -> Iterator[Message]:
     for group in run.plan.groups:
         units = [one.units for one in judged if one.group == group.name and one.units is not None]
         if group.metric != "units_per_s" or not group.pairs or not units:

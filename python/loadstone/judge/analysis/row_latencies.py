@@ -16,7 +16,7 @@ from loadstone.judge.checks.interference import connection_leak
 from loadstone.judge.checks.load import POOL_WAIT, little, pool_wait
 from loadstone.judge.checks.stall_checks import own_stalls, own_time, stalls
 from loadstone.judge.checks.timing import schedule_lag
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.safety.errors import DriveFailed
 from loadstone.text.message import Message, message
@@ -52,7 +52,7 @@ class Latencies:
     """Why there are none."""
 
 
-def merged_latencies(run: Run, trials: list[TrialRecord]) -> Latencies:
+def merged_latencies(run: RecordedRun, trials: list[TrialRecord]) -> Latencies:
     """The latencies of all trials together, from their merged histograms."""
     if len(trials) == 1:
         return Latencies(trials[0].response_ns, trials[0].service_ns, trials[0].least_ns, [])

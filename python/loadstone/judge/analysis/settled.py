@@ -20,7 +20,7 @@ from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, UnitQuantile, Units
 from loadstone.judge.statistics.unit_quantiles import Stalls as StalledUnits
 from loadstone.run_folder.latency_logs import LatencyKind, LatencyLogs
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed
 from loadstone.text.message import Message, message
@@ -47,7 +47,7 @@ class _Measured:
 
 
 def settled(
-    run: Run,
+    run: RecordedRun,
     trials: Sequence[TrialRecord],
     response: Quantiles | None,
     service: Quantiles | None = None,
@@ -115,7 +115,7 @@ def _ends(one: UnitQuantile, figure_ns: float, low_ns: float | None, fastest_ns:
     return lowest, max(high, figure_ns) if math.isfinite(high) else None
 
 
-def _least_units(run: Run, trials: Sequence[TrialRecord], response: _Measured) -> Units | None:
+def _least_units(run: RecordedRun, trials: Sequence[TrialRecord], response: _Measured) -> Units | None:
     """The units of `response` without what the driver may have added to each reply; None where some were not logged."""
     try:
         found = _measured(run, run.logs_as_they_are, trials, "least")
@@ -204,7 +204,7 @@ def _unsettled(
     return None
 
 
-def _measured(run: Run, logs: LatencyLogs, trials: Sequence[TrialRecord], kind: LatencyKind) -> _Measured:
+def _measured(run: RecordedRun, logs: LatencyLogs, trials: Sequence[TrialRecord], kind: LatencyKind) -> _Measured:
     """The units of these trials, with this kind of latency.
 
     Raises DriveFailed, and ValueError for histograms that differ in their buckets.
@@ -239,7 +239,7 @@ def _slices(logs: LatencyLogs, trial: TrialRecord, kind: LatencyKind) -> _Measur
     return _Measured("slice" if each else "part", latencies, failed)
 
 
-def _intervals(run: Run, logs: LatencyLogs, trial: TrialRecord, kind: LatencyKind) -> _Measured:
+def _intervals(run: RecordedRun, logs: LatencyLogs, trial: TrialRecord, kind: LatencyKind) -> _Measured:
     """Return the units of a trial in one stretch, one for each interval. Failures stand in the interval in which they
     were counted."""
     found = logs.by_intervals(trial.trial, kind)

@@ -39,7 +39,7 @@ from loadstone.judge.stations import stations_of
 from loadstone.judge.statistics.rounds.row_rate import row_rate
 from loadstone.judge.statistics.signed_rank import typical_interval
 from loadstone.judge.verdict import Bound
-from loadstone.run_folder.reading import Run, mean_of
+from loadstone.run_folder.reading import RecordedRun, mean_of
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.safety.bounds.replies import example_of
 from loadstone.text.message import Message, message
@@ -51,7 +51,7 @@ APART_MAX = 0.25
 machine of two CPUs, behind a JVM that was still warming up, two trials of one condition differed by 52 % typically."""
 
 
-def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
+def make_tables(run: RecordedRun, trials: Sequence[TrialRecord]) -> list[ResultTable]:
     """Every table of which at least one row was planned. `trials` are judged.
 
     A row is over all trials of its condition, whatever group they were measured in; those that warm the
@@ -76,7 +76,7 @@ def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
     return tables
 
 
-def tables_of_mode(run: Run) -> list[TableSpec]:
+def tables_of_mode(run: RecordedRun) -> list[TableSpec]:
     """The tables of this kind of run."""
     tables = [table for table in run.experiment.tables if table.quick or not run.plan.quick]
     published = run.experiment.as_published
@@ -86,7 +86,7 @@ def tables_of_mode(run: Run) -> list[TableSpec]:
 
 
 def _row(
-    run: Run, table: TableSpec, condition: Condition, trials: list[TrialRecord], usual: Sequence[MachineSpeed]
+    run: RecordedRun, table: TableSpec, condition: Condition, trials: list[TrialRecord], usual: Sequence[MachineSpeed]
 ) -> Row:
     used = [trial for trial in trials if not forbidding(trial)]
     head: dict[str, Any] = {

@@ -6,7 +6,7 @@ from math import ceil
 
 from loadstone.judge.analysis.analysis import TimelinePoint
 from loadstone.monitors.monitor import Sample
-from loadstone.run_folder.reading import IntervalLine, Run
+from loadstone.run_folder.reading import IntervalLine, RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.run_folder.window import Window
 
@@ -15,7 +15,7 @@ _DRIVER = "generator"
 _SHARE = "cpu_share"
 
 
-def make_timeline(run: Run, trials: Iterable[TrialRecord], points_max: int = POINTS_MAX) -> list[TimelinePoint]:
+def make_timeline(run: RecordedRun, trials: Iterable[TrialRecord], points_max: int = POINTS_MAX) -> list[TimelinePoint]:
     """Points in the order of time. Where there are too many, neighbours of one trial and phase are put together."""
     trials = list(trials)
     blocks: dict[object, Sequence[Sample]] = {}
@@ -33,7 +33,7 @@ def _block(trial: TrialRecord) -> object:
     return trial.group, trial.stage, trial.block
 
 
-def _of_trial(run: Run, trial: TrialRecord, of_block: Sequence[Sample]) -> Iterator[TimelinePoint]:
+def _of_trial(run: RecordedRun, trial: TrialRecord, of_block: Sequence[Sample]) -> Iterator[TimelinePoint]:
     shares = [sample for sample in run.samples.get(trial.trial, of_block) if sample.metric == _SHARE]
     lines = sorted(run.intervals.get(trial.trial, ()), key=lambda line: line.index)
     for _, group in groupby(lines, key=lambda line: line.index):

@@ -27,7 +27,7 @@ from loadstone.measure.goals.goal import (
     Turn,
 )
 from loadstone.report.document import GoalAnswer
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import _
 
@@ -56,7 +56,7 @@ class DeclaredGoal(Goal, Generic[S]):
 
     @classmethod
     @abstractmethod
-    def answer(cls, settings: S, trials: Sequence[TrialRecord], run: Run) -> GoalAnswer:
+    def answer(cls, settings: S, trials: Sequence[TrialRecord], run: RecordedRun) -> GoalAnswer:
         """What these trials of it say; they are judged, and may be none. `run` has what else was recorded."""
 
     def next(self, history: History, time: TimeLeft) -> Step:

@@ -16,7 +16,7 @@ from loadstone.measure.goals.fixed_rate import FixedRate
 from loadstone.measure.goals.goal import Asked, Goal
 from loadstone.measure.goals.table import Table
 from loadstone.report.document import GoalAnswer
-from loadstone.run_folder.reading import Run
+from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import said
 from loadstone.text.wording import listed, nearest
@@ -55,7 +55,7 @@ def check_goals(experiment: Experiment) -> None:
             raise experiment.source.error(("goals", index, *path), problem) from None
 
 
-def answers_of(run: Run, judged: Sequence[TrialRecord]) -> dict[str, GoalAnswer]:
+def answers_of(run: RecordedRun, judged: Sequence[TrialRecord]) -> dict[str, GoalAnswer]:
     """The answer of each goal that the experiment declares, by its name; without kinds of a later version."""
     return {
         goal.name: kind.answer(

@@ -1,7 +1,7 @@
 """What the room of MariaDB offers; see `servers.software_room`."""
 
 from loadstone.experiment.software import MARIADB
-from loadstone.run_folder.ledger import Place
+from loadstone.run_folder.ledger import ServerIdentity
 from loadstone.servers.containers.contained import InContainer
 from loadstone.servers.mariadb.contained import ContainedMariaDb, check
 from loadstone.servers.mariadb.known_settings import KNOWN
@@ -13,7 +13,7 @@ from loadstone.servers.sql.confinement import ConfinedSql, reaches_out
 from loadstone.servers.sql.traces import place_of_database
 
 
-def place(server: str, url: str) -> Place:
+def place(server: str, url: str) -> ServerIdentity:
     """Where a URL leads. Raises UserError if it is not the URL of a MariaDB."""
     return place_of_database(MARIADB, server, *parse_mariadb_url(url))
 

@@ -11,7 +11,7 @@ from pymysql.constants import CR, ER
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.software import MARIADB, Software
-from loadstone.run_folder.ledger import Made
+from loadstone.run_folder.ledger import CreatedObject
 from loadstone.safety.bounds.deadlines import bound_that_ended, step_s
 from loadstone.safety.bounds.replies import typed
 from loadstone.safety.errors import AccessRefused, ServerGone, ServerRefused, UserError
@@ -110,7 +110,7 @@ class MariaDbSession(SqlSession):
                 raise
         return str(rows[0][0]) if rows and rows[0] else ""
 
-    def list_as_ours(self, listing: str, tables: Iterable[Made]) -> None:
+    def list_as_ours(self, listing: str, tables: Iterable[CreatedObject]) -> None:
         """See `SqlSession.list_as_ours`."""
         name = self.quoted(listing)
         try:

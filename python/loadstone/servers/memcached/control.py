@@ -12,7 +12,15 @@ from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.plan.stored_bytes import memory_of
 from loadstone.experiment.software import MEMCACHED
 from loadstone.experiment.spec.experiment import OUR_PREFIX
-from loadstone.run_folder.ledger import Kind, Made, Outcome, Place, Traces, describe, place_of
+from loadstone.run_folder.ledger import (
+    CreatedObject,
+    CreatedObjects,
+    ObjectKind,
+    RemovalResult,
+    ServerIdentity,
+    describe,
+    place_of,
+)
 from loadstone.safety.bounds.deadlines import bound_that_ended, extend_deadline
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import BadReply, ServerGone, ServerRefused, UserError
@@ -41,7 +49,7 @@ _NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
 class MemcachedControl(MemcachedSession):
     """See `servers.control.Control` and `servers.control.KeyStore`, whose methods these are."""
 
-    removable: ClassVar[tuple[Kind, ...]] = ("numbered_keys", "key")
+    removable: ClassVar[tuple[ObjectKind, ...]] = ("numbered_keys", "key")
 
     def facts(self) -> ServerFacts:
         """What the server is, once it is sure that it can be loaded.
@@ -111,7 +119,7 @@ class MemcachedControl(MemcachedSession):
     def start(self) -> None:
         """None: its counters say which start it is."""
 
-    def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:  # noqa: ARG002
+    def row_writing(self, data: RequiredData, rows: Rows, traces: CreatedObjects, *, ours: bool) -> WriteRows:  # noqa: ARG002
         """None: keys are stored by operations."""
         raise UserError(
             "'{server}' is a memcached, which takes no rows; store its keys by workload.load", server=data.server
@@ -121,45 +129,47 @@ class MemcachedControl(MemcachedSession):
         """Whether it refuses writes because memory is full."""
         return "out of memory" in str(error)
 
-    def place(self, server: str) -> Place:
+    def place(self, server: str) -> ServerIdentity:
         """Where it is; it has one key space."""
         return place_of(server, self.endpoint, (MEMCACHED.schemes[0], ""))
 
-    def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:  # noqa: ARG002
+    def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[CreatedObject]:  # noqa: ARG002
         """Keys that are always the same; `{key}` is removed after each trial."""
         stored = {command[1] for command in commands if len(command) > 1 and command[0] in WITH_KEY - LEAVES_NOTHING}
-        return [Made("key", key) for key in sorted(stored) if not is_one_key(key) and key.startswith(OUR_PREFIX)]
+        return [
+            CreatedObject("key", key) for key in sorted(stored) if not is_one_key(key) and key.startswith(OUR_PREFIX)
+        ]
 
-    def left_by_subjects(self, prefixes: Iterable[str] = ()) -> list[Made]:  # noqa: ARG002 (the seam's signature)
+    def left_by_subjects(self, prefixes: Iterable[str] = ()) -> list[CreatedObject]:  # noqa: ARG002 (the seam's signature)
         """None: no application of ours has a memcached."""
         return []
 
-    def remove_traces(self, traces: Traces) -> None:
+    def remove_traces(self, traces: CreatedObjects) -> None:
         """Remove the keys that were noted, and forget each as soon as it is gone."""
         for thing in sorted(traces.things):
             self._remove(thing)
             traces.gone(thing)
 
-    def remove_left(self, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:  # noqa: ARG002 (keys name no run)
+    def remove_left(self, run_id: str, things: Sequence[CreatedObject]) -> Iterator[RemovalResult]:  # noqa: ARG002 (keys name no run)
         """Remove keys that only ours can be."""
         for thing in things:
             begins = f"{OUR_PREFIX}NAME:" if thing.kind == "numbered_keys" else OUR_PREFIX
             is_ours = _NAMED.match(thing.name) if thing.kind == "numbered_keys" else thing.name.startswith(OUR_PREFIX)
             if not is_ours or not is_one_word(thing.name):
-                yield Outcome(
+                yield RemovalResult(
                     thing, f"{describe(thing)}: only keys that begin with {begins} are ever removed", left=True
                 )
                 continue
             if thing.count > NUMBERED_MAX:
-                yield Outcome(thing, said("{thing}: {why}", thing=describe(thing), why=_TOO_MANY), left=True)
+                yield RemovalResult(thing, said("{thing}: {why}", thing=describe(thing), why=_TOO_MANY), left=True)
                 continue
             removed = self._remove(thing)
             outcome = said("{thing}: there were none", thing=describe(thing))
             if removed:
                 outcome = said("{thing}: {n:,} removed", thing=describe(thing), n=removed)
-            yield Outcome(thing, outcome, left=False)
+            yield RemovalResult(thing, outcome, left=False)
 
-    def _remove(self, thing: Made) -> int:
+    def _remove(self, thing: CreatedObject) -> int:
         if thing.kind == "numbered_keys":
             extend_deadline(thing.count)
             return self.remove_numbered(thing.name, thing.count)

@@ -1,7 +1,7 @@
 """What the room of PostgreSQL offers; see `servers.software_room`."""
 
 from loadstone.experiment.software import POSTGRESQL
-from loadstone.run_folder.ledger import Place
+from loadstone.run_folder.ledger import ServerIdentity
 from loadstone.servers.postgresql.known_settings import KNOWN
 from loadstone.servers.postgresql.local import PostgresqlSettings
 from loadstone.servers.postgresql.programs import installed
@@ -12,7 +12,7 @@ from loadstone.servers.sql.confinement import ConfinedSql, reaches_out
 from loadstone.servers.sql.traces import place_of_database
 
 
-def place(server: str, url: str) -> Place:
+def place(server: str, url: str) -> ServerIdentity:
     """Where a URL leads. Raises UserError if it is not the URL of a PostgreSQL."""
     return place_of_database(POSTGRESQL, server, *parse_postgresql_url(url))
 

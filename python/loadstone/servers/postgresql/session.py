@@ -8,7 +8,7 @@ from pg8000.exceptions import Error
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.software import POSTGRESQL, Software
-from loadstone.run_folder.ledger import Made
+from loadstone.run_folder.ledger import CreatedObject
 from loadstone.safety.bounds.deadlines import bound_that_ended
 from loadstone.safety.bounds.replies import shortened, typed
 from loadstone.safety.errors import AccessRefused, ServerGone, ServerRefused, UserError
@@ -87,7 +87,7 @@ class PostgresqlSession(SqlSession):
         )
         return str(rows[0][0]) if rows and rows[0] else ""
 
-    def list_as_ours(self, listing: str, tables: Iterable[Made]) -> None:
+    def list_as_ours(self, listing: str, tables: Iterable[CreatedObject]) -> None:
         """See `SqlSession.list_as_ours`."""
         name = self.quoted(listing)
         try:

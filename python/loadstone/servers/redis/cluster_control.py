@@ -8,7 +8,7 @@ from redis.exceptions import AskError
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.monitors.metrics.redis import METRICS
-from loadstone.run_folder.ledger import Place
+from loadstone.run_folder.ledger import ServerIdentity
 from loadstone.safety.bounds.deadlines import extend_deadline
 from loadstone.safety.bounds.replies import as_whole_number, read_as
 from loadstone.safety.errors import ServerGone
@@ -48,7 +48,7 @@ class ClusterControl(RedisControl):
         for node in self.nodes:
             node.close()
 
-    def place(self, server: str) -> Place:
+    def place(self, server: str) -> ServerIdentity:
         """See `RedisControl.place`."""
         return place_of_cluster(server, self.endpoint)
 

@@ -9,7 +9,17 @@ from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.plan.stored_bytes import memory_of
 from loadstone.experiment.software import REDIS
 from loadstone.experiment.spec.experiment import OUR_PREFIX
-from loadstone.run_folder.ledger import KEYS, Copies, Kind, Made, Outcome, Place, Traces, describe, place_of
+from loadstone.run_folder.ledger import (
+    KEYS,
+    Copies,
+    CreatedObject,
+    CreatedObjects,
+    ObjectKind,
+    RemovalResult,
+    ServerIdentity,
+    describe,
+    place_of,
+)
 from loadstone.safety.bounds.deadlines import extend_deadline
 from loadstone.safety.errors import UserError
 from loadstone.servers.control import Rows, Standing, Tell, WriteRows
@@ -34,7 +44,7 @@ class RedisControl(RedisSession):
 
     software: ClassVar[str] = REDIS.name
     spelling: ClassVar[Spelling] = SPELLING
-    removable: ClassVar[tuple[Kind, ...]] = KEYS
+    removable: ClassVar[tuple[ObjectKind, ...]] = KEYS
 
     reads: ReplicaReads | None = None
     """Reads of the replicas that the load reads from."""
@@ -64,7 +74,7 @@ class RedisControl(RedisSession):
     def start(self) -> None:
         """None: its counters say which start it is."""
 
-    def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:  # noqa: ARG002
+    def row_writing(self, data: RequiredData, rows: Rows, traces: CreatedObjects, *, ours: bool) -> WriteRows:  # noqa: ARG002
         """What sends the commands for each row, once rows of before are removed and the keys noted."""
         if not data.commands:
             raise UserError("'{server}' is a Redis: name 'commands', and leave 'table' out", server=data.server)
@@ -83,7 +93,7 @@ class RedisControl(RedisSession):
         """Whether it refuses writes because memory or disk is full."""
         return says_full(error)
 
-    def place(self, server: str) -> Place:
+    def place(self, server: str) -> ServerIdentity:
         """Where its database is."""
         return place_of(server, self.endpoint)
 
@@ -95,34 +105,34 @@ class RedisControl(RedisSession):
         """See `servers.control.FailsOver`."""
         return failover.standing_of(self, server, self.allowed)
 
-    def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:
+    def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[CreatedObject]:
         """Keys beside `{key}`, which a trial removes itself."""
         return as_made(*keys_made(commands, prefix))
 
-    def left_by_subjects(self, prefixes: Iterable[str] = ()) -> list[Made]:
+    def left_by_subjects(self, prefixes: Iterable[str] = ()) -> list[CreatedObject]:
         """Keys that an application of ours may make in every Redis that it has."""
         return as_made((), {SUBJECT_KEYS, *prefixes})
 
-    def remove_traces(self, traces: Traces) -> None:
+    def remove_traces(self, traces: CreatedObjects) -> None:
         """Remove the keys that were noted, and forget each as soon as it is gone. Raises LoadstoneError."""
         for thing in sorted(traces.things):
             self._remove(thing)
             traces.gone(thing)
 
-    def remove_left(self, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:  # noqa: ARG002 (keys name no run)
+    def remove_left(self, run_id: str, things: Sequence[CreatedObject]) -> Iterator[RemovalResult]:  # noqa: ARG002 (keys name no run)
         """Remove what a killed run left, of those keys that begin as only ours do."""
         for thing in things:
             many = thing.kind != "key"
             if not (NAMED.match(thing.name) if many else thing.name.startswith(OUR_PREFIX)):
                 needed = f"{OUR_PREFIX}NAME:" if many else OUR_PREFIX
                 refused = f"{describe(thing)}: only keys that begin with {needed} are ever removed"
-                yield Outcome(thing, refused, left=True)
+                yield RemovalResult(thing, refused, left=True)
                 continue
             removed = self._remove(thing)
             result = f"{removed:,} removed" if removed else "there were none"
-            yield Outcome(thing, f"{describe(thing)}: {result}", left=False)
+            yield RemovalResult(thing, f"{describe(thing)}: {result}", left=False)
 
-    def _remove(self, thing: Made) -> int:
+    def _remove(self, thing: CreatedObject) -> int:
         """Remove keys that were made; how many there were.
 
         Raises:
@@ -160,9 +170,9 @@ class RedisControl(RedisSession):
         return policy if settings.get("maxmemory", "0") != "0" and policy != "noeviction" else ""
 
 
-def as_made(keys: Iterable[str], beginnings: Iterable[str]) -> list[Made]:
+def as_made(keys: Iterable[str], beginnings: Iterable[str]) -> list[CreatedObject]:
     """Keys by their names, and by what they begin with, as the ledger has them."""
     return [
-        *(Made("key", key) for key in sorted(keys)),
-        *(Made("keys_beginning", beginning) for beginning in sorted(beginnings)),
+        *(CreatedObject("key", key) for key in sorted(keys)),
+        *(CreatedObject("keys_beginning", beginning) for beginning in sorted(beginnings)),
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.run_folder.ledger import Place
+from loadstone.run_folder.ledger import ServerIdentity
 from loadstone.safety.bounds.replies import read_as, shortened
 from loadstone.safety.errors import BadReply, ServerGone, ServerRefused, UserError
 from loadstone.servers.redis.control import RedisControl
@@ -135,7 +135,7 @@ class SentinelControl(RedisControl):
         self._watched = watched
         self._find = find
 
-    def place(self, server: str) -> Place:
+    def place(self, server: str) -> ServerIdentity:
         """See `RedisControl.place`."""
         return self._watched.place(server)
 

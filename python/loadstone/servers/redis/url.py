@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.software import REDIS
-from loadstone.run_folder.ledger import Place, place_of
+from loadstone.run_folder.ledger import ServerIdentity, place_of
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import hide_url
 from loadstone.servers.redis.redirect_targets import ANYWHERE, HOSTS, Allowed, allowed_hosts
@@ -111,7 +111,7 @@ class Watched:
         """As printed for people."""
         return f"{self.name} of {','.join(sentinel.label for sentinel in self.sentinels)}"
 
-    def place(self, server: str) -> Place:
+    def place(self, server: str) -> ServerIdentity:
         """Where it is, for the ledger: the primary, which may change."""
         scheme = SENTINEL_SCHEMES[self.login.tls is not None]
         hosts = ",".join(
@@ -119,7 +119,7 @@ class Watched:
             for sentinel in self.sentinels
         )
         login = any((self.login.username, self.login.password, self.login.tls, self.sentinels[0].password))
-        return Place(server, f"{scheme}://{hosts}/{self.name}/{self.login.database}", login)
+        return ServerIdentity(server, f"{scheme}://{hosts}/{self.name}/{self.login.database}", login)
 
 
 def is_sentinel_url(url: str) -> bool:
@@ -183,7 +183,7 @@ def parse_sentinel_url(url: str) -> Watched:
     return Watched(name, tuple(sentinels), login, allowed_hosts(options, shown))
 
 
-def place(server: str, url: str) -> Place:
+def place(server: str, url: str) -> ServerIdentity:
     """Where a URL leads, for the ledger. Raises UserError."""
     if is_sentinel_url(url):
         return parse_sentinel_url(url).place(server)
@@ -191,7 +191,7 @@ def place(server: str, url: str) -> Place:
     return place_of_cluster(server, endpoint) if names_cluster(url) else place_of(server, endpoint)
 
 
-def place_of_cluster(server: str, named: Endpoint) -> Place:
+def place_of_cluster(server: str, named: Endpoint) -> ServerIdentity:
     """Where a cluster of the user's is: at the node that the URL names."""
     node = place_of(server, named)
     return replace(node, address=f"{node.address}?{CLUSTER}=yes")

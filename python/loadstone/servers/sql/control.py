@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from loadstone.experiment.plan.required import RequiredData
-from loadstone.run_folder.ledger import Kind, Made, Outcome, Place, Traces
+from loadstone.run_folder.ledger import CreatedObject, CreatedObjects, ObjectKind, RemovalResult, ServerIdentity
 from loadstone.safety.errors import UserError
 from loadstone.servers import settings_in_force
 from loadstone.servers.control import Rows, Tell, WriteRows
@@ -23,7 +23,7 @@ class SqlControl(SqlSession):
     """See `servers.control.Control` and `servers.control.TableStore`, of whose methods these are all that are
     common."""
 
-    removable: ClassVar[tuple[Kind, ...]] = sql_traces.REMOVABLE
+    removable: ClassVar[tuple[ObjectKind, ...]] = sql_traces.REMOVABLE
     RECORDED: ClassVar[tuple[str, ...]]
     """Settings that decide about speed and durability, recorded with every trial."""
 
@@ -55,7 +55,7 @@ class SqlControl(SqlSession):
         """What the server took otherwise than requested, and what has no effect: a line each."""
         return settings_in_force.differences(requested, reported, self.spelling)
 
-    def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
+    def row_writing(self, data: RequiredData, rows: Rows, traces: CreatedObjects, *, ours: bool) -> WriteRows:
         """What makes the table hold exactly these rows, and no rows of the user's in their place."""
         table = data.table
         if table is None:
@@ -75,7 +75,7 @@ class SqlControl(SqlSession):
                     table=table,
                     there=there,
                 )
-            sql_traces.note_tables(self, traces, [Made("table_filled", table)])
+            sql_traces.note_tables(self, traces, [CreatedObject("table_filled", table)])
 
         return lambda tell: self.write_table(table, rows, tell, claim)
 
@@ -107,23 +107,23 @@ class SqlControl(SqlSession):
                 )
         return True
 
-    def place(self, server: str) -> Place:
+    def place(self, server: str) -> ServerIdentity:
         """Where its database is."""
         return sql_traces.place_of_database(self.declared, server, self.endpoint, self.database)
 
-    def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:  # noqa: ARG002
+    def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[CreatedObject]:  # noqa: ARG002
         """Nothing: it takes no load."""
         return []
 
-    def left_by_subjects(self, prefixes: Iterable[str] = ()) -> list[Made]:  # noqa: ARG002 (the seam's signature)
+    def left_by_subjects(self, prefixes: Iterable[str] = ()) -> list[CreatedObject]:  # noqa: ARG002 (the seam's signature)
         """Nothing but the tables that are made for them, which are noted when they are made."""
         return []
 
-    def remove_traces(self, traces: Traces) -> None:
+    def remove_traces(self, traces: CreatedObjects) -> None:
         """Remove the tables that were made, and empty those that were filled."""
         sql_traces.remove_traces(self, traces)
 
-    def remove_left(self, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:
+    def remove_left(self, run_id: str, things: Sequence[CreatedObject]) -> Iterator[RemovalResult]:
         """Remove what the server itself says is the run's."""
         return sql_traces.remove_left(self, run_id, things)
 
@@ -134,7 +134,7 @@ class SqlControl(SqlSession):
     def loss_watch(self, server: str) -> None:
         """None: it throws nothing away, and what it refuses its writer reports."""
 
-    def make_tables(self, where: str, tables: Mapping[str, Table], traces: Traces, *, ours: bool) -> None:
+    def make_tables(self, where: str, tables: Mapping[str, Table], traces: CreatedObjects, *, ours: bool) -> None:
         """See `servers.control.TableStore.make_tables`."""
         if not self.is_our_database():
             raise UserError(
@@ -147,7 +147,7 @@ class SqlControl(SqlSession):
         if not ours:
             theirs = {table.lower() for table in self.tables() if not traces.made_table(table)}
             tables = {name: table for name, table in tables.items() if name not in theirs}
-            sql_traces.note_tables(self, traces, [Made("table_made", name) for name in tables])
+            sql_traces.note_tables(self, traces, [CreatedObject("table_made", name) for name in tables])
         for name, table in tables.items():
             for statement in self.dialect.table_statements(name, table):
                 self.query(statement)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.software import Software
-from loadstone.run_folder.ledger import Made
+from loadstone.run_folder.ledger import CreatedObject
 from loadstone.safety.bounds.replies import recordable
 from loadstone.safety.errors import ServerGone, ServerRefused, UserError
 from loadstone.servers.settings_in_force import Spelling
@@ -74,7 +74,7 @@ class SqlSession(ABC):
         """The comment of our database; empty: it is not there, has none, or the server knows none."""
 
     @abstractmethod
-    def list_as_ours(self, listing: str, tables: Iterable[Made]) -> None:
+    def list_as_ours(self, listing: str, tables: Iterable[CreatedObject]) -> None:
         """Add names and kinds to the table `listing`, which is made if missing. A user who may not make it cannot."""
 
     @abstractmethod

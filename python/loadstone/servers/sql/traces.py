@@ -10,7 +10,16 @@ from dataclasses import dataclass
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.software import Software
-from loadstone.run_folder.ledger import TABLES, Kind, Made, Outcome, Place, Traces, describe, place_of
+from loadstone.run_folder.ledger import (
+    TABLES,
+    CreatedObject,
+    CreatedObjects,
+    ObjectKind,
+    RemovalResult,
+    ServerIdentity,
+    describe,
+    place_of,
+)
 from loadstone.safety.errors import UserError
 from loadstone.servers.sql.session import SqlSession
 from loadstone.text.language import said
@@ -49,13 +58,17 @@ def marking_table(run_id: str) -> str:
     return f"loadstone_run_{run_id}"
 
 
-def marked_tables(control: SqlSession, run_id: str) -> set[Made]:
+def marked_tables(control: SqlSession, run_id: str) -> set[CreatedObject]:
     """The tables that the control's database itself says are the run's."""
     name = marking_table(run_id)
     if name not in control.tables():
         return set()
     rows = control.table(2, f"SELECT name, what FROM {control.quoted(name)}")
-    return {Made("table_made" if kind == _KINDS[0] else "table_filled", str(t)) for t, kind in rows if kind in _KINDS}
+    return {
+        CreatedObject("table_made" if kind == _KINDS[0] else "table_filled", str(t))
+        for t, kind in rows
+        if kind in _KINDS
+    }
 
 
 def unmark_tables(control: SqlSession, run_id: str) -> None:
@@ -84,15 +97,15 @@ def remove_database(control: SqlSession, run_id: str) -> bool:
     return False
 
 
-REMOVABLE: tuple[Kind, ...] = ("database", *TABLES)
+REMOVABLE: tuple[ObjectKind, ...] = ("database", *TABLES)
 
 
-def place_of_database(software: Software, server: str, endpoint: Endpoint, database: str) -> Place:
+def place_of_database(software: Software, server: str, endpoint: Endpoint, database: str) -> ServerIdentity:
     """Where a database is, for the ledger."""
     return place_of(server, endpoint, (software.schemes[0], database))
 
 
-def note_tables(control: SqlSession, traces: Traces, tables: Iterable[Made]) -> None:
+def note_tables(control: SqlSession, traces: CreatedObjects, tables: Iterable[CreatedObject]) -> None:
     """These tables are about to be made or filled; the server lists them as ours where the whole database is not.
 
     Raises:
@@ -106,7 +119,7 @@ def note_tables(control: SqlSession, traces: Traces, tables: Iterable[Made]) -> 
         control.list_as_ours(marking_table(traces.ledger.run_id), new)
 
 
-def remove_traces(control: SqlSession, traces: Traces) -> None:
+def remove_traces(control: SqlSession, traces: CreatedObjects) -> None:
     """Remove the tables that were made, empty those that were filled, and forget them. Raises LoadstoneError."""
     ours = [thing for thing in traces.things if thing.kind in TABLES]
     if not ours:
@@ -118,7 +131,7 @@ def remove_traces(control: SqlSession, traces: Traces) -> None:
         traces.gone(thing)
 
 
-def _are_listed(control: SqlSession, traces: Traces) -> bool:
+def _are_listed(control: SqlSession, traces: CreatedObjects) -> bool:
     """Whether the run's tables are listed one by one: on a server of the user's, in a database of the user's."""
     if traces.place is None or not traces.ledger.run_id:
         return False
@@ -126,33 +139,35 @@ def _are_listed(control: SqlSession, traces: Traces) -> bool:
     return owner is None or owner.run_id != traces.ledger.run_id
 
 
-def remove_tables(control: SqlSession, tables: Iterable[Made]) -> list[Made]:
+def remove_tables(control: SqlSession, tables: Iterable[CreatedObject]) -> list[CreatedObject]:
     """Drop the tables that were made and empty those that were filled; those that were there. Raises LoadstoneError."""
     requested = set(tables)
     with control.patient() as patient:
         names = patient.tables()
-        made = [name for name in names if Made("table_made", name.lower()) in requested]
-        filled = [name for name in names if Made("table_filled", name) in requested and name not in made]
+        made = [name for name in names if CreatedObject("table_made", name.lower()) in requested]
+        filled = [name for name in names if CreatedObject("table_filled", name) in requested and name not in made]
         patient.remove_tables(made, filled)
-    return [Made("table_made", name.lower()) for name in made] + [Made("table_filled", name) for name in filled]
+    return [CreatedObject("table_made", name.lower()) for name in made] + [
+        CreatedObject("table_filled", name) for name in filled
+    ]
 
 
-def remove_left(control: SqlSession, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:
+def remove_left(control: SqlSession, run_id: str, things: Sequence[CreatedObject]) -> Iterator[RemovalResult]:
     """Remove what a killed run left, where the server itself says that it is the run's."""
     yield from (_database(control, run_id, thing) for thing in things if thing.kind == "database")
     yield from _tables(control, run_id, [thing for thing in things if thing.kind in TABLES])
 
 
-def _database(control: SqlSession, run_id: str, thing: Made) -> Outcome:
+def _database(control: SqlSession, run_id: str, thing: CreatedObject) -> RemovalResult:
     if thing.name != control.database:
-        return Outcome(
+        return RemovalResult(
             thing, said("{thing}: it is not the one of the server's address", thing=describe(thing)), left=True
         )
     try:
         there = remove_database(control, run_id)
     except UserError as error:
-        return Outcome(thing, str(error), left=True)
-    return Outcome(
+        return RemovalResult(thing, str(error), left=True)
+    return RemovalResult(
         thing,
         said("{thing}: removed", thing=describe(thing))
         if there
@@ -161,12 +176,12 @@ def _database(control: SqlSession, run_id: str, thing: Made) -> Outcome:
     )
 
 
-def _tables(control: SqlSession, run_id: str, tables: list[Made]) -> Iterator[Outcome]:
+def _tables(control: SqlSession, run_id: str, tables: list[CreatedObject]) -> Iterator[RemovalResult]:
     if not tables:
         return
     if not control.has_database():
         yield from (
-            Outcome(thing, said("{thing}: gone with its database", thing=describe(thing)), left=False)
+            RemovalResult(thing, said("{thing}: gone with its database", thing=describe(thing)), left=False)
             for thing in tables
         )
         return
@@ -177,11 +192,11 @@ def _tables(control: SqlSession, run_id: str, tables: list[Made]) -> Iterator[Ou
     names = {name.lower() for name in control.tables()}
     for thing in tables:
         if thing in removed:
-            yield Outcome(thing, f"{describe(thing)}: removed", left=False)
+            yield RemovalResult(thing, f"{describe(thing)}: removed", left=False)
         elif thing in listed or thing.name.lower() not in names:
-            yield Outcome(thing, said("{thing}: it was gone already", thing=describe(thing)), left=False)
+            yield RemovalResult(thing, said("{thing}: it was gone already", thing=describe(thing)), left=False)
         else:
-            yield Outcome(
+            yield RemovalResult(
                 thing,
                 said(
                     "{thing} was left in place: the database has no mark that this run created it",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
-from loadstone.run_folder.ledger import Made, Place
+from loadstone.run_folder.ledger import CreatedObject, ServerIdentity
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import hide_url
 from loadstone.servers.server import DeployContext, ServerFacts
@@ -142,9 +142,9 @@ class UsersSqlServer(UsersServer):
             self._marked = owner_of(control) is not None
 
     @property
-    def _noted(self) -> tuple[Place, Made]:
+    def _noted(self) -> tuple[ServerIdentity, CreatedObject]:
         """Our database, as the ledger has it."""
-        return self.control().place(self.name), Made("database", self._database)
+        return self.control().place(self.name), CreatedObject("database", self._database)
 
 
 def jdbc_text(options: Mapping[str, str]) -> str:

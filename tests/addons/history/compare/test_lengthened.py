@@ -7,7 +7,7 @@ from tests.frozen_runs import unpacked
 
 from loadstone.addons.history.run_differences import differences, slices_unlike
 from loadstone.experiment.plan.rounds import Rounds
-from loadstone.run_folder.reading import Run, read_run
+from loadstone.run_folder.reading import RecordedRun, read_run
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import message
 from loadstone.text.sentences import render_message
@@ -16,11 +16,11 @@ NAMES = ("run 14:30", "run 15:10")
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> RecordedRun:
     return read_run(unpacked("json-documents", tmp_path_factory.mktemp("run")))
 
 
-def lengthened(run: Run, rounds: Rounds | None) -> Run:
+def lengthened(run: RecordedRun, rounds: Rounds | None) -> RecordedRun:
     """The same run as if `storage` had been measured again in these rounds."""
 
     def longer(trial: TrialRecord) -> TrialRecord:
@@ -36,11 +36,11 @@ def lengthened(run: Run, rounds: Rounds | None) -> Run:
     return replace(run, trials=tuple(map(longer, run.trials)), plan=plan)
 
 
-def pairs(a: Run, b: Run) -> list[tuple[TrialRecord, TrialRecord]]:
+def pairs(a: RecordedRun, b: RecordedRun) -> list[tuple[TrialRecord, TrialRecord]]:
     return [(one, other) for one, other in zip(a.trials, b.trials, strict=True) if one.block]
 
 
-def test_slices_that_got_longer_are_no_difference(measured: Run) -> None:
+def test_slices_that_got_longer_are_no_difference(measured: RecordedRun) -> None:
     rounds = next(one.rounds for one in measured.plan.groups if one.name == "storage")
     assert rounds is not None
     longer = lengthened(measured, rounds.longer())
@@ -50,14 +50,14 @@ def test_slices_that_got_longer_are_no_difference(measured: Run) -> None:
     assert slices_unlike(measured, measured, pairs(measured, measured), NAMES) == []
 
 
-def test_a_block_of_fewer_rounds_is_no_difference(measured: Run) -> None:
+def test_a_block_of_fewer_rounds_is_no_difference(measured: RecordedRun) -> None:
     rounds = next(one.rounds for one in measured.plan.groups if one.name == "storage")
     shorter = lengthened(measured, rounds)
     assert differences(measured, shorter, pairs(measured, shorter), NAMES) == []
     assert slices_unlike(measured, shorter, pairs(measured, shorter), NAMES) == []
 
 
-def test_where_something_still_carries_over_or_trials_are_whole_the_lengths_count(measured: Run) -> None:
+def test_where_something_still_carries_over_or_trials_are_whole_the_lengths_count(measured: RecordedRun) -> None:
     rounds = next(one.rounds for one in measured.plan.groups if one.name == "storage")
     assert rounds is not None
     longer = lengthened(measured, rounds.longer())
