@@ -32,7 +32,7 @@ from loadstone.experiment.plan.protocols import PROTOCOLS
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import Condition
-from loadstone.judge.verdict import Cost
+from loadstone.judge.verdict import CpuCost
 from loadstone.machine import clock
 from loadstone.machine.limits_in_force import PartLimits
 from loadstone.machine.processes.resource_limits import Throttling
@@ -338,7 +338,7 @@ class FakeProgress:
     def sample(self, samples: Sequence[Sample]) -> None:
         """Passed over."""
 
-    def cost(self, condition: str, trial: str, costs: Mapping[str, Cost]) -> None:
+    def cost(self, condition: str, trial: str, costs: Mapping[str, CpuCost]) -> None:
         """Passed over."""
 
     def agents(self, states: Sequence[AgentState]) -> None:

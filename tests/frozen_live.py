@@ -17,7 +17,7 @@ from loadstone.addons.pages.page import part_of_page
 from loadstone.addons.pages.settings import Place
 from loadstone.drivers.outcome import AgentInterval, AgentState
 from loadstone.experiment.plan.rounds import Rounds
-from loadstone.judge.verdict import Cost, Verdict
+from loadstone.judge.verdict import CpuCost, Verdict
 from loadstone.machine.start_context import Remark, Step
 from loadstone.monitors.monitor import Sample
 from loadstone.report.live.events import RunEvents
@@ -149,7 +149,7 @@ def _study(progress: RunProgress, clock: Clock, kept: Kept) -> None:
     by_cost = verdict("faster", -20, -25, -15, metric="cpu_ns.redis", larger_is_faster=False, winner="b")
     faster, same = verdict("faster", 28, 20, 35), verdict("equivalent", 1, -2, 3)
     progress.look("storage", 20, "decided", [faster, same], PAIRS, [None, by_cost])
-    progress.events.cost("json", "storage-b02-001", {"redis": Cost(ns=12_345.67, low_ns=12_000.0, high_ns=12_700.0)})
+    progress.events.cost("json", "storage-b02-001", {"redis": CpuCost(ns=12_345.67, low_ns=12_000.0, high_ns=12_700.0)})
     progress.decided(2, 2)
     progress.left(10, False)
     _measured(progress, clock, "b01-001", "trial 1 of 2", {"set, 100 B": 18_432})

@@ -17,7 +17,7 @@ import numpy as np
 from bench.common.result_lines import add_line
 from loadstone.drivers.histogram import Histogram
 from loadstone.judge.statistics.histogram_arrays import quantiles_ns, table_of
-from loadstone.judge.statistics.rounds.latency_groups import quiet_quantile_ns
+from loadstone.judge.statistics.rounds.latency_groups import low_noise_quantile_ns
 from loadstone.run_folder.reading import read_round_histograms, read_run
 
 QUANTILE = 0.99
@@ -36,7 +36,7 @@ def log_ratios(folder: Path) -> dict[str, list[float]]:
         if trial.group != "p99" or trial.block == 0:
             continue
         slices = list(read_round_histograms(folder, trial.trial, "response").values())
-        side, quiet = str(trial.condition["target"]), quiet_quantile_ns(slices, [0] * len(slices), QUANTILE)
+        side, quiet = str(trial.condition["target"]), low_noise_quantile_ns(slices, [0] * len(slices), QUANTILE)
         if quiet is not None:
             found["quiet"].setdefault(trial.block, {})[side] = quiet
             found["merged"].setdefault(trial.block, {})[side] = merged_ns(slices)

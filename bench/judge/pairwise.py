@@ -10,7 +10,7 @@ from loadstone.experiment.spec.experiment import RATE_MARGIN, Experiment
 from loadstone.experiment.spec.levels import Condition
 from loadstone.judge.compare.blocks import group_blocks
 from loadstone.judge.compare.cases import GroupCase, judge_group
-from loadstone.judge.compare.latencies import Latencies
+from loadstone.judge.compare.latencies import HistogramCache
 from loadstone.judge.verdict import Verdict
 from loadstone.run_folder.facts import TrialFacts
 from loadstone.run_folder.latency_logs import LatencyKind
@@ -41,7 +41,7 @@ def judged_alone(experiment: Experiment, design: Design, pair: PairDesign, trial
         trial_s=design.trial_s,
         overhead_s=design.overhead_s,
     )
-    case = GroupCase(line, experiment, blocks, blocks.complete, Latencies(_no_histogram))
+    case = GroupCase(line, experiment, blocks, blocks.complete, HistogramCache(_no_histogram))
     return judge_group(case)[0][2]
 
 

@@ -37,7 +37,7 @@ from loadstone.judge.statistics.decision import (
     cut_at_zero,
     holm_rejected,
 )
-from loadstone.judge.statistics.drift_guard import guard_holds, stall_counts, total_log_ratio
+from loadstone.judge.statistics.drift_guard import passes_drift_guard, stall_counts, total_log_ratio
 from loadstone.judge.statistics.effect import robust_spread
 from loadstone.judge.statistics.signed_rank import critical_rank, p_value, signed_rank, walsh_averages
 
@@ -197,7 +197,7 @@ def codes_of(look: Look, effect: float, alpha: float, signs: Floats) -> tuple[ND
     total = look.total + moved
     rejected = holm_rejected(look.p_values[effect], alpha)
     low, high, real = cut_at_zero(look.estimate + moved, look.low + moved, look.high + moved, rejected)
-    guard = guard_holds(total, look.stalls_a, look.stalls_b, look.blocks, MARGIN)
+    guard = passes_drift_guard(total, look.stalls_a, look.stalls_b, look.blocks, MARGIN)
     return classify(low, high, total, guard, real, MARGIN), real
 
 

@@ -29,7 +29,7 @@ from scipy.stats import binom
 from bench.judge.simulated import Latencies, Share, options, share_of, tops_ns
 from loadstone.drivers.histogram import LATENCIES as ENGINES
 from loadstone.drivers.histogram import Histogram
-from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, Units
+from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, MeasuredUnits
 
 PLACES = np.arange((3 + 1) << ENGINES.half_bits, (14 + 1) << ENGINES.half_bits, 16)
 """From 8 us to 17 ms."""
@@ -158,13 +158,13 @@ def counted(
     return rng.multinomial(OPERATIONS, shares / shares.sum(axis=1, keepdims=True)), stalled
 
 
-def together(counts: NDArray[np.int64]) -> Units:
+def together(counts: NDArray[np.int64]) -> MeasuredUnits:
     """The units, as a row's analysis has them."""
-    return Units([Histogram(ENGINES, PLACES[row > 0], row[row > 0]) for row in counts], [0] * len(counts))
+    return MeasuredUnits([Histogram(ENGINES, PLACES[row > 0], row[row > 0]) for row in counts], [0] * len(counts))
 
 
 def truths(scenario: Scenario | Queue) -> dict[float, Truth]:
-    """The quantiles of 20,000 units, and the share of them that hold a stall by the rule of `Units.stalls`."""
+    """The quantiles of 20,000 units, and the share of them that hold a stall by the rule of `MeasuredUnits.stalls`."""
     rng = np.random.default_rng(7)
     counts = np.concatenate([counted(scenario, rng, AT_ONCE)[0] for _ in range(POPULATION // AT_ONCE)])
     population, found = together(counts), {}

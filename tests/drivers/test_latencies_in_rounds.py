@@ -16,8 +16,8 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.look_schedule import ROUND_LOOK_ALPHA
 from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.plan.run_plan import PlannedTrial
-from loadstone.judge.compare.latencies import Latencies
-from loadstone.judge.compare.metric_of_pair import measure
+from loadstone.judge.compare.latencies import HistogramCache
+from loadstone.judge.compare.metric_of_pair import evaluate_metric
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.settings import Settings
@@ -81,8 +81,8 @@ def judged(folder: Path, block: PairBlock, metric: str, *, margin: float = 0.10)
     settings = Settings(
         metric=metric, larger_is_faster=False, margin=margin, alpha=ROUND_LOOK_ALPHA, unit="round", names=("a", "b")
     )
-    latencies = Latencies(partial(read_histogram, folder), partial(read_round_histograms, folder))
-    evidence = measure(metric, [block], settings, latencies)
+    latencies = HistogramCache(partial(read_histogram, folder), partial(read_round_histograms, folder))
+    evidence = evaluate_metric(metric, [block], settings, latencies)
     assert evidence.refusal is None
     return verdict_of(evidence, settings)
 
@@ -149,8 +149,8 @@ def test_folders_without_rounds_in_their_logs_say_so(
     for trial in (block.a, block.b):
         keep_lines(folder / LATENCY / f"{trial.trial}.hlog", tmp_path / LATENCY / f"{trial.trial}.hlog")
     settings = Settings(metric="response_ns.p50", larger_is_faster=False, unit="round", alpha=ROUND_LOOK_ALPHA)
-    latencies = Latencies(partial(read_histogram, tmp_path), partial(read_round_histograms, tmp_path))
-    evidence = measure("response_ns.p50", [block], settings, latencies)
+    latencies = HistogramCache(partial(read_histogram, tmp_path), partial(read_round_histograms, tmp_path))
+    evidence = evaluate_metric("response_ns.p50", [block], settings, latencies)
     assert evidence.refusal is not None
     assert evidence.refusal.name == "latencies"
 

@@ -10,7 +10,7 @@ from loadstone.addons.saturation.spec import SaturationStep
 from loadstone.experiment.plan.operations import HttpRequest, Operation
 from loadstone.experiment.plan.required import StoredCount
 from loadstone.experiment.plan.run_plan import WARM_BLOCK, Block
-from loadstone.judge.verdict import Cost
+from loadstone.judge.verdict import CpuCost
 from loadstone.measure.drive_watch import DriveWatch
 from loadstone.measure.measure_block import observe_block
 from loadstone.measure.measurement import LiveAt, PreparedTrial
@@ -58,9 +58,9 @@ class Exporter:
     """Keeps what it was shown."""
 
     def __init__(self) -> None:
-        self.costs: dict[str, dict[str, Cost]] = {}
+        self.costs: dict[str, dict[str, CpuCost]] = {}
 
-    def cost(self, condition: str, costs: dict[str, Cost]) -> None:
+    def cost(self, condition: str, costs: dict[str, CpuCost]) -> None:
         self.costs[condition] = costs
 
 

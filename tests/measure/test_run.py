@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from loadstone.judge.analysis.objectives import Objective, parse_objective
+from loadstone.judge.analysis.objectives import FailIfObjective, parse_objective
 from loadstone.measure.goals.goal import Kill
 from loadstone.run import run as run_module
 from loadstone.run.run import INVALID_STATUS, MISSED_STATUS, UNWRITTEN_STATUS, Outcome, run
@@ -58,13 +58,13 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return folders
 
 
-def ran(world: World, screen: Screen, objectives: Sequence[Objective] = (), **options: Any) -> Outcome:
+def ran(world: World, screen: Screen, objectives: Sequence[FailIfObjective] = (), **options: Any) -> Outcome:
     return run(
         replace(world.options, **options), world.prepared, screen.results, screen.remarks, objectives, world.seams
     )
 
 
-def objectives(*texts: str) -> list[Objective]:
+def objectives(*texts: str) -> list[FailIfObjective]:
     return [parse_objective(text) for text in texts]
 
 

@@ -12,8 +12,8 @@ import pytest
 from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import (
     Analysis,
-    Answer,
     CheckSummary,
+    ConclusionAnswer,
     FactorView,
     ResultTable,
     Row,
@@ -295,21 +295,21 @@ def finish(builder: Builder, tables: list[ResultTable], as_published: bool) -> A
     )
 
 
-def sample_answers() -> list[Answer]:
+def sample_answers() -> list[ConclusionAnswer]:
     return [
-        Answer(
+        ConclusionAnswer(
             claim="Over 6,000 JSON SETs a second on a laptop.",
             answer=as_written("One Redis took 92,593 SETs of 222 B a second from 32 workers."),
             evidence=list(map(as_written, ["set, 100 B, 32 workers: 92,593 RPS (b01-021)"])),
             verdict="holds",
         ),
-        Answer(
+        ConclusionAnswer(
             claim="A partial update costs what a set of that size costs.",
             answer=as_written("The two were measured once each: a difference of this size may be chance."),
             evidence=list(map(as_written, ["update, 10 B: 18,868 RPS (b01-013)", "set, 10 B: 17,857 RPS (b01-000)"])),
             verdict="one_block",
         ),
-        Answer(
+        ConclusionAnswer(
             claim="A cluster would give tens to hundreds of thousands.",
             answer=as_written("One server on one machine cannot tell."),
             evidence=[],

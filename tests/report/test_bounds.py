@@ -1,7 +1,7 @@
 """Why a figure could be far higher: the sentence has the bound that stands beside the figure."""
 
 from loadstone.judge.analysis.analysis import Analysis
-from loadstone.judge.verdict import UNBOUNDED, Bound
+from loadstone.judge.verdict import UNBOUNDED, GeneratorBound
 from loadstone.report.figure_format import sentence
 from loadstone.report.figure_quality import bound_lines
 from loadstone.run_folder.trial import CheckResult
@@ -20,7 +20,7 @@ def bounded(analysis: Analysis, of_row: float, of_trials: tuple[float, ...]) -> 
         update={
             "label": "get",
             "trials": [one.trial for one in trials],
-            "bound": Bound(generator=of_row, taken=0.0),
+            "bound": GeneratorBound(generator=of_row, taken=0.0),
         }
     )
     table = analysis.tables[0].model_copy(update={"rows": [shown]})
@@ -53,7 +53,7 @@ def test_one_line_a_row_has_the_bound_of_the_row_too() -> None:
     """What `-q` prints behind SUSPECT is counted over trials, and has the reason of one of them."""
     counted = message("check.failed_in", check="gain", verdict="suspect", trials=2, of=4, reason=gain(1.03).reason)
     assert "up to 103% higher" in sentence(counted)
-    assert "up to 22% higher" in sentence(Bound(generator=0.22, taken=0.0).put_into(counted))
-    assert "no upper limit" in sentence(Bound(generator=UNBOUNDED, taken=0.0).put_into(counted))
+    assert "up to 22% higher" in sentence(GeneratorBound(generator=0.22, taken=0.0).put_into(counted))
+    assert "no upper limit" in sentence(GeneratorBound(generator=UNBOUNDED, taken=0.0).put_into(counted))
     without = message("check.failed_in", check="background", reason=message("check.background.not_reported"))
-    assert Bound(generator=0.22, taken=0.0).put_into(without) == without
+    assert GeneratorBound(generator=0.22, taken=0.0).put_into(without) == without

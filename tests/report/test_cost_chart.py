@@ -6,30 +6,30 @@ import altair as alt
 import pytest
 
 from loadstone.judge.analysis.analysis import Analysis, Row
-from loadstone.judge.verdict import Cost
+from loadstone.judge.verdict import CpuCost
 from loadstone.report import markdown_report
 from loadstone.report.charts.chart import Chart, draw
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.charts.cost_chart import cost_chart
 from loadstone.report.html import page as html_report
 
-REDIS = {"redis": Cost(ns=9_000, low_ns=8_600, high_ns=9_400)}
+REDIS = {"redis": CpuCost(ns=9_000, low_ns=8_600, high_ns=9_400)}
 SEVERAL = {
-    "generator": Cost(ns=25_000),
-    "spring": Cost(ns=94_000),
-    "redis": Cost(ns=4_000, low_ns=3_900, high_ns=4_100),
+    "generator": CpuCost(ns=25_000),
+    "spring": CpuCost(ns=94_000),
+    "redis": CpuCost(ns=4_000, low_ns=3_900, high_ns=4_100),
 }
 
 
-def with_costs(analysis: Analysis, *costs: dict[str, Cost], label: str = "", **changes: Any) -> Analysis:
+def with_costs(analysis: Analysis, *costs: dict[str, CpuCost], label: str = "", **changes: Any) -> Analysis:
     """The analysis with a table of one row for each of `costs`, in which its sum has an interval of 5 %."""
     rows = [_row(analysis.tables[0].rows[0], number, one, label, changes) for number, one in enumerate(costs)]
     return analysis.model_copy(update={"tables": [analysis.tables[0].model_copy(update={"rows": rows})]})
 
 
-def _row(row: Row, number: int, costs: dict[str, Cost], label: str, changes: dict[str, Any]) -> Row:
+def _row(row: Row, number: int, costs: dict[str, CpuCost], label: str, changes: dict[str, Any]) -> Row:
     ns = sum(cost.ns for cost in costs.values())
-    whole = Cost(ns=ns, low_ns=0.95 * ns, high_ns=1.05 * ns) if len(costs) > 1 else None
+    whole = CpuCost(ns=ns, low_ns=0.95 * ns, high_ns=1.05 * ns) if len(costs) > 1 else None
     own = {"condition": {**row.condition, "number": number}, "label": f"{label or 'condition'} {number}"}
     return row.model_copy(update={**own, "costs": costs, "whole_cost": whole, "verdict": "valid", **changes})
 
@@ -61,7 +61,7 @@ def test_pieces_follow_each_other_in_the_order_of_the_way(analysis: Analysis) ->
 
 
 def test_a_bar_that_is_many_times_the_others_is_cut(analysis: Analysis) -> None:
-    costs = [{"redis": Cost(ns=ns)} for ns in (6_000, 7_000, 8_000, 9_000, 10_000, 130_000)]
+    costs = [{"redis": CpuCost(ns=ns)} for ns in (6_000, 7_000, 8_000, 9_000, 10_000, 130_000)]
     chart = drawn(with_costs(analysis, *costs))
     ends = [piece["end"] for piece in chart.spec["datasets"]["parts"]]
     assert ends[:5] == [6_000, 7_000, 8_000, 9_000, 10_000]
@@ -101,7 +101,7 @@ def test_a_condition_whose_parts_were_not_seen_is_counted(analysis: Analysis) ->
 
 
 def test_an_interval_that_dwarfs_all_bars_is_cut(analysis: Analysis) -> None:
-    full = with_costs(analysis, REDIS, {"redis": Cost(ns=5_000, low_ns=1_000, high_ns=90_000)})
+    full = with_costs(analysis, REDIS, {"redis": CpuCost(ns=5_000, low_ns=1_000, high_ns=90_000)})
     assert [one["cut"] for one in drawn(full).spec["datasets"]["wholes"]] == [False, True]
     assert max(one["high"] for one in drawn(full).spec["datasets"]["wholes"]) <= 1.25 * 9_000
     assert "is cut" in drawn(full).caption

@@ -2,15 +2,15 @@
 
 import pytest
 
-from loadstone.judge.analysis.analysis import Analysis, Bottleneck, Part, Row
-from loadstone.judge.verdict import UNBOUNDED, Bound
+from loadstone.judge.analysis.analysis import Analysis, Bottleneck, PartName, Row
+from loadstone.judge.verdict import UNBOUNDED, GeneratorBound
 from loadstone.report import figure_format as fmt
 from loadstone.report.figure_quality import half_width, trust, trust_text
 from loadstone.run_folder.trial import CheckResult
 from loadstone.text.message import verbatim
 
 PACED = Bottleneck(part="paced", message=verbatim(""), evidence={})
-FREE = Bound(generator=0.0, taken=0.0)
+FREE = GeneratorBound(generator=0.0, taken=0.0)
 
 
 def with_rows(analysis: Analysis, *changes: dict[str, object]) -> Analysis:
@@ -24,14 +24,14 @@ def with_rows(analysis: Analysis, *changes: dict[str, object]) -> Analysis:
     ("change", "why"),
     [
         ({}, ""),
-        ({"bound": Bound(generator=0.05, taken=0.04)}, ""),
-        ({"bound": Bound(generator=0.07, taken=0.06)}, "the generator and other programs together"),
-        ({"bound": Bound(generator=0.11, taken=0.0)}, "the generator may have been the limit"),
-        ({"bound": Bound(generator=0.11, taken=0.5)}, "other programs took CPU time"),
-        ({"bound": Bound(generator=3.0, taken=0.02, round_trip=True)}, ""),
-        ({"bound": Bound(generator=None, taken=0.3, round_trip=True)}, "other programs took CPU time"),
-        ({"bound": Bound(generator=None, taken=None)}, "what limited them could not be observed"),
-        ({"bound": Bound(generator=None, taken=0.0), "bottleneck": PACED}, ""),
+        ({"bound": GeneratorBound(generator=0.05, taken=0.04)}, ""),
+        ({"bound": GeneratorBound(generator=0.07, taken=0.06)}, "the generator and other programs together"),
+        ({"bound": GeneratorBound(generator=0.11, taken=0.0)}, "the generator may have been the limit"),
+        ({"bound": GeneratorBound(generator=0.11, taken=0.5)}, "other programs took CPU time"),
+        ({"bound": GeneratorBound(generator=3.0, taken=0.02, round_trip=True)}, ""),
+        ({"bound": GeneratorBound(generator=None, taken=0.3, round_trip=True)}, "other programs took CPU time"),
+        ({"bound": GeneratorBound(generator=None, taken=None)}, "what limited them could not be observed"),
+        ({"bound": GeneratorBound(generator=None, taken=0.0), "bottleneck": PACED}, ""),
         ({"bound": None}, "what limited them could not be observed"),
         ({"goodput_interval": (91.0, 109.0)}, ""),
         ({"goodput_interval": (85.0, 115.0)}, "the interval is wider"),
@@ -62,7 +62,7 @@ def test_half_of_the_width_counts() -> None:
 
 def test_the_sentence_has_the_main_reasons(analysis: Analysis) -> None:
     wide = {"goodput_interval": (50.0, 150.0)}
-    limited = {"bound": Bound(generator=0.5, taken=0.0)}
+    limited = {"bound": GeneratorBound(generator=0.5, taken=0.0)}
     lost = {"bound": None}
     reported = trust_text(
         with_rows(analysis, {}, {"goodput_interval": (99.0, 101.0)}, wide, wide, limited, limited, lost)
@@ -79,22 +79,24 @@ def test_the_sentence_has_the_main_reasons(analysis: Analysis) -> None:
     ("bound", "cell", "phrase"),
     [
         (None, "", ""),
-        (Bound(generator=0.004, taken=0.005), "", ""),
-        (Bound(generator=0.031, taken=0.004), "+4 %", "up to +4 %"),
-        (Bound(generator=4.0, taken=0.0), "+400 %", "up to +400 %"),
-        (Bound(generator=UNBOUNDED, taken=0.0), "no upper bound", "no upper bound"),
-        (Bound(generator=0.0, taken=UNBOUNDED), "no upper bound", "no upper bound"),
-        (Bound(generator=UNBOUNDED, taken=0.02, round_trip=True), "+2 %", "up to +2 %"),
+        (GeneratorBound(generator=0.004, taken=0.005), "", ""),
+        (GeneratorBound(generator=0.031, taken=0.004), "+4 %", "up to +4 %"),
+        (GeneratorBound(generator=4.0, taken=0.0), "+400 %", "up to +400 %"),
+        (GeneratorBound(generator=UNBOUNDED, taken=0.0), "no upper bound", "no upper bound"),
+        (GeneratorBound(generator=0.0, taken=UNBOUNDED), "no upper bound", "no upper bound"),
+        (GeneratorBound(generator=UNBOUNDED, taken=0.02, round_trip=True), "+2 %", "up to +2 %"),
     ],
 )
-def test_a_bound_stands_behind_its_figure(bound: Bound | None, cell: str, phrase: str) -> None:
+def test_a_bound_stands_behind_its_figure(bound: GeneratorBound | None, cell: str, phrase: str) -> None:
     assert (fmt.bound(bound), fmt.bound_phrase(bound)) == (cell, phrase)
 
 
 def test_the_round_trip_of_one_user_is_called_so(analysis: Analysis) -> None:
     from loadstone.report.tables.columns import bottleneck_text
 
-    row: Row = with_rows(analysis, {"bound": Bound(generator=None, taken=0.0, round_trip=True)}).tables[0].rows[0]
+    row: Row = (
+        with_rows(analysis, {"bound": GeneratorBound(generator=None, taken=0.0, round_trip=True)}).tables[0].rows[0]
+    )
     assert bottleneck_text(row) == "round trip of this client"
 
 
@@ -108,6 +110,6 @@ def test_a_bottleneck_has_its_share(analysis: Analysis) -> None:
         assert bottleneck_text(_with(row, part, share)) == said
 
 
-def _with(row: Row, part: Part, share: float | None) -> Row:
+def _with(row: Row, part: PartName, share: float | None) -> Row:
     limit = Bottleneck(part=part, message=verbatim(""), evidence={}, share=share)
     return row.model_copy(update={"bottleneck": limit})

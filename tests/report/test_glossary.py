@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from loadstone.judge.analysis.analysis import Part
+from loadstone.judge.analysis.analysis import PartName
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report.glossary import GROUPS, TERMS, VERDICT_TERMS, meaning
 from loadstone.report.tables.columns import BOTTLENECKS, COLUMNS, USUAL
@@ -31,7 +31,7 @@ def test_every_kind_of_verdict_has_a_mark_and_an_explanation() -> None:
 
 
 def test_every_bottleneck_has_a_word() -> None:
-    assert set(BOTTLENECKS) == set(get_args(Part))
+    assert set(BOTTLENECKS) == set(get_args(PartName))
 
 
 @pytest.mark.parametrize("term", TERMS)

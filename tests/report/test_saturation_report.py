@@ -14,7 +14,7 @@ from loadstone.addons.saturation import section as view
 from loadstone.addons.saturation.chart import ramp_chart, saturation_chart, values_of
 from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.judge.analysis.analysis import Analysis
-from loadstone.judge.verdict import Cost
+from loadstone.judge.verdict import CpuCost
 from loadstone.report.charts.chart import draw
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.terminal.outcome import show
@@ -125,7 +125,7 @@ def test_every_format_has_it(saturated: Analysis, tmp_path: Path) -> None:
 def test_each_level_has_what_a_request_costs(saturated: Analysis, tmp_path: Path) -> None:
     answer = plateau()
     first, *others = answer.points
-    costs = {"redis": Cost(ns=30_000, low_ns=29_000, high_ns=31_000), "app": Cost(ns=90_000)}
+    costs = {"redis": CpuCost(ns=30_000, low_ns=29_000, high_ns=31_000), "app": CpuCost(ns=90_000)}
     points = [first.model_copy(update={"costs": costs}), *others]
     told = saturated.model_copy(update={"saturations": [answer.model_copy(update={"points": points})]})
     write_report(told, tmp_path, ("html", "md", "csv"))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from loadstone.cli.ad_hoc_experiment import AdHoc, Capacities
     from loadstone.judge.analysis.analysis import Analysis
-    from loadstone.judge.analysis.objectives import Objective
+    from loadstone.judge.analysis.objectives import FailIfObjective
     from loadstone.run.run import Outcome, Show
 
 
@@ -100,7 +100,7 @@ class _Shown:
 def _measured(
     options: RunRequest,
     output: Output,
-    objectives: Sequence["Objective"],
+    objectives: Sequence["FailIfObjective"],
     formats: Sequence[str],
     show: "Show",
 ) -> _Measured:

@@ -16,7 +16,7 @@ from loadstone.text.language import _
 
 if TYPE_CHECKING:
     from loadstone.cli.options import Results
-    from loadstone.judge.analysis.objectives import Objective
+    from loadstone.judge.analysis.objectives import FailIfObjective
     from loadstone.run.request import RunRequest
     from loadstone.run.run import Outcome, Show
 
@@ -36,7 +36,7 @@ def instead_of_measuring(take: Callable[["RunRequest"], NoReturn]) -> Iterator[N
 
 def carried_out(
     options: "RunRequest",
-    objectives: Sequence["Objective"],
+    objectives: Sequence["FailIfObjective"],
     results: "Results",
     *,
     formats: Sequence[str] = DEFAULT_FORMATS,
@@ -81,7 +81,7 @@ def _in_turn(options: "RunRequest", run: Callable[["RunRequest"], "Outcome"]) ->
             return run(replace(options, began_s=time.monotonic()))
 
 
-def objectives_of(texts: Sequence[str]) -> list["Objective"]:
+def objectives_of(texts: Sequence[str]) -> list["FailIfObjective"]:
     """What `--fail-if` states, before anything is measured. Raises UserError."""
     if not texts:
         return []

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator
 
 from loadstone.judge.analysis.analysis import Analysis, AtRate, ResultTable, Row, own_ns, printed_ns
-from loadstone.judge.verdict import UNBOUNDED, Cost
+from loadstone.judge.verdict import UNBOUNDED, CpuCost
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.figure_quality import why_so_far
@@ -247,7 +247,7 @@ def _stalls(source: Row | AtRate | None) -> str:
     return " ".join(fmt.sentence(one.said) for one in (source.stalls if source else {}).values() if one.said)
 
 
-def _cells_of_cost(cost: Cost | None) -> list[str]:
+def _cells_of_cost(cost: CpuCost | None) -> list[str]:
     """CPU a request of all parts, in microseconds, and its interval."""
     if cost is None:
         return [""] * 3

@@ -10,22 +10,22 @@ from typing import Literal
 from pydantic import Field
 
 from loadstone.judge.checks.utilisation import WAITING_THREAD, Busy, CpuUse
-from loadstone.judge.stations import Kind, Station, stations_of
-from loadstone.judge.typical_load import Load, typical_load
-from loadstone.judge.verdict import Piece
+from loadstone.judge.stations import Station, StationKind, stations_of
+from loadstone.judge.typical_load import TypicalLoad, typical_load
+from loadstone.judge.verdict import AnalysisModel
 from loadstone.run_folder.facts import DRIVER
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
 
-Part = Literal[
+PartName = Literal[
     "generator", "subject", "server", "disk", "lock", "pool", "network", "cpu", "latency", "paced", "unknown"
 ]
 
 
-class Bottleneck(Piece):
+class Bottleneck(AnalysisModel):
     """What limited a condition."""
 
-    part: Part
+    part: PartName
     """cpu: parts that share CPUs filled them, and none was full alone.
 
     disk, lock: what a server or an application waited for; network: a line, by its width or by its delay.
@@ -74,7 +74,7 @@ _LOCKED, _HELD = 0.25, 0.5
 """J: a lock that takes so much of the response time, and for which some thread waits for so much of the time."""
 _UNSEEN, _UNSEEN_S = 0.5, 0.002
 """J: an application that keeps requests for so much of their time, and so long, waits for something."""
-_PASSED: tuple[Kind, ...] = ("cpu", "disk", "line", "delay", "generator")
+_PASSED: tuple[StationKind, ...] = ("cpu", "disk", "line", "delay", "generator")
 """What a request passes one after the other; a lock and a pool hold what is behind them."""
 _DELAYED = 0.5
 """J: a line that adds so much of the response time is what users wait for."""
@@ -105,18 +105,18 @@ def bottleneck_of(trials: Sequence[TrialRecord], stations: Sequence[Station] | N
     )
 
 
-_Demands = Mapping[tuple[str, Kind], Station]
+_Demands = Mapping[tuple[str, StationKind], Station]
 """The stations by their names and kinds."""
 
 
-def _demand_ns(demands: _Demands, name: str, kind: Kind) -> float | None:
+def _demand_ns(demands: _Demands, name: str, kind: StationKind) -> float | None:
     station = demands.get((name, kind))
     return None if station is None else station.demand_ns
 
 
 @dataclass(frozen=True)
 class _Limit:
-    part: Part
+    part: PartName
     said: Message
     """The line that says why."""
     names: Sequence[str] = ()
@@ -125,7 +125,7 @@ class _Limit:
     demand_ns: float | None = None
 
 
-def _named(load: Load, demands: _Demands) -> _Limit:
+def _named(load: TypicalLoad, demands: _Demands) -> _Limit:
     """What is full comes first, then disk and pools, then the load itself."""
     full = sorted((name for name in load.shares if _is_full(load, name)), key=lambda name: -load.shares[name])
     line, busy = max(load.lines.items(), key=lambda item: item[1], default=("", 0.0))
@@ -163,7 +163,7 @@ def _named(load: Load, demands: _Demands) -> _Limit:
     return _by_shares(load, _shares(load.shares), demands)
 
 
-def _disk_of_many(load: Load, demands: _Demands) -> _Limit | None:
+def _disk_of_many(load: TypicalLoad, demands: _Demands) -> _Limit | None:
     """The part of many threads of which one or more wait for the disk nearly all the time."""
     disks = [one for (_, kind), one in demands.items() if kind == "disk" and not one.thread and one.busy is not None]
     disk = max(disks, key=lambda one: one.busy or 0.0, default=None)
@@ -179,7 +179,7 @@ def _disk_of_many(load: Load, demands: _Demands) -> _Limit | None:
     return _Limit("disk", said, list(load.shares), disk.busy, disk.demand_ns)
 
 
-def _lock(load: Load, demands: _Demands) -> _Limit | None:
+def _lock(load: TypicalLoad, demands: _Demands) -> _Limit | None:
     """The lock for which requests wait most of their time, with several threads in front of it."""
     locks = [one for (_, kind), one in demands.items() if kind == "lock" and one.queue_ns]
     lock = max(locks, key=lambda one: one.queue_ns or 0.0, default=None)
@@ -200,7 +200,7 @@ def _lock(load: Load, demands: _Demands) -> _Limit | None:
     return _Limit("lock", said, list(load.shares), share, lock.demand_ns)
 
 
-def _held_up(load: Load) -> str | None:
+def _held_up(load: TypicalLoad) -> str | None:
     """The server whose thread stops for its disk and has little time beside, if one does."""
     threads = [name for name, busy in load.parts.items() if busy.cpus is None and busy.disk >= _STOPS]
     name = max(threads, key=lambda part: load.shares[part], default=None)
@@ -209,7 +209,7 @@ def _held_up(load: Load) -> str | None:
     return name
 
 
-def _at_the_disk(load: Load, name: str, demands: _Demands) -> _Limit:
+def _at_the_disk(load: TypicalLoad, name: str, demands: _Demands) -> _Limit:
     """A thread that runs and waits for its disk by turns: named by what takes more of a request."""
     busy = load.parts[name]
     cpu = busy.share - busy.disk
@@ -227,11 +227,11 @@ def _at_the_disk(load: Load, name: str, demands: _Demands) -> _Limit:
         fsyncs_per_s=fsyncs,
         shares=_shares({other: share for other, share in load.shares.items() if other != name}),
     )
-    part: Part = "disk" if kind == "disk" else _kind(load, name)
+    part: PartName = "disk" if kind == "disk" else _kind(load, name)
     return _Limit(part, said, [name], busy.disk if kind == "disk" else cpu, demand[kind])
 
 
-def _by_shares(load: Load, shares: Sequence[Message], demands: _Demands) -> _Limit:
+def _by_shares(load: TypicalLoad, shares: Sequence[Message], demands: _Demands) -> _Limit:
     """What is said of all parts together, of which none is full."""
     names = list(load.shares)
     if (starved := _starved(load, demands)) is not None:
@@ -248,7 +248,7 @@ def _by_shares(load: Load, shares: Sequence[Message], demands: _Demands) -> _Lim
     return _Limit(part, said, names)
 
 
-def _within_application(load: Load, shares: Sequence[Message], demands: _Demands) -> _Limit | None:
+def _within_application(load: TypicalLoad, shares: Sequence[Message], demands: _Demands) -> _Limit | None:
     """The application on this machine that keeps requests for most of their time, with nothing that is seen at work.
 
     What the stations explain is each demand, longer by the share for which its station was busy: a queue of one server
@@ -268,7 +268,7 @@ def _within_application(load: Load, shares: Sequence[Message], demands: _Demands
     return _Limit("subject", said, list(load.shares), share)
 
 
-def _delayed(load: Load, shares: Sequence[Message], demands: _Demands) -> _Limit | None:
+def _delayed(load: TypicalLoad, shares: Sequence[Message], demands: _Demands) -> _Limit | None:
     """The line that adds most of the response time, where users wait for nothing else."""
     line, delay_ns = max(load.delays_ns.items(), key=lambda item: item[1], default=("", 0.0))
     share = delay_ns / (1e9 * load.response_s) if load.response_s else 0.0
@@ -281,13 +281,13 @@ def _delayed(load: Load, shares: Sequence[Message], demands: _Demands) -> _Limit
     return _Limit("network", said, list(load.shares), share, _demand_ns(demands, line, "delay"))
 
 
-def _is_full(load: Load, name: str) -> bool:
+def _is_full(load: TypicalLoad, name: str) -> bool:
     busy = load.parts.get(name)
     throttled = busy is not None and busy.throttled >= _THROTTLED and busy.share >= _IDLE
     return throttled or load.shares[name] >= _FULL
 
 
-def _starved(load: Load, demands: _Demands) -> _Limit | None:
+def _starved(load: TypicalLoad, demands: _Demands) -> _Limit | None:
     """The thread that needed most of its CPU, where others had that and nothing else set the load."""
     if (not load.users and load.kept) or load.think_s > load.response_s:
         return None
@@ -313,7 +313,7 @@ def _demand_of(demands: _Demands, name: str) -> float | None:
     return _demand_ns(demands, name, "generator" if name == DRIVER else "cpu")
 
 
-def _full(load: Load, full: Sequence[str], demands: _Demands) -> _Limit:
+def _full(load: TypicalLoad, full: Sequence[str], demands: _Demands) -> _Limit:
     """The part that is named first, and all that are full; a server that has nothing left comes before others."""
     bound = [name for name in full if _kind(load, name) == "server" and load.shares[name] >= _BOUND]
     first = (bound or full)[0]
@@ -327,13 +327,13 @@ def _full(load: Load, full: Sequence[str], demands: _Demands) -> _Limit:
     return _Limit(part, said, [*full, *stores], load.shares[first], _demand_of(demands, first))
 
 
-def _crowd_one_cpu(load: Load, name: str) -> bool:
+def _crowd_one_cpu(load: TypicalLoad, name: str) -> bool:
     """Whether it is several processes that fill fewer CPUs, by their place and by no limit of their own."""
     busy = load.parts.get(name)
     return busy is not None and busy.cpus is not None and busy.processes > busy.cpus and busy.throttled < _THROTTLED
 
 
-def _stores(load: Load, full: Sequence[str]) -> Mapping[str, float]:
+def _stores(load: TypicalLoad, full: Sequence[str]) -> Mapping[str, float]:
     """Return how busy the stores were beside a subject that is full: that is what such a study is about."""
     if all(_kind(load, name) != "subject" for name in full):
         return {}
@@ -351,7 +351,7 @@ def _shares(shares: Mapping[str, float]) -> list[Message]:
     return [message("bottleneck_share", name=name, busy_share=share) for name, share in shares.items()]
 
 
-def _crowded(load: Load, use: CpuUse) -> _Limit:
+def _crowded(load: TypicalLoad, use: CpuUse) -> _Limit:
     """CPUs that are full, though no part is alone: the largest user is named first, others among them.
 
     Where several processes of ours share them, that is the limit, and none of the processes.
@@ -365,13 +365,13 @@ def _crowded(load: Load, use: CpuUse) -> _Limit:
     used += [message("bottleneck_cores_of_programs", cores=programs)] if programs >= least else []
     used += [message("bottleneck_cores_of_machines", cores=machines)] if machines >= least else []
     shared = sum(busy.processes for busy in load.parts.values()) > 1
-    part: Part = "unknown" if programs + machines > ours else "cpu" if shared else _kind(load, by_size[0])
+    part: PartName = "unknown" if programs + machines > ours else "cpu" if shared else _kind(load, by_size[0])
     named = None if part == "unknown" else part
     said = message("bottleneck_crowded", part=named, used=used, cpus=use.number, busy_share=use.busy or 0.0)
     return _Limit(part, said, by_size, use.busy)
 
 
-def _cores(load: Load, name: str) -> Message:
+def _cores(load: TypicalLoad, name: str) -> Message:
     processes = load.parts[name].processes
     return message("bottleneck_cores", name=name, cores=load.parts[name].cores, processes=processes)
 
@@ -389,7 +389,7 @@ def _own_pool(parts: Mapping[str, Busy], demands: _Demands) -> _Limit | None:
     return _Limit("pool", said, [name], None, None if held is None else held.demand_ns)
 
 
-def _nothing_full(load: Load, shares: Sequence[Message]) -> tuple[Part, Message]:
+def _nothing_full(load: TypicalLoad, shares: Sequence[Message]) -> tuple[PartName, Message]:
     """The load was set from outside, or its users waited for round trips."""
     if not load.users:
         if load.kept:
@@ -412,13 +412,13 @@ def _nothing_full(load: Load, shares: Sequence[Message]) -> tuple[Part, Message]
     )
 
 
-def _kind(load: Load, name: str) -> Part:
+def _kind(load: TypicalLoad, name: str) -> PartName:
     if name == DRIVER:
         return "generator"
     return "server" if load.parts[name].kind.store else "subject"
 
 
-def _busy(load: Load, name: str, demands: _Demands) -> Message:
+def _busy(load: TypicalLoad, name: str, demands: _Demands) -> Message:
     demand_ns = _demand_of(demands, name)
     if name == DRIVER:
         return message("bottleneck_generator_busy", busy_share=load.shares[name], demand_ns=demand_ns)

@@ -30,7 +30,7 @@ from loadstone.judge.statistics.rounds.slices import PairSlices, log_rates
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats, typical_interval
 from loadstone.judge.statistics.trend import trend
-from loadstone.judge.verdict import COST, Cost, Verdict
+from loadstone.judge.verdict import COST, CpuCost, Verdict
 from loadstone.run_folder.facts import DRIVER, HOST, LINK, owner_of
 from loadstone.run_folder.part_kinds import SUBJECT, stores_of
 from loadstone.run_folder.trial import TrialRecord
@@ -51,16 +51,16 @@ _DRIVER_KIND = "driver"
 _LONGEST_S = 1e12
 
 
-Parts = tuple[str, ...]
+PartNames = tuple[str, ...]
 """Parts of a record whose CPU is added up: in their order, so that the last digit of the sum is always the same."""
 
 
-def parts_with_cost(trial: TrialRecord) -> dict[str, Parts]:
+def parts_with_cost(trial: TrialRecord) -> dict[str, PartNames]:
     """Server, application or driver -> the parts of the record whose CPU is its own; see `common_parts`."""
     return {name: parts for name, (parts,) in common_parts([trial]).items()}
 
 
-def common_parts(trials: Sequence[TrialRecord]) -> dict[str, list[Parts]]:
+def common_parts(trials: Sequence[TrialRecord]) -> dict[str, list[PartNames]]:
     """Server, application or driver -> the parts of the record whose CPU is its own, in each trial.
 
     Of those that all trials have, and that used a part worth the name of what all used together: one trial in which a
@@ -79,7 +79,7 @@ def common_parts(trials: Sequence[TrialRecord]) -> dict[str, list[Parts]]:
     return {name: [parts[name] for parts in each] for name in common if used_s[name] >= least_s}
 
 
-def _owned(trial: TrialRecord) -> dict[str, Parts]:
+def _owned(trial: TrialRecord) -> dict[str, PartNames]:
     """Those of the machine, of lines, of loadstone itself and of servers that stand beside it idle are none. The
     generator is one where it is a program with a client library: that is measured then. Of a cluster the nodes count.
     None where the parts are those of another condition under other names: then no CPU is one side's.
@@ -96,7 +96,7 @@ def _owned(trial: TrialRecord) -> dict[str, Parts]:
     return costs
 
 
-def _processes(owner: str, parts: set[str]) -> Parts:
+def _processes(owner: str, parts: set[str]) -> PartNames:
     """The parts of an owner whose CPU is added up, each process once: of a cluster its nodes, without what they report
     together under its name; a primary and its replicas; of an application without its workers, who are in its tree."""
     alone = {part for part in parts if "-worker-" not in part.removeprefix(owner)} or parts
@@ -104,7 +104,7 @@ def _processes(owner: str, parts: set[str]) -> Parts:
     return tuple(sorted(alone - {owner} if nodes else alone))
 
 
-def costs_of(trials: Sequence[TrialRecord]) -> dict[str, Cost]:
+def costs_of(trials: Sequence[TrialRecord]) -> dict[str, CpuCost]:
     """What a correct reply of a condition cost each part, over its trials; parts that one of them lacks are left out.
 
     From slices where all trials were measured in turns, else from whole trials. What the driver did not observe in
@@ -114,7 +114,7 @@ def costs_of(trials: Sequence[TrialRecord]) -> dict[str, Cost]:
     return {name: cost for name, cost in costs.items() if cost is not None}
 
 
-def whole_cost(trials: Sequence[TrialRecord], costs: Mapping[str, Cost]) -> Cost | None:
+def whole_cost(trials: Sequence[TrialRecord], costs: Mapping[str, CpuCost]) -> CpuCost | None:
     """What a correct reply cost all parts of `costs_of` together, with the interval of their sum; None for no part."""
     if len(costs) <= 1:
         return next(iter(costs.values()), None)
@@ -122,7 +122,7 @@ def whole_cost(trials: Sequence[TrialRecord], costs: Mapping[str, Cost]) -> Cost
     return _cost(trials, [parts[name] for name in costs])
 
 
-def _cost(trials: Sequence[TrialRecord], owners: Sequence[Sequence[Parts]]) -> Cost | None:
+def _cost(trials: Sequence[TrialRecord], owners: Sequence[Sequence[PartNames]]) -> CpuCost | None:
     """The cost of owners together, each given by its parts in each trial; None where they were not observed."""
     in_turns = all(map(slices_of, trials))
     each = list(zip(trials, zip(*owners, strict=True), strict=True))
@@ -139,14 +139,14 @@ def _cost(trials: Sequence[TrialRecord], owners: Sequence[Sequence[Parts]]) -> C
     }
     if spent_ns.sum() < _NS * TICKS_FROM_S:
         whose["system_ns"] = None
-    return Cost(ns=float(spent_ns.sum() / replies.sum()), **_ends(spent_ns, replies, in_turns), **whose)
+    return CpuCost(ns=float(spent_ns.sum() / replies.sum()), **_ends(spent_ns, replies, in_turns), **whose)
 
 
 def _is_known(seconds: Sequence[float | None]) -> TypeGuard[Sequence[float]]:
     return None not in seconds and 0 <= sum(s for s in seconds if s is not None) <= _LONGEST_S
 
 
-def _apart(each: Sequence[tuple[TrialRecord, Sequence[Parts]]]) -> dict[str, list[float | None]]:
+def _apart(each: Sequence[tuple[TrialRecord, Sequence[PartNames]]]) -> dict[str, list[float | None]]:
     """CPU seconds of the main thread, in the kernel, and of children, of every trial and part; None: not known."""
     found = [(trial, trial.facts.parts.get(part)) for trial, owners in each for parts in owners for part in parts]
     of = {
@@ -157,7 +157,7 @@ def _apart(each: Sequence[tuple[TrialRecord, Sequence[Parts]]]) -> dict[str, lis
     return {**of, "children_ns": [None if one is None else one.children_s for _, one in found]}
 
 
-def _of_slices(trial: TrialRecord, owners: Sequence[Parts]) -> list[tuple[float, float]] | None:
+def _of_slices(trial: TrialRecord, owners: Sequence[PartNames]) -> list[tuple[float, float]] | None:
     """CPU nanoseconds and correct replies of each slice; None where one of them was not observed."""
     found = []
     for one in slices_of(trial).values():
@@ -168,7 +168,7 @@ def _of_slices(trial: TrialRecord, owners: Sequence[Parts]) -> list[tuple[float,
     return found
 
 
-def _together(trial: TrialRecord, owners: Sequence[Parts]) -> tuple[float, float]:
+def _together(trial: TrialRecord, owners: Sequence[PartNames]) -> tuple[float, float]:
     """CPU nanoseconds of owners together, and correct replies. Raises KeyError where a part was not observed."""
     figures = [_of_trial(trial, parts) for parts in owners]
     return sum(spent for spent, _ in figures), figures[0][1]
@@ -184,7 +184,7 @@ def _ends(spent_ns: Floats, replies: Floats, in_turns: bool) -> dict[str, float 
     return {"low_ns": low, "high_ns": high}
 
 
-def _of_trial(trial: TrialRecord, parts: Parts) -> tuple[float, float]:
+def _of_trial(trial: TrialRecord, parts: PartNames) -> tuple[float, float]:
     """CPU nanoseconds, of what the parts started, too, and correct replies. Raises KeyError where a part was not
     observed."""
     spent_s = sum(trial.cpu_s[part] + _children_s(trial, part) for part in parts)
@@ -196,7 +196,7 @@ def _children_s(trial: TrialRecord, part: str) -> float:
     return 0.0 if observed is None else observed.children_s or 0.0
 
 
-def _spent_ns(one: Slice, parts: Parts) -> float | None:
+def _spent_ns(one: Slice, parts: PartNames) -> float | None:
     """CPU nanoseconds of these parts for the replies in a slice's window; None where one of them was not observed.
 
     That of the whole turn by the share of its replies, where that was read: see `PartSlice.turn_cpu_s`.
@@ -247,7 +247,7 @@ def _of_turns(turns: Sequence[PairSlices], settings: Settings) -> Evidence:
     return round_evidence(PairSlices.joined(turns), settings)
 
 
-def _of_trials(blocks: Sequence[PairBlock], of_a: Parts, of_b: Parts, settings: Settings) -> Evidence:
+def _of_trials(blocks: Sequence[PairBlock], of_a: PartNames, of_b: PartNames, settings: Settings) -> Evidence:
     pairs = [(_of_trial(block.a, of_a), _of_trial(block.b, of_b)) for block in blocks]
     if not all(are_measured(*np.array(side).reshape(2, 1)) for sides in pairs for side in sides):
         raise ValueError("a part did not work, or nothing was answered")
@@ -285,7 +285,7 @@ def _settings(part: str, settings: Settings, parts: int) -> Settings:
     )
 
 
-def _common(block: PairBlock) -> Iterator[tuple[str, Parts, Parts]]:
+def _common(block: PairBlock) -> Iterator[tuple[str, PartNames, PartNames]]:
     """The parts that both conditions have, by name; and of what is left the one store of each, and the one
     application."""
     a, b = parts_with_cost(block.a), parts_with_cost(block.b)
@@ -351,7 +351,7 @@ def _others(trial: TrialRecord, slices: Sequence[Slice]) -> Floats:
     return np.array([share(one) for one in slices], dtype=np.float64)
 
 
-def _in_turns(block: PairBlock, of_a: Parts, of_b: Parts) -> Turns:
+def _in_turns(block: PairBlock, of_a: PartNames, of_b: PartNames) -> Turns:
     """CPU nanoseconds over correct replies in the rounds of a block in which both had some. Raises ValueError."""
     a, b = slices_of(block.a), slices_of(block.b)
     both = [(a[number], b[number]) for number in sorted(a.keys() & b.keys()) if a[number].ok and b[number].ok]

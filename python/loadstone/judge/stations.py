@@ -41,26 +41,26 @@ from loadstone.judge.checks.utilisation import Busy, busy_parts
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.rounds.row_rate import are_measured, row_rate
 from loadstone.judge.statistics.signed_rank import Floats, typical_interval
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import AnalysisModel
 from loadstone.monitors import catalogue
 from loadstone.run_folder.facts import DRIVER
 from loadstone.run_folder.trial import TrialRecord
 
-Kind = Literal["cpu", "disk", "line", "delay", "pool", "lock", "generator"]
+StationKind = Literal["cpu", "disk", "line", "delay", "pool", "lock", "generator"]
 LEAST = 0.002
 """A station that is busy for less of the time, or delays a request by less of its response time, is left out."""
 _NS = 1e9
 _AT_DISK = "disk_wait_share"
 
 
-class Station(Piece):
+class Station(AnalysisModel):
     """One station of a condition. Times in nanoseconds, for one correct reply."""
 
     name: str
     """The part that it belongs to; of a pool within an application also the pool: `spring.hikari`."""
     part: str
     """Name of the part in the record: a server, an application, a node or a replica group, `generator`."""
-    kind: Kind
+    kind: StationKind
     demand_ns: float
     """Time of one of its servers that a correct reply takes, without waiting in front of it."""
     low_ns: float | None = None
@@ -83,7 +83,7 @@ class _Use:
 
     name: str
     part: str
-    kind: Kind
+    kind: StationKind
     servers: float | None
     spent_ns: float
     """Time of all servers together, in the measured time; for a delay, that of all replies together."""

@@ -46,7 +46,7 @@ class CpuNeeded:
 
 
 @dataclass(frozen=True)
-class Load:
+class TypicalLoad:
     """One trial: how full its parts were, and how long its users waited. Times in seconds."""
 
     parts: dict[str, Busy]
@@ -87,13 +87,13 @@ class Load:
         return found if self.generator is None else {**found, DRIVER: self.generator}
 
 
-def typical_load(trials: Sequence[TrialRecord]) -> Load | None:
+def typical_load(trials: Sequence[TrialRecord]) -> TypicalLoad | None:
     """Return how full each part was, by the medians over these trials; None where nothing can show it."""
     loads = [load for trial in trials if (load := _load(trial)) is not None]
     return _typical(loads) if loads else None
 
 
-def _load(trial: TrialRecord) -> Load | None:
+def _load(trial: TrialRecord) -> TypicalLoad | None:
     """Return how full its parts were in one trial; None if it was not driven, too short, or never answered."""
     found = evidence_of(trial)
     if found is None or found.drive.measure_s < _SHORTEST_S or not trial.counts.ok:
@@ -105,7 +105,7 @@ def _load(trial: TrialRecord) -> Load | None:
         return None
     mean_ns = sum(o.response_ns.mean * o.response_ns.count for o in operations) / replies
     closed, lines = found.closed, lines_of(found)
-    return Load(
+    return TypicalLoad(
         parts=busy_parts(found),
         generator=_generator(found),
         needed=_needed_by_parts(found),
@@ -147,13 +147,13 @@ def _generator(found: TrialEvidence) -> float | None:
     return max((of_its_time(t.working_s / t.wall_s, (t.waited_s or 0.0) / t.wall_s) for t in threads), default=None)
 
 
-def _typical(loads: Sequence[Load]) -> Load:
+def _typical(loads: Sequence[TypicalLoad]) -> TypicalLoad:
     """The medians over the trials; of several numbers of users the round trip is that of the middle one."""
     several = len({load.users for load in loads}) > 1
     of_users = [sorted(loads, key=lambda load: load.users)[len(loads) // 2]] if several else loads
     generator = [load.generator for load in loads if load.generator is not None]
     disks = sorted((load.disk for load in loads if load.disk is not None), key=lambda disk: disk.share)
-    return Load(
+    return TypicalLoad(
         parts=typical([load.parts for load in loads]),
         generator=median(generator) if generator else None,
         needed=_typically_needed([load.needed for load in loads]),

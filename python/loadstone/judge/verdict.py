@@ -17,7 +17,7 @@ from loadstone.run_folder.trial import CheckResult
 from loadstone.text.message import Message, message
 
 
-class Piece(BaseModel):
+class AnalysisModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -30,7 +30,7 @@ def up_to(share: float) -> Message:
     return message("check.no_bound") if share >= UNBOUNDED else message("check.up_to", share=share)
 
 
-class Bound(Piece):
+class GeneratorBound(AnalysisModel):
     """Bound of how much more a condition would do if nothing had disturbed it, as shares of its figure.
 
     0.04: up to 4 % more. `UNBOUNDED` and beyond: nothing is known of the limit. None: it could not be observed.
@@ -68,7 +68,7 @@ class Bound(Piece):
         return reason.model_copy(update={"figures": {**figures, "bound": self.said}})
 
 
-class Cost(Piece):
+class CpuCost(AnalysisModel):
     """CPU time of a part for one correct reply, in nanoseconds, and its 95 % interval; None from too few slices."""
 
     ns: float
@@ -82,14 +82,14 @@ class Cost(Piece):
     """CPU time of processes that the part started; where conditions took turns it stands beside `ns`, and not in it."""
 
 
-def cost_of_all(costs: Mapping[str, Cost]) -> Cost | None:
+def cost_of_all(costs: Mapping[str, CpuCost]) -> CpuCost | None:
     """What a request costs all parts together; the interval where there is one part."""
     if len(costs) == 1:
         return next(iter(costs.values()))
-    return Cost(ns=sum(cost.ns for cost in costs.values())) if costs else None
+    return CpuCost(ns=sum(cost.ns for cost in costs.values())) if costs else None
 
 
-def cost_of_part(costs: Mapping[str, Cost], part: str) -> Cost | None:
+def cost_of_part(costs: Mapping[str, CpuCost], part: str) -> CpuCost | None:
     """What a request costs a part, by its name; reports call the program that makes the load the client."""
     return costs.get(part, costs.get(DRIVER) if part == "client" else None)
 
@@ -106,7 +106,7 @@ OPEN: frozenset[VerdictKind] = frozenset({"undecided", "not_decidable"})
 """Verdicts that leave it open which side is better."""
 
 
-class Side(Piece):
+class Side(AnalysisModel):
     """One of the two conditions of a comparison."""
 
     condition: Condition = {}
@@ -118,7 +118,7 @@ class Side(Piece):
     """Amount by which the interval was widened on this side: what a generator that costs nothing would gain at most."""
 
 
-class BlockPoint(Piece):
+class BlockPoint(AnalysisModel):
     """One block of a comparison."""
 
     block: int
@@ -134,7 +134,7 @@ class BlockPoint(Piece):
     """Why the block is not used; None when it is."""
 
 
-class Verdict(Piece):
+class Verdict(AnalysisModel):
     """What may be said of conditions A and B by one metric, and what it rests on.
 
     Ratios are ln(B / A). None: not known from the data; or infinite, where only a part of an interval and its estimate

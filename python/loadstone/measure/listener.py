@@ -5,7 +5,7 @@ from typing import Protocol
 
 from loadstone.drivers.outcome import Interval
 from loadstone.experiment.plan.rounds import Rounds
-from loadstone.judge.verdict import Cost, Verdict
+from loadstone.judge.verdict import CpuCost, Verdict
 from loadstone.monitors.monitor import Sample
 from loadstone.run_folder.look import Reason
 from loadstone.text.message import Message
@@ -81,7 +81,7 @@ class Listener(Told, Protocol):
     def sample(self, samples: Sequence[Sample]) -> None:
         """The monitors observed something. From any thread."""
 
-    def cost(self, condition: str, trial: str, costs: Mapping[str, Cost]) -> None:
+    def cost(self, condition: str, trial: str, costs: Mapping[str, CpuCost]) -> None:
         """What a request of a condition cost each part in one trial."""
 
     def finished(self, verdict: str, reasons: Sequence[Message], *, in_block: bool = False) -> None:
@@ -103,5 +103,5 @@ class Exporter(Protocol):
     def sample(self, samples: Iterable[Sample]) -> None:
         """What the monitors saw at one moment."""
 
-    def cost(self, condition: str, costs: Mapping[str, Cost]) -> None:
+    def cost(self, condition: str, costs: Mapping[str, CpuCost]) -> None:
         """What a request of a condition cost each part, over its trials so far."""

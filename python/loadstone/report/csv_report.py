@@ -12,7 +12,7 @@ from loadstone.drivers.histogram import PER_MILLE
 from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.levels import Level
 from loadstone.judge.analysis.analysis import Analysis, AtRate, Comparison, ResultTable, Row
-from loadstone.judge.verdict import Cost, Verdict
+from loadstone.judge.verdict import CpuCost, Verdict
 from loadstone.monitors import catalogue
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
@@ -151,7 +151,7 @@ def _of_columns(row: Row, keys: Sequence[str]) -> dict[str, Cell]:
     return {header: value(row) for key in keys for header, value in COLUMNS[key].csv.items()}
 
 
-def _cost_cells(costs: Mapping[str, Cost], parts: Sequence[str]) -> dict[str, Cell]:
+def _cost_cells(costs: Mapping[str, CpuCost], parts: Sequence[str]) -> dict[str, Cell]:
     """What a request costs each part, with both ends of the interval, and whose it is within the part."""
     return {
         f"cpu_{part}_a_request{end}_ns": getattr(costs.get(part), f"{end}_ns".strip("_"), None)

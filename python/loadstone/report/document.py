@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import AnalysisModel
 from loadstone.text.message import Message
 
 Unit = Literal["count", "seconds", "ns", "per_s", "share", "bytes"]
@@ -76,7 +76,7 @@ class Section:
     """Whether it is the answer: before the comparisons that it was drawn from, and unfolded."""
 
 
-class GoalAnswer(Piece):
+class GoalAnswer(AnalysisModel):
     """What a goal of the experiment found. Its `kind` is that of the goal."""
 
     kind: str

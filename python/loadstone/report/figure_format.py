@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 
-from loadstone.judge.verdict import UNBOUNDED, Bound
+from loadstone.judge.verdict import UNBOUNDED, GeneratorBound
 from loadstone.report.document import Cell, Unit
 from loadstone.safety.terminal import plain as printable
 from loadstone.text.figures import (
@@ -158,7 +158,7 @@ def ratio(
     return NONE if estimate is None else difference_text(estimate, low, high, excludes_none=excludes_none)
 
 
-def bound(found: Bound | None) -> str:
+def bound(found: GeneratorBound | None) -> str:
     """Return how much more a condition would do at most, for a cell: `+4 %`, `no upper bound`; empty where it is
     small."""
     if found is None:
@@ -166,19 +166,19 @@ def bound(found: Bound | None) -> str:
     return translated(NO_BOUND) if found.printed >= UNBOUNDED else bound_suffix(found.printed)
 
 
-def bound_phrase(found: Bound | None) -> str:
+def bound_phrase(found: GeneratorBound | None) -> str:
     """Return how much more a condition would do at most, within a sentence: `up to +4 %`, `no upper bound`; empty where
     it is small."""
     said = bound(found)
     return _("up to {said}", said=said) if said and said != translated(NO_BOUND) else said
 
 
-def bound_cell(found: Bound | None) -> str:
+def bound_cell(found: GeneratorBound | None) -> str:
     """As `bound`, where a bound that is too small to matter must not look like one that is not known: `<1 %`."""
     return "" if found is None or _is_unknown(found) else bound(found) or SMALL
 
 
-def _is_unknown(found: Bound) -> bool:
+def _is_unknown(found: GeneratorBound) -> bool:
     return found.taken is None and (found.generator is None or found.round_trip)
 
 

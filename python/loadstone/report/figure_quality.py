@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from loadstone.experiment.spec.levels import identity
 from loadstone.judge.analysis.analysis import Analysis, Row
-from loadstone.judge.verdict import Bound
+from loadstone.judge.verdict import GeneratorBound
 from loadstone.report import figure_format as fmt
 from loadstone.run_folder.trial import CheckResult
 from loadstone.text.language import _
@@ -106,7 +106,7 @@ def is_well_bounded(row: Row) -> bool:
     return row.bound is not None and _is_bounded(row.bound) and row.bound.printed <= GOOD_WITHIN
 
 
-def _is_bounded(bound: Bound) -> bool:
+def _is_bounded(bound: GeneratorBound) -> bool:
     """Whether it is known what the generator cost; the round trip of one user is not judged by it."""
     return bound.taken is not None and (bound.round_trip or bound.generator is not None)
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from loadstone.judge.analysis.analysis import Analysis, Comparison, Ended, Family
+from loadstone.judge.analysis.analysis import Analysis, Comparison, EndReason, Family
 from loadstone.judge.verdict import COST, DECIDED, Side, Verdict, VerdictKind
 from loadstone.report import figure_format as fmt
 from loadstone.text.english.figures import blocks_text, listed, metric_short, metric_text, units_text
@@ -21,7 +21,7 @@ MARKS: dict[VerdictKind, str] = {
 }
 PAIRING_GAINS = 0.9
 """J: a round's ratio that spreads more than this, of what unpaired slices would, is one that pairing did not steady."""
-_ENDED: dict[Ended, Message] = {
+_ENDED: dict[EndReason, Message] = {
     "decided": message("ended_decided"),
     "last look": message("ended_last_look"),
     "out of budget": message("ended_out_of_budget"),

@@ -12,7 +12,7 @@ from rich.console import Console
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.analysis.looks import look_at
-from loadstone.judge.analysis.objectives import Objective, missed
+from loadstone.judge.analysis.objectives import FailIfObjective, missed
 from loadstone.measure.goals.goal import Asked
 from loadstone.measure.loop import Loop
 from loadstone.report.json_report import with_texts
@@ -59,7 +59,7 @@ def run(
     prepared: Prepared,
     results: Console,
     remarks: Console,
-    objectives: Sequence[Objective] = (),
+    objectives: Sequence[FailIfObjective] = (),
     seams: Seams = REAL,
     formats: Sequence[str] = DEFAULT_FORMATS,
     show_result: Show | None = None,
@@ -99,7 +99,7 @@ def report_run(
     formats: tuple[str, ...],
     results: Console,
     remarks: Console,
-    objectives: Sequence[Objective] = (),
+    objectives: Sequence[FailIfObjective] = (),
     *,
     verbose: bool = False,
 ) -> Outcome:
@@ -205,7 +205,7 @@ def _advised(error: LoadstoneError, folder: Path, options: RunRequest, unwritten
     return type(error)(f"{error}; continue with: {shlex.join(command)}{also}")
 
 
-def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective], unwritten: str = "") -> Outcome:
+def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[FailIfObjective], unwritten: str = "") -> Outcome:
     """Status 1 if an objective was missed, else 3 if something could not be measured or broke its promise, else 0.
 
     Where that is 0 and a report could not be written, it is 2.

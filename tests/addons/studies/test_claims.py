@@ -14,7 +14,7 @@ from loadstone.experiment.spec.experiment import Conclusion
 from loadstone.judge.analysis.analysis import Family, ResultTable, Row
 from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.headline import comparison_line, opening
-from loadstone.judge.verdict import Cost
+from loadstone.judge.verdict import CpuCost
 from loadstone.text.message import message
 from loadstone.text.sentences import render_message
 
@@ -88,7 +88,7 @@ def test_a_claim_about_cpu_is_answered_by_what_a_request_costs(
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.1))
     assert found.verdict == verdict
     assert "get uses 9 % [" in render_message(found.answer)
-    rows = tables(*(row(1.0, None, operation=one).model_copy(update={"costs": {"redis": Cost(ns=ns)}})
+    rows = tables(*(row(1.0, None, operation=one).model_copy(update={"costs": {"redis": CpuCost(ns=ns)}})
                     for one, ns in (("get", 8_600.0), ("set", 6_900.0))))  # fmt: skip
     (beside,) = answer_conclusions(experiment, rows, [])
     assert [render_message(one).count(" µs") for one in beside.evidence] == [2]

@@ -16,7 +16,7 @@ from loadstone.judge.analysis import comparisons, looks
 from loadstone.judge.analysis.analysis import Comparison, Family
 from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.looks import look_at
-from loadstone.judge.compare.carried import with_carry_over
+from loadstone.judge.compare.carried import apply_carry_over_check
 from loadstone.judge.verdict import Verdict
 from loadstone.report import figure_format as fmt
 from loadstone.report.verdicts import verdict_text
@@ -495,5 +495,5 @@ def test_what_a_request_costs_is_judged_once_at_a_look_and_once_in_a_report(
 
 
 def _as_judged(judged: Verdict, case: Any, pairs: Any, *_: Any) -> Any:
-    found = with_carry_over(case, pairs, [])
+    found = apply_carry_over_check(case, pairs, [])
     return found._replace(judged=[(pair, evidence, judged) for pair, evidence, _ in found.judged])

@@ -12,7 +12,7 @@ from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import Comparison, Family, ResultTable, Row
 from loadstone.judge.analysis.comparisons import _contrary_warning
 from loadstone.judge.analysis.headline import cost_sentence, headline, opening
-from loadstone.judge.verdict import COST, UNBOUNDED, Bound, Cost, Side
+from loadstone.judge.verdict import COST, UNBOUNDED, CpuCost, GeneratorBound, Side
 from loadstone.text.message import message
 from loadstone.text.sentences import render_message
 
@@ -77,7 +77,11 @@ def test_a_table_of_one_kind_of_work_is_reported_by_what_it_varies(synthetic: Mo
 
 
 def test_a_figure_carries_its_bound(synthetic: ModuleType) -> None:
-    bounds = [Bound(generator=0.03, taken=0.01), Bound(generator=0.004, taken=0.0), Bound(generator=12.0, taken=None)]
+    bounds = [
+        GeneratorBound(generator=0.03, taken=0.01),
+        GeneratorBound(generator=0.004, taken=0.0),
+        GeneratorBound(generator=12.0, taken=None),
+    ]
     words = [of(synthetic, table(row(200.0, bound=bound))) for bound in bounds]
     assert words[0].startswith("At 1 kB, 32 workers: set 200 [196, 204] (up to +5 %) correct")
     assert words[1].startswith("At 1 kB, 32 workers: set 200 [196, 204] correct")
@@ -86,7 +90,7 @@ def test_a_figure_carries_its_bound(synthetic: ModuleType) -> None:
 
 
 def test_round_trips_of_one_user_do_not_stand_for_a_capacity(synthetic: ModuleType) -> None:
-    alone = Bound(generator=None, taken=0.0, round_trip=True)
+    alone = GeneratorBound(generator=None, taken=0.0, round_trip=True)
     single = [row(10.0, bound=alone, workers=1), row(11.0, bound=alone, workers=1, operation="get")]
     assert of(synthetic, table(*single, row(200.0), workers=[1, 32])).startswith("At 1 kB, 32 workers: set 200")
 
@@ -155,7 +159,7 @@ def sides(a: str, b: str, place: str = "set", **costs: tuple[float, float]) -> C
     return Comparison.model_construct(place=place, primary=primary, costs=by_cost)
 
 
-def costing(*families: list[Comparison], rows: dict[str, dict[str, Cost]] | None = None) -> str:
+def costing(*families: list[Comparison], rows: dict[str, dict[str, CpuCost]] | None = None) -> str:
     """What a request costs, by these comparisons, and rows of a table by their way."""
     known = [
         row(1.0).model_copy(update={"condition": {"way": way}, "label": way, "costs": of})
@@ -170,16 +174,16 @@ def test_the_opening_says_what_a_request_costs_each_side_of_the_widest_compariso
     ways = [sides("json", name, redis=(8_600, ns)) for name, ns in (("hash", 6_900), ("string", 6_000))]
     elsewhere = sides("json", "hash", "get", redis=(1, 1))
     found = costing(
-        [sides("set", "update", redis=(9, 9))], [*ways, elsewhere], rows={"json": {"redis": Cost(ns=8_500)}}
+        [sides("set", "update", redis=(9, 9))], [*ways, elsewhere], rows={"json": {"redis": CpuCost(ns=8_500)}}
     )
     assert found == "CPU a request of redis at set: json 8.5 µs, hash 6.9 µs and string 6.0 µs."
 
 
 def test_several_parts_stand_behind_their_sum() -> None:
     rows = {
-        "jedis": {"spring": Cost(ns=94_000), "redis": Cost(ns=9_700)},
-        "direct": {"generator": Cost(ns=25_000), "redis": Cost(ns=650)},
-        "native": {"redis": Cost(ns=5_800)},
+        "jedis": {"spring": CpuCost(ns=94_000), "redis": CpuCost(ns=9_700)},
+        "direct": {"generator": CpuCost(ns=25_000), "redis": CpuCost(ns=650)},
+        "native": {"redis": CpuCost(ns=5_800)},
     }
     found = costing([sides("jedis", "direct", ""), sides("jedis", "native", "")], rows=rows)
     assert found == (
@@ -189,7 +193,7 @@ def test_several_parts_stand_behind_their_sum() -> None:
 
 
 def test_servers_of_several_names_need_none() -> None:
-    rows = {name: {name: Cost(ns=7_000)} for name in ("redis", "valkey")}
+    rows = {name: {name: CpuCost(ns=7_000)} for name in ("redis", "valkey")}
     assert (
         costing([sides("redis", "valkey", "get")], rows=rows) == "CPU a request at get: redis 7.0 µs and valkey 7.0 µs."
     )
@@ -197,7 +201,7 @@ def test_servers_of_several_names_need_none() -> None:
 
 def test_where_what_is_compared_has_no_cost_rows_of_a_table_have() -> None:
     """A budget ended before the application was warm; the libraries alone had been measured."""
-    rows = {"jedis": {"redis": Cost(ns=9_700)}, "lettuce": {"redis": Cost(ns=4_000)}, "warm": {}}
+    rows = {"jedis": {"redis": CpuCost(ns=9_700)}, "lettuce": {"redis": CpuCost(ns=4_000)}, "warm": {}}
     found = costing([sides("a", "b")], rows=rows)
     assert found == "CPU a request of redis: jedis 9.7 µs and lettuce 4.0 µs."
     assert cost_sentence([table(row(1.0), row(2.0, operation="get"))], []) is None

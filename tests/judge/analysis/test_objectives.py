@@ -7,8 +7,8 @@ import pytest
 
 from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import Analysis, AtRate, Comparison, ResultTable, Row, Stalls
-from loadstone.judge.analysis.objectives import Objective, metric_of, missed, missed_ratios, parse_objective
-from loadstone.judge.verdict import Cost, Side, Verdict
+from loadstone.judge.analysis.objectives import FailIfObjective, metric_of, missed, missed_ratios, parse_objective
+from loadstone.judge.verdict import CpuCost, Side, Verdict
 from loadstone.run_folder.trial import CheckResult
 from loadstone.safety.errors import UserError
 from loadstone.text.message import verbatim
@@ -270,7 +270,7 @@ def test_a_ratio_of_another_metric_or_condition_cannot_be_determined() -> None:
 
 
 def test_an_objective_is_compared_as_it_was_written() -> None:
-    at_limit = Objective("", "goodput_per_s", "<", 5.0, relative=False, where=())
+    at_limit = FailIfObjective("", "goodput_per_s", "<", 5.0, relative=False, where=())
     assert [at_limit.broken(value) for value in (4.9, 5.0, 5.1)] == [True, False, False]
 
 
@@ -363,8 +363,8 @@ def test_a_cost_answers_where_a_rate_is_open(metric: str, kind: str, by_cost: st
     ],
 )
 def test_cpu_is_that_of_all_parts_or_of_one_by_the_name_that_reports_give_it(objective: str, figure: str) -> None:
-    costs = {"generator": Cost(ns=25_000), "redis": Cost(ns=5_000)}
-    row = make_row(costs=costs, whole_cost=Cost(ns=30_000, low_ns=29_000, high_ns=31_000))
+    costs = {"generator": CpuCost(ns=25_000), "redis": CpuCost(ns=5_000)}
+    row = make_row(costs=costs, whole_cost=CpuCost(ns=30_000, low_ns=29_000, high_ns=31_000))
     (line,) = lines(objective, row)
     assert ": missed: " in line, line
     assert figure in line

@@ -6,7 +6,7 @@ from tests.report.saturations import at_least, limit, none, plateau
 from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.judge.analysis.analyse import Analysis
 from loadstone.judge.analysis.objectives import missed, parse_objective, require_measured, require_relative
-from loadstone.judge.verdict import Cost
+from loadstone.judge.verdict import CpuCost
 from loadstone.safety.errors import UserError
 from loadstone.text.sentences import render_message
 
@@ -95,8 +95,8 @@ def test_the_open_model_has_a_capacity_and_no_users() -> None:
 def test_a_cost_is_that_of_the_level_nearest_to_the_point() -> None:
     found = plateau()
     near = min(found.points, key=lambda point: abs((point.users or 0) - 10.8))
-    costs = {point.users: {"redis": Cost(ns=1e6), "app": Cost(ns=1e6)} for point in found.points}
-    costs[near.users] = {"redis": Cost(ns=8e3, low_ns=7.5e3, high_ns=8.5e3), "app": Cost(ns=4e3)}
+    costs = {point.users: {"redis": CpuCost(ns=1e6), "app": CpuCost(ns=1e6)} for point in found.points}
+    costs[near.users] = {"redis": CpuCost(ns=8e3, low_ns=7.5e3, high_ns=8.5e3), "app": CpuCost(ns=4e3)}
     measured = [point.model_copy(update={"costs": costs[point.users]}) for point in found.points]
     answer = found.model_copy(update={"points": measured})
     assert lines("cpu redis > 9us", answer) == []

@@ -10,7 +10,7 @@ from hdrh.histogram import HdrHistogram
 
 from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import AtRate, Row, SettledLatencies
-from loadstone.judge.analysis.settled import NEIGHBOUR_TIMES, neighbours_checked, row_fields, settled
+from loadstone.judge.analysis.settled import NEIGHBOUR_TIMES, neighbours_checked, quantile_intervals, row_fields
 from loadstone.report.figure_format import sentence
 from loadstone.run_folder.latency_logs import LatencyLogs
 from loadstone.run_folder.reading import RecordedRun
@@ -60,7 +60,7 @@ def trial_of(folder: Path, parts: Sequence[Any], *, in_rounds: bool = True, offe
 def found_of(folder: Path, trial: TrialRecord, p99: int, **known: Any) -> SettledLatencies:
     logs = LatencyLogs(folder)
     run = cast(RecordedRun, SimpleNamespace(logs=logs, logs_as_they_are=logs, intervals={}, delayed=lambda _: 0.0))
-    return settled(run, [trial], quantiles(min=40 * US, p50=50 * US, p99=p99, max=3 * MS), **known)
+    return quantile_intervals(run, [trial], quantiles(min=40 * US, p50=50 * US, p99=p99, max=3 * MS), **known)
 
 
 @pytest.mark.parametrize(("in_rounds", "named"), [(True, "slices"), (False, "seconds")])

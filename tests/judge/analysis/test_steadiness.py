@@ -18,7 +18,7 @@ from loadstone.experiment.spec.levels import identity
 from loadstone.judge.analysis.looks import LookOutcome, look_at
 from loadstone.judge.compare.blocks import group_blocks
 from loadstone.judge.compare.cases import GroupCase
-from loadstone.judge.compare.latencies import Latencies
+from loadstone.judge.compare.latencies import HistogramCache
 from loadstone.judge.compare.steadiness import unsteady
 from loadstone.judge.verdict import Verdict
 from loadstone.report.verdicts import verdict_text
@@ -197,7 +197,7 @@ def test_a_response_time_that_still_falls_is_not_steady(made: Callable[..., Made
     for speeds, expected in (((steady, compiling), "verdict_still_rising"), ((steady, steady), "")):
         group, experiment, trials = made(speeds, ratio=1.3, metric=metric)
         blocks = group_blocks(group.name, group.conditions, trials)
-        case = GroupCase(group, experiment, blocks, blocks.complete, Latencies(never, never))
+        case = GroupCase(group, experiment, blocks, blocks.complete, HistogramCache(never, never))
         a, b = (identity(condition) for condition in group.conditions)
         why = unsteady(case, verdict("faster", 30, 20, 40, larger_is_faster=False), {a: -1.0, b: 1.0})
         assert ("" if why is None else why.kind) == expected

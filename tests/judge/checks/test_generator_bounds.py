@@ -9,15 +9,15 @@ import pytest
 
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.judge.checks.evidence import evidence_of
-from loadstone.judge.checks.generator_bounds import DISPLACED, Limits, bound_of, bound_over, limits_of
-from loadstone.judge.verdict import UNBOUNDED, Bound
+from loadstone.judge.checks.generator_bounds import DISPLACED, BoundLimits, bound_of, bound_over, limits_of
+from loadstone.judge.verdict import UNBOUNDED, GeneratorBound
 from loadstone.run_folder.make_trial import failed_trial_record
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.sentences import render_message
 
 Line = dict[str, Any]
 Change = Callable[[Line], Any]
-LimitsOf = Callable[..., Limits]
+LimitsOf = Callable[..., BoundLimits]
 
 
 def changed(line: Line, *changes: Change) -> TrialRecord:
@@ -35,7 +35,7 @@ def clean(synthetic: ModuleType) -> Line:
 
 @pytest.fixture
 def limits(clean: Line) -> LimitsOf:
-    def found(*changes: Change) -> Limits:
+    def found(*changes: Change) -> BoundLimits:
         evidence = evidence_of(changed(clean, *changes))
         assert evidence is not None
         return limits_of(evidence)
@@ -400,9 +400,9 @@ def test_the_bound_over_trials_weighs_each_by_its_work(clean: Line) -> None:
 
 
 def test_both_bounds_multiply() -> None:
-    assert Bound(generator=0.1, taken=0.2).total == pytest.approx(0.32)
-    assert Bound(generator=None, taken=0.2).total == pytest.approx(0.2)
-    assert Bound(generator=None, taken=None).total == 0.0
+    assert GeneratorBound(generator=0.1, taken=0.2).total == pytest.approx(0.32)
+    assert GeneratorBound(generator=None, taken=0.2).total == pytest.approx(0.2)
+    assert GeneratorBound(generator=None, taken=None).total == 0.0
 
 
 def test_waiting_for_the_disk_bounds_nothing(limits: LimitsOf) -> None:

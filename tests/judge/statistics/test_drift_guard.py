@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from loadstone.judge.statistics.drift_guard import guard_holds, stall_counts, total_log_ratio
+from loadstone.judge.statistics.drift_guard import passes_drift_guard, stall_counts, total_log_ratio
 from loadstone.judge.statistics.signed_rank import signed_rank
 
 
@@ -25,15 +25,15 @@ def test_rare_stalls_of_one_side_escape_the_estimate_but_not_the_guard() -> None
     assert abs(estimate) < 0.02
     stalls = stall_counts(d, estimate, larger_is_faster=True)
     assert (int(stalls[0]), int(stalls[1])) == (0, 3)
-    assert not guard_holds(total_log_ratio(a, b), *stalls, 20, np.log(1.05))
+    assert not passes_drift_guard(total_log_ratio(a, b), *stalls, 20, np.log(1.05))
 
 
 def test_each_condition_of_the_guard_counts_alone() -> None:
     none, one, two = (np.asarray(n) for n in range(3))
     total = np.asarray(0.01)
-    assert guard_holds(total, none, none, 12, 0.05)
-    assert guard_holds(total, none, one, 12, 0.05)
-    assert not guard_holds(total, two, none, 12, 0.05)
-    assert not guard_holds(total, none, none, 11, 0.05)
-    assert not guard_holds(np.asarray(-0.06), none, none, 12, 0.05)
-    assert guard_holds(total, two, two, 12, 0.05)
+    assert passes_drift_guard(total, none, none, 12, 0.05)
+    assert passes_drift_guard(total, none, one, 12, 0.05)
+    assert not passes_drift_guard(total, two, none, 12, 0.05)
+    assert not passes_drift_guard(total, none, none, 11, 0.05)
+    assert not passes_drift_guard(np.asarray(-0.06), none, none, 12, 0.05)
+    assert passes_drift_guard(total, two, two, 12, 0.05)

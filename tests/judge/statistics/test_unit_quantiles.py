@@ -8,7 +8,7 @@ from hdrh.histogram import HdrHistogram
 from tests.run_folder.synthetic import as_ours
 
 from loadstone.drivers.histogram import Histogram
-from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, Units
+from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, MeasuredUnits
 
 US, MS = 1_000, 1_000_000
 
@@ -39,8 +39,8 @@ def stalled(length_ns: int = 3 * MS) -> Histogram:
     return unit((50 * US, 1_700), *((round(length_ns * part / 300), 1) for part in range(1, 301)))
 
 
-def units(latencies: list[Histogram], failed: int = 0) -> Units:
-    return Units(latencies, [failed, *[0] * (len(latencies) - 1)])
+def units(latencies: list[Histogram], failed: int = 0) -> MeasuredUnits:
+    return MeasuredUnits(latencies, [failed, *[0] * (len(latencies) - 1)])
 
 
 def test_the_figure_is_that_of_all_operations_together() -> None:
@@ -175,4 +175,4 @@ def test_memory_between_units_widens() -> None:
 
 def test_nothing_has_no_quantile() -> None:
     with pytest.raises(ValueError, match="without a single operation"):
-        Units([unit(), unit()], [0, 0])
+        MeasuredUnits([unit(), unit()], [0, 0])

@@ -10,7 +10,7 @@ from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.spec.part import Duration, SpecPart
 from loadstone.judge.checks.checks import forbidding
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import AnalysisModel
 from loadstone.measure.goals.declared import DeclaredGoal
 from loadstone.report.document import Cell, Column, GoalAnswer, Line, Section, SectionTable
 from loadstone.run_folder.reading import RecordedRun
@@ -31,7 +31,7 @@ class FirstSlowSettings(SpecPart):
     """How often each condition is tried."""
 
 
-class FirstSlowRow(Piece):
+class FirstSlowRow(AnalysisModel):
     """One condition."""
 
     label: str

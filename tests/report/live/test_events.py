@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from tests.verdicts import verdict
 
-from loadstone.judge.verdict import Cost
+from loadstone.judge.verdict import CpuCost
 from loadstone.monitors.monitor import Sample
 from loadstone.report.live.events import BYTES_MAX, FULL_BYTES, TEXT_MAX, RunEvents
 from loadstone.report.live.live_panel import LiveFigures
@@ -71,7 +71,7 @@ def test_what_the_terminal_is_told_stands_in_the_folder(progress: RunProgress, c
     cost = verdict("faster", -20, -25, -15, metric="cpu_ns.redis", larger_is_faster=False, winner="b")
     progress.look("storage", 8, "go on", [verdict("undecided", 20, -10, 30)], ["string against json"], [cost])
     progress.look("storage", 12, "go on", [verdict("faster", 20, 10, 30)], ["string against json"], [None])
-    progress.events.cost("json", "storage-b01-001", {"redis": Cost(ns=12_345.67)})
+    progress.events.cost("json", "storage-b01-001", {"redis": CpuCost(ns=12_345.67)})
     progress.last_step("writing the report")
     progress.events.ended(3, "a server is gone")
     progress.note("after the end")

@@ -21,7 +21,7 @@ from loadstone.drivers.driver import drive_alone
 from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.outcome import AgentInterval, AgentState, Interval, IntervalOperation, Latency, Phase
 from loadstone.experiment.plan.drive_plan import Plan
-from loadstone.judge.verdict import Cost
+from loadstone.judge.verdict import CpuCost
 from loadstone.measure.sampler import Sampler
 from loadstone.monitors.host.processes import ProcessMonitor
 from loadstone.monitors.monitor import Sample
@@ -184,9 +184,9 @@ def test_gauges_of_what_is_over_are_left_out_and_counters_stay(exporter: LiveExp
 
 
 def test_what_a_request_costs_each_part_is_told_by_condition_and_stays(exporter: LiveExporter, clock: Clock) -> None:
-    exporter.cost("get", {"redis": Cost(ns=6_000)})
-    exporter.cost("set, 16 users", {"redis": Cost(ns=8_000, low_ns=7_500, high_ns=8_500), "app": Cost(ns=9e4)})
-    exporter.cost("get", {"redis": Cost(ns=5_000)})
+    exporter.cost("get", {"redis": CpuCost(ns=6_000)})
+    exporter.cost("set, 16 users", {"redis": CpuCost(ns=8_000, low_ns=7_500, high_ns=8_500), "app": CpuCost(ns=9e4)})
+    exporter.cost("get", {"redis": CpuCost(ns=5_000)})
     clock.now_s += STALE_S + 1
 
     def told(name: str, condition: str, part: str = "redis") -> float | None:
@@ -260,7 +260,7 @@ def queries() -> list[str]:
 def test_the_dashboard_names_only_figures_and_labels_that_exist(exporter: LiveExporter) -> None:
     exporter.observe(of_an_agent(), "get")
     exporter.sample(everything())
-    exporter.cost("get", {"redis": Cost(ns=6_000)})
+    exporter.cost("get", {"redis": CpuCost(ns=6_000)})
     labels: dict[str, set[str]] = {}
     for name, pairs in scraped(exporter):
         labels.setdefault(name, set()).update(label for label, _ in pairs)
@@ -399,7 +399,7 @@ class Prometheus:
 def test_a_real_prometheus_scrapes_it_and_answers_the_dashboard(exporter: LiveExporter, tmp_path: Path) -> None:
     exporter.observe(of_an_agent(), "get")
     exporter.sample(everything())
-    exporter.cost("get", {"redis": Cost(ns=6_000)})
+    exporter.cost("get", {"redis": CpuCost(ns=6_000)})
     server = Prometheus(tmp_path, exporter)
     try:
         server.await_answer('loadstone_requests_total{operation="get",outcome="ok"} == 4')

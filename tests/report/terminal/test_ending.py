@@ -12,7 +12,7 @@ from tests.verdicts import verdict
 
 from loadstone.judge.analysis.analysis import Analysis, EffectsAnswer, EffectTerm, Row
 from loadstone.judge.analysis.crashes import CrashRow, CrashTable
-from loadstone.judge.verdict import Bound
+from loadstone.judge.verdict import GeneratorBound
 from loadstone.report import csv_report as csv
 from loadstone.report import markdown_report as markdown
 from loadstone.report.html import page as html
@@ -50,7 +50,11 @@ def change_rows(analysis: Analysis, change: Callable[[int, Row], dict[str, objec
 @pytest.fixture
 def bounded(judged: Analysis) -> Analysis:
     """The judged analysis with a bound on every figure, and with the command that made it."""
-    bounds = (Bound(generator=0.03, taken=0.004), Bound(generator=0.31, taken=0.0), Bound(generator=0.0, taken=0.002))
+    bounds = (
+        GeneratorBound(generator=0.03, taken=0.004),
+        GeneratorBound(generator=0.31, taken=0.0),
+        GeneratorBound(generator=0.0, taken=0.002),
+    )
     reported = judged.model_copy(
         update={
             "environment": {**judged.environment, "command": COMMAND},

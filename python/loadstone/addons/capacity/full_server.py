@@ -24,7 +24,7 @@ from loadstone.judge.checks.utilisation import place_cpus
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.cost import parts_with_cost
 from loadstone.judge.statistics.rounds.row_rate import are_measured, row_rate
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import AnalysisModel
 from loadstone.run_folder.part_kinds import declared
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.bounds.replies import whole_number
@@ -101,7 +101,7 @@ class Level:
         return self.users * self.pipeline
 
 
-class FullServer(Piece):
+class FullServer(AnalysisModel):
     """What one server does at most."""
 
     how: Literal["measured", "estimated", "refused"]

@@ -19,7 +19,7 @@ from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import Level as FactorLevel
 from loadstone.experiment.spec.levels import drop_factors, factors_in, identity
 from loadstone.judge.checks.checks import forbidding
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import AnalysisModel
 from loadstone.measure.goals.goal import Asked, Done, Expected, Goal, History, Measure, Shown, Step, TimeLeft, Turn
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import _
@@ -38,7 +38,7 @@ Place = list[PlannedTrial]
 """Planned trials whose conditions differ in nothing but their users."""
 
 
-class ServerWhenFull(Piece):
+class ServerWhenFull(AnalysisModel):
     """What one server does at most, at one place of the run's conditions."""
 
     server: str

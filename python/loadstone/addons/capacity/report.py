@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.addons.capacity.model.answer import Capacity, CapacityPart, Prediction
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import AnalysisModel
 from loadstone.report import figure_format as fmt
 from loadstone.report.json_report import json_text
 from loadstone.text.language import _, plural
@@ -18,7 +18,7 @@ _BAR = 20
 """Letters of the longest bar of the curve."""
 
 
-class CapacityReport(Piece):
+class CapacityReport(AnalysisModel):
     """Every condition of a run, with what was asked."""
 
     format: Literal[1] = 1

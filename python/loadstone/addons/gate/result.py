@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from loadstone.judge.verdict import Piece, Requests
+from loadstone.judge.verdict import AnalysisModel, Requests
 from loadstone.text.message import Message
 
 Standing = Literal["slower", "same", "not_slower", "faster", "undecided", "invalid", "unclaimed"]
@@ -15,7 +15,7 @@ GateVerdict = Literal["slower", "same", "faster", "undecided", "invalid"]
 FigureName = Literal["rate", "cpu", "p99", "memory"]
 
 
-class GateFigure(Piece):
+class GateFigure(AnalysisModel):
     """One figure of the head against that of the base."""
 
     name: FigureName
@@ -71,7 +71,7 @@ class GateFigure(Piece):
         return [None if one is None else round(one / (1 - one), 6) for one in self.less]
 
 
-class GateResult(Piece):
+class GateResult(AnalysisModel):
     """The whole outcome of a gate. `gate.json` in the run's folder; its schema is docs/gate.schema.json."""
 
     format: Literal[1] = 1

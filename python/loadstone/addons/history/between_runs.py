@@ -19,7 +19,7 @@ from loadstone.experiment.plan.look_schedule import BLOCKS_MIN, FIXED_ALPHA
 from loadstone.experiment.plan.run_plan import WARM_BLOCK, in_tables
 from loadstone.experiment.spec.experiment import conditions_varied
 from loadstone.experiment.spec.levels import Condition, identity
-from loadstone.judge.analysis.analysis import Comparison, Ended
+from loadstone.judge.analysis.analysis import Comparison, EndReason
 from loadstone.judge.analysis.fixed_rates import without_searches
 from loadstone.judge.checks.checks import BOUNDS, failed_checks, forbidding
 from loadstone.judge.checks.generator_bounds import bound_over
@@ -28,18 +28,18 @@ from loadstone.judge.compare.exploration import Explored, repeated, settings_by
 from loadstone.judge.compare.pairs import Pair, PairBlock, by_cost, exploratory, published, refusal_of
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.statistics.decision import refused, verdict_of, verdicts_of_pairs
-from loadstone.judge.statistics.drift_guard import guard_holds, stall_counts
+from loadstone.judge.statistics.drift_guard import passes_drift_guard, stall_counts
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.judge.statistics.two_sample import two_sample
-from loadstone.judge.verdict import Bound, Verdict
+from loadstone.judge.verdict import GeneratorBound, Verdict
 from loadstone.run_folder.reading import RecordedRun, figure_at
 from loadstone.run_folder.trial import CheckResult, CheckVerdict, TrialRecord
 from loadstone.text.message import Message, message
 
 _NAME = "two runs"
-_ENDED: Ended = "two separate runs"
+_ENDED: EndReason = "two separate runs"
 
 
 @dataclass(frozen=True)
@@ -226,11 +226,11 @@ def _measured(match: Match, settings: Settings) -> tuple[Pair, Evidence]:
     return pair, replace(evidence, typical=typical, checks=tuple(checks))
 
 
-def _bound(trials: Sequence[TrialRecord], metric: str) -> Bound:
+def _bound(trials: Sequence[TrialRecord], metric: str) -> GeneratorBound:
     """Return how much higher the rate of a run may be at most. What others took counts here, too: between two runs no
     random order spreads it over both."""
     bound = bound_over(trials) if is_rate(metric) else None
-    return Bound(generator=0.0, taken=0.0) if bound is None else bound
+    return GeneratorBound(generator=0.0, taken=0.0) if bound is None else bound
 
 
 def _evidence(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: str, settings: Settings) -> Evidence:
@@ -243,7 +243,9 @@ def _evidence(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: str, s
     enough = blocks >= settings.blocks_min and found.low is not None
     stalls = [_stalls(logs, larger_is_faster=settings.larger_is_faster) for logs in (logs_a, logs_b)]
     total = math.log(float(np.mean(np.exp(logs_b))) / float(np.mean(np.exp(logs_a))))
-    guard = guard_holds(np.asarray(total), np.asarray(stalls[0]), np.asarray(stalls[1]), blocks, settings.log_margin)
+    guard = passes_drift_guard(
+        np.asarray(total), np.asarray(stalls[0]), np.asarray(stalls[1]), blocks, settings.log_margin
+    )
     return Evidence(
         blocks=blocks,
         estimate=found.estimate,

@@ -23,14 +23,14 @@ from loadstone.addons.history.trends import (
     over_runs,
     places_of,
 )
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import AnalysisModel
 from loadstone.text.message import Message
 
 _ENDS = 1.96
 """Ends of a 95 % interval, in standard errors."""
 
 
-class Numbered(Piece):
+class Numbered(AnalysisModel):
     """A run of a history."""
 
     number: int
@@ -38,7 +38,7 @@ class Numbered(Piece):
     run: str
 
 
-class Hint(Piece):
+class Hint(AnalysisModel):
     """A change between two runs that follow each other in a course."""
 
     before: Numbered
@@ -57,7 +57,7 @@ class Hint(Piece):
     """The command that compares both versions now, in turns, under a load that is given to it."""
 
 
-class FigureHistory(Piece):
+class FigureHistory(AnalysisModel):
     """A figure of one condition over runs, with the hints where it changed."""
 
     key: str
@@ -71,7 +71,7 @@ class FigureHistory(Piece):
     """The other metrics that runs have of it."""
 
 
-class History(Piece):
+class History(AnalysisModel):
     """Figures over the runs of one experiment."""
 
     format: int = 1

@@ -23,7 +23,7 @@ from loadstone.experiment.spec.overrides import parse_only
 from loadstone.judge.analysis.analysis import Comparison
 from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.objectives import (
-    Objective,
+    FailIfObjective,
     metric_of,
     missed_ratios,
     parse_objective,
@@ -31,7 +31,7 @@ from loadstone.judge.analysis.objectives import (
 )
 from loadstone.judge.checks.checks import forbidding, judge_trial
 from loadstone.judge.compare.exploration import METRICS as EXPLORED_METRICS
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import AnalysisModel
 from loadstone.run_folder.files import run_names
 from loadstone.run_folder.reading import RecordedRun, read_run
 from loadstone.run_folder.trial import TrialRecord
@@ -46,7 +46,7 @@ _POINTS = 80
 """Most points of a curve: more are not seen."""
 
 
-class CurvePoint(Piece):
+class CurvePoint(AnalysisModel):
     """A share of the operations and the latency that it exceeded."""
 
     beyond: float
@@ -54,7 +54,7 @@ class CurvePoint(Piece):
     ns: float
 
 
-class OverlaidSide(Piece):
+class OverlaidSide(AnalysisModel):
     """A condition in one of the runs: its usable trials."""
 
     run: str
@@ -65,7 +65,7 @@ class OverlaidSide(Piece):
     """Response times of all trials together; what failed counts as infinitely late, and ends the curve."""
 
 
-class Overlaid(Piece):
+class Overlaid(AnalysisModel):
     """A condition in both runs."""
 
     place: str
@@ -172,7 +172,7 @@ def _by(options: CompareOptions) -> ComparedBy:
     return ComparedBy(_metric(options.metric), _margin(options.margin), EXPLORED_METRICS)
 
 
-def _status(report: CompareReport, objectives: Sequence[Objective]) -> int:
+def _status(report: CompareReport, objectives: Sequence[FailIfObjective]) -> int:
     if objectives and report.missed:
         return MISSED_STATUS
     return INVALID_STATUS if any(pair.primary.kind == "invalid" for pair in report.comparisons) else 0

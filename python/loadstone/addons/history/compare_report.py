@@ -11,7 +11,7 @@ from rich.text import Text
 
 from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
 from loadstone.judge.analysis.analysis import Comparison
-from loadstone.judge.verdict import Piece, Verdict
+from loadstone.judge.verdict import AnalysisModel, Verdict
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.json_report import json_text
@@ -40,7 +40,7 @@ UNCERTAIN = log(1.5)
 """An undecided interval that reaches further than this to both sides of its middle says nothing: half as much again."""
 
 
-class ComparedRun(Piece):
+class ComparedRun(AnalysisModel):
     """One of the runs."""
 
     name: str
@@ -53,7 +53,7 @@ class ComparedRun(Piece):
     quick: bool
 
 
-class CompareReport(Piece):
+class CompareReport(AnalysisModel):
     """What was compared, and what the data allow to say."""
 
     format: Literal[1] = 1

@@ -14,7 +14,7 @@ from loadstone.judge.cost import costs_of
 from loadstone.judge.statistics.decision import not_steady, verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.verdict import COST, Cost, Verdict
+from loadstone.judge.verdict import COST, CpuCost, Verdict
 from loadstone.run_folder.facts import OTHERS
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import message
@@ -61,7 +61,7 @@ def compare_costs_of_runs(
 
 
 def _verdict(
-    part: str, costs: tuple[Cost, Cost], pushes: tuple[float, float, float], blocks: int, settings: Settings
+    part: str, costs: tuple[CpuCost, CpuCost], pushes: tuple[float, float, float], blocks: int, settings: Settings
 ) -> Verdict:
     by = Settings(
         metric=f"{COST}{part}",
@@ -99,14 +99,14 @@ def _verdict(
     return found
 
 
-def _half(cost: Cost) -> float | None:
+def _half(cost: CpuCost) -> float | None:
     """Half of its 95 % interval, as a logarithm."""
     if cost.low_ns is None or cost.high_ns is None or cost.low_ns <= 0:
         return None
     return math.log(cost.high_ns / cost.low_ns) / 2
 
 
-def _idle(trials: Sequence[TrialRecord], cost: Cost) -> float:
+def _idle(trials: Sequence[TrialRecord], cost: CpuCost) -> float:
     """Return the share of the time in which one CPU did nothing for the part; 0 if the part has more than one."""
     return max(0.0, 1 - cost.ns * 1e-9 * median(trial.goodput_per_s for trial in trials))
 

@@ -13,7 +13,7 @@ from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
 from loadstone.experiment.plan.run_plan import WARM_BLOCK, in_tables
 from loadstone.experiment.spec.experiment import default_margin
 from loadstone.experiment.spec.levels import Condition, Level, identity, same_level
-from loadstone.judge.analysis.analysis import Comparison, Ended
+from loadstone.judge.analysis.analysis import Comparison, EndReason
 from loadstone.judge.analysis.comparisons import (
     AD_HOC,
     INTERRUPTED,
@@ -25,7 +25,7 @@ from loadstone.judge.analysis.completion import newest_look
 from loadstone.judge.analysis.fixed_rates import without_searches
 from loadstone.judge.compare.blocks import group_blocks, judged_blocks
 from loadstone.judge.compare.cases import GroupCase
-from loadstone.judge.compare.latencies import Latencies
+from loadstone.judge.compare.latencies import HistogramCache
 from loadstone.judge.statistics.settings import Settings
 from loadstone.run_folder.look import Look
 from loadstone.run_folder.reading import RecordedRun
@@ -110,7 +110,7 @@ def _compare(
     metric: str | None,
     margin: float | None,
     count: int,
-    latencies: Latencies,
+    latencies: HistogramCache,
 ) -> list[Comparison]:
     design = _design(run, group, pairs, metric, margin)
     conditions = [condition for pair in pairs for condition in (pair.a, pair.b)]
@@ -132,7 +132,7 @@ def _compare(
     return compare_family(case, ended=_ended(design, len(blocks.complete), newest), repeated=len(repeated)).comparisons
 
 
-def _ended(design: GroupDesign, complete: int, newest: Look | None) -> Ended:
+def _ended(design: GroupDesign, complete: int, newest: Look | None) -> EndReason:
     """Why the pairs have no more blocks; tables are measured a fixed number of times and not looked at."""
     if newest is not None and newest.stop:
         return newest.reason

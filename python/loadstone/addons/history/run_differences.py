@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import AnalysisModel
 from loadstone.run_folder.reading import RecordedRun, figure_at, mapping_of
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
@@ -70,7 +70,7 @@ def differences(
     return unlike(surroundings_of(a), surroundings_of(b), _driven(a, b, matched), names)
 
 
-class Surroundings(Piece):
+class Surroundings(AnalysisModel):
     """What of a run must be the same in another one for their figures to be compared, beside the load."""
 
     experiment: str
@@ -80,7 +80,7 @@ class Surroundings(Piece):
     """Part of `environment.json` that is compared."""
 
 
-class Driven(Piece):
+class Driven(AnalysisModel):
     """The load of a condition, as its driver was given it."""
 
     group: str

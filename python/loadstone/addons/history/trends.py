@@ -16,7 +16,7 @@ from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.levels import identity
 from loadstone.judge.analysis.analysis import Analysis, Comparison, Row, printed_ns
 from loadstone.judge.statistics.pair_evidence import reaching
-from loadstone.judge.verdict import COST, Piece
+from loadstone.judge.verdict import COST, AnalysisModel
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import author_text
@@ -35,7 +35,7 @@ _NAMED = 4
 """Number of differences between two lines that are named."""
 
 
-class Figure(Piece):
+class Figure(AnalysisModel):
     """A figure of one run with its 95 % interval; None where it has none."""
 
     value: float
@@ -43,7 +43,7 @@ class Figure(Piece):
     high: float | None = None
 
 
-class PlaceFigures(Piece):
+class PlaceFigures(AnalysisModel):
     """The figures of one condition, or of one declared pair."""
 
     key: str
@@ -56,7 +56,7 @@ class PlaceFigures(Piece):
     gate `gate.FIGURE`."""
 
 
-class RunFigures(Piece):
+class RunFigures(AnalysisModel):
     """All figures of one run that a line may be drawn through, and what must be alike for that."""
 
     run: str
@@ -67,7 +67,7 @@ class RunFigures(Piece):
     """For a gate, what was compared with its base."""
 
 
-class Point(Piece):
+class Point(AnalysisModel):
     """A run on a line."""
 
     run: str
@@ -77,7 +77,7 @@ class Point(Piece):
     """For a gate, what was compared with its base."""
 
 
-class Line(Piece):
+class Line(AnalysisModel):
     """Runs of the same thing, the oldest first."""
 
     name: str
@@ -89,7 +89,7 @@ class Line(Piece):
     """Differences that are not named."""
 
 
-class OverRuns(Piece):
+class OverRuns(AnalysisModel):
     """A figure of one condition over runs."""
 
     label: str

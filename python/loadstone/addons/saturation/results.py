@@ -5,7 +5,7 @@ from typing import Literal
 from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.levels import Level
 from loadstone.judge.bottleneck import Bottleneck
-from loadstone.judge.verdict import Cost, Piece
+from loadstone.judge.verdict import AnalysisModel, CpuCost
 from loadstone.run_folder.trial import TrialVerdict
 from loadstone.text.message import Message
 
@@ -17,7 +17,7 @@ ObjectiveKind = Literal["limit", "met_always", "never", "unknown"]
 not say, and the message has the reason."""
 
 
-class Estimated(Piece):
+class Estimated(AnalysisModel):
     """A figure with both ends of its 95 % interval."""
 
     value: float
@@ -25,7 +25,7 @@ class Estimated(Piece):
     high: float
 
 
-class SaturationPoint(Piece):
+class SaturationPoint(AnalysisModel):
     """What one load did, all its sweeps together: one level of users, or one rate."""
 
     users: int | None
@@ -41,7 +41,7 @@ class SaturationPoint(Piece):
     """Over all sweeps; None where its histograms cannot be read."""
     cpu: dict[str, float]
     """CPU of each part as a share of one core."""
-    costs: dict[str, Cost] = {}
+    costs: dict[str, CpuCost] = {}
     """Server, application, client library -> its CPU time for one correct reply; of those that were observed."""
     errors: float
     """Share of wrong or missing replies, timeouts among them."""
@@ -52,7 +52,7 @@ class SaturationPoint(Piece):
     """Why not valid: one for each failed check."""
 
 
-class SearchPoint(Piece):
+class SearchPoint(AnalysisModel):
     """One step of the search: the users were doubled, or a rate was halved in between."""
 
     users: int | None
@@ -62,7 +62,7 @@ class SearchPoint(Piece):
     """Open model: whether the objective was kept; None in the closed one."""
 
 
-class Search(Piece):
+class Search(AnalysisModel):
     """Search that found the range."""
 
     points: list[SearchPoint]
@@ -70,7 +70,7 @@ class Search(Piece):
     """Why it ended; None where it did not come to its end."""
 
 
-class PartShare(Piece):
+class PartShare(AnalysisModel):
     """Share that a part was full: of its main thread's core, or of the CPUs it may use."""
 
     part: str
@@ -82,7 +82,7 @@ class PartShare(Piece):
     """From twice the saturation point on."""
 
 
-class Limiting(Piece):
+class Limiting(AnalysisModel):
     """The part that is the limit, and how full each part was at three loads."""
 
     bottleneck: Bottleneck
@@ -96,7 +96,7 @@ class Limiting(Piece):
     """The fullest first."""
 
 
-class ObjectiveAnswer(Piece):
+class ObjectiveAnswer(AnalysisModel):
     """Up to which load an objective like `p99 < 10 ms` is met."""
 
     text: str
@@ -108,7 +108,7 @@ class ObjectiveAnswer(Piece):
     """The most users that do; None in the open model."""
 
 
-class RampStep(Piece):
+class RampStep(AnalysisModel):
     """One step of a classical ramp; times in seconds since it began."""
 
     users: int
@@ -119,7 +119,7 @@ class RampStep(Piece):
     """The moving average there: as the eye smooths."""
 
 
-class RampAnswer(Piece):
+class RampAnswer(AnalysisModel):
     """A classical ramp of the same condition, and what the eye reads off its chart."""
 
     steps: list[RampStep]
@@ -133,7 +133,7 @@ class RampAnswer(Piece):
     """Why that differs from the saturation point that was measured."""
 
 
-class SaturationAnswer(Piece):
+class SaturationAnswer(AnalysisModel):
     """Where one condition saturates."""
 
     condition: dict[str, Level]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from loadstone.experiment.spec.experiment import Conclusion
 from loadstone.experiment.spec.levels import Condition, Level, matches
-from loadstone.judge.analysis.analysis import Answer, AnswerVerdict, Comparison, Family
+from loadstone.judge.analysis.analysis import AnswerVerdict, Comparison, ConclusionAnswer, Family
 from loadstone.judge.analysis.comparisons import family_answer
 from loadstone.judge.compare.exploration import MEAN_TIME
 from loadstone.judge.metrics import is_rate
@@ -43,7 +43,9 @@ class Outcome:
 _NO_DATA = Outcome("undecided", "undecided")
 
 
-def answer_by_verdicts(conclusion: Conclusion, family: Family, *, back_to_back: bool = False) -> Answer | None:
+def answer_by_verdicts(
+    conclusion: Conclusion, family: Family, *, back_to_back: bool = False
+) -> ConclusionAnswer | None:
     """The answer to a claim about `where` against `against`; None if the family compares no such conditions.
 
     A conclusion that claims nothing definite gets the verdicts, and no word on whether it holds.
@@ -62,12 +64,12 @@ def answer_by_verdicts(conclusion: Conclusion, family: Family, *, back_to_back: 
     evidence = [_evidence(pair) for pair in answering]
     if conclusion.claims is None:
         said = _by_verdicts(conclusion, answering, [], None)
-        return Answer(claim=conclusion.claim, answer=said, evidence=evidence, verdict="not_answered_here")
+        return ConclusionAnswer(claim=conclusion.claim, answer=said, evidence=evidence, verdict="not_answered_here")
     outcomes = [_outcome(conclusion, pair) for pair in answering]
     known = [one for one in outcomes if one is not None]
     verdict = _together([one or _NO_DATA for one in outcomes]) if known else "no_valid_data"
     said = _by_verdicts(conclusion, answering, outcomes, sum(one.direction == "holds" for one in known))
-    return Answer(claim=conclusion.claim, answer=said, evidence=evidence, verdict=verdict)
+    return ConclusionAnswer(claim=conclusion.claim, answer=said, evidence=evidence, verdict=verdict)
 
 
 def _by_verdicts(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from loadstone.addons.studies.claims import answer_by_verdicts
 from loadstone.experiment.spec.experiment import Conclusion, Experiment, conditions_of_effects, conditions_varied
 from loadstone.experiment.spec.levels import Condition, Level, drop_factors, identity, matches
-from loadstone.judge.analysis.analysis import Answer, AnswerVerdict, Family, ResultTable, Row
+from loadstone.judge.analysis.analysis import AnswerVerdict, ConclusionAnswer, Family, ResultTable, Row
 from loadstone.judge.analysis.tables import tables_of_mode
 from loadstone.judge.metrics import figure, less_is_better
 from loadstone.run_folder.reading import RecordedRun
@@ -76,7 +76,7 @@ def answer_conclusions(
     tables: Sequence[ResultTable],
     families: Sequence[Family],
     planned: Planned | None = None,
-) -> list[Answer]:
+) -> list[ConclusionAnswer]:
     """An answer to each conclusion of the experiment. `planned`: None where everything was."""
     rows = _measured(tables)
     by_name = {family.name: family for family in families}
@@ -91,7 +91,7 @@ def answer_conclusions(
     return [_or_left_out(conclusion, answer, planned) for conclusion, answer in pairs]
 
 
-def _or_left_out(conclusion: Conclusion, answer: Answer, planned: Planned) -> Answer:
+def _or_left_out(conclusion: Conclusion, answer: ConclusionAnswer, planned: Planned) -> ConclusionAnswer:
     """The answer, or that this run left it out: what was never planned did not fail."""
     if conclusion.kind == "beyond" or answer.verdict not in ("no_valid_data", "not_answered_here", "one_block"):
         return answer
@@ -118,7 +118,7 @@ def _measured(tables: Iterable[ResultTable]) -> list[Row]:
     return list(found.values())
 
 
-def _answer(conclusion: Conclusion, rows: list[Row], family: Family | None, *, back_to_back: bool) -> Answer:
+def _answer(conclusion: Conclusion, rows: list[Row], family: Family | None, *, back_to_back: bool) -> ConclusionAnswer:
     found = answer_by_verdicts(conclusion, family, back_to_back=back_to_back) if family is not None else None
     if found is not None:
         waiting = _waiting(conclusion, rows) if conclusion.kind == "pool_wait" else None
@@ -126,7 +126,7 @@ def _answer(conclusion: Conclusion, rows: list[Row], family: Family | None, *, b
     match conclusion.kind:
         case "beyond":
             said = verbatim(conclusion.answer)
-            return Answer(claim=conclusion.claim, answer=said, evidence=[], verdict="not_answered_here")
+            return ConclusionAnswer(claim=conclusion.claim, answer=said, evidence=[], verdict="not_answered_here")
         case "at_least":
             return _at_least(conclusion, rows)
         case "ratio":
@@ -135,13 +135,13 @@ def _answer(conclusion: Conclusion, rows: list[Row], family: Family | None, *, b
             return _waiting(conclusion, rows) or _no_data(conclusion)
 
 
-def _both(found: Answer, waiting: Answer) -> Answer:
+def _both(found: ConclusionAnswer, waiting: ConclusionAnswer) -> ConclusionAnswer:
     """The answer by verdicts, and after it how long users waited for a connection."""
     said = message("sentences", parts=[found.answer, waiting.answer])
     return found.model_copy(update={"answer": said, "evidence": [*found.evidence, *waiting.evidence]})
 
 
-def _at_least(conclusion: Conclusion, rows: list[Row]) -> Answer:
+def _at_least(conclusion: Conclusion, rows: list[Row]) -> ConclusionAnswer:
     """The best figure of the conditions against the claimed one."""
     metric, claimed = conclusion.metric, conclusion.value or 0.0
     measured = [(value, row) for row in _where(rows, conclusion.where) if (value := figure(row, metric)) is not None]
@@ -153,7 +153,7 @@ def _at_least(conclusion: Conclusion, rows: list[Row]) -> Answer:
         verdict, said = _by_interval(metric, claimed, row, [other for _, other in measured])
     else:
         verdict, said = _without_interval(metric, claimed, row, best)
-    return Answer(claim=conclusion.claim, answer=said, evidence=[_evidence(row, metric)], verdict=verdict)
+    return ConclusionAnswer(claim=conclusion.claim, answer=said, evidence=[_evidence(row, metric)], verdict=verdict)
 
 
 def _without_interval(metric: str, claimed: float, best: Row, value: float) -> tuple[AnswerVerdict, Message]:
@@ -187,7 +187,7 @@ def _by_interval(metric: str, claimed: float, best: Row, rows: Sequence[Row]) ->
     return "undecided", message("answer_in_interval", figure=measured, metric=metric, label=best.label, suspect=suspect)
 
 
-def _side_by_side(conclusion: Conclusion, rows: list[Row]) -> Answer:
+def _side_by_side(conclusion: Conclusion, rows: list[Row]) -> ConclusionAnswer:
     """Figures of matched conditions beside each other, without a ratio."""
     metric = conclusion.metric
     pairs = [
@@ -202,16 +202,16 @@ def _side_by_side(conclusion: Conclusion, rows: list[Row]) -> Answer:
     ]
     if _once(pairs):
         said = message("answer_pairs_once", pairs=len(pairs))
-        return Answer(claim=conclusion.claim, answer=said, evidence=evidence, verdict="one_block")
+        return ConclusionAnswer(claim=conclusion.claim, answer=said, evidence=evidence, verdict="one_block")
     said = message("answer_pairs_not_compared", pairs=len(pairs))
-    return Answer(claim=conclusion.claim, answer=said, evidence=evidence, verdict="not_answered_here")
+    return ConclusionAnswer(claim=conclusion.claim, answer=said, evidence=evidence, verdict="not_answered_here")
 
 
 def _once(pairs: Sequence[tuple[Row, Row]]) -> bool:
     return all(row.blocks <= 1 and not row.slices for pair in pairs for row in pair)
 
 
-def _waiting(conclusion: Conclusion, rows: list[Row]) -> Answer | None:
+def _waiting(conclusion: Conclusion, rows: list[Row]) -> ConclusionAnswer | None:
     """Shares of the response time that were spent waiting for a connection, beside each other; None without any."""
     evidence: list[Message] = []
     ours: list[float] = []
@@ -227,7 +227,7 @@ def _waiting(conclusion: Conclusion, rows: list[Row]) -> Answer | None:
         return None
     said = message("answer_waiting", shares=ours, against=theirs)
     verdict: AnswerVerdict = "one_block" if _once(pairs) else "not_answered_here"
-    return Answer(claim=conclusion.claim, answer=said, evidence=evidence, verdict=verdict)
+    return ConclusionAnswer(claim=conclusion.claim, answer=said, evidence=evidence, verdict=verdict)
 
 
 def _pairs(conclusion: Conclusion, rows: list[Row]) -> list[tuple[Row, Row]]:
@@ -275,6 +275,6 @@ def _figure(row: Row, metric: str) -> Message:
     return message("figure", metric=metric, value=figure(row, metric), low=low, high=high)
 
 
-def _no_data(conclusion: Conclusion) -> Answer:
+def _no_data(conclusion: Conclusion) -> ConclusionAnswer:
     said = message("answer_no_data")
-    return Answer(claim=conclusion.claim, answer=said, evidence=[], verdict="no_valid_data")
+    return ConclusionAnswer(claim=conclusion.claim, answer=said, evidence=[], verdict="no_valid_data")

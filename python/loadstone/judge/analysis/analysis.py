@@ -13,10 +13,19 @@ from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.levels import Level
 from loadstone.judge.analysis.crashes import CrashTable
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
-from loadstone.judge.bottleneck import Part as Part
+from loadstone.judge.bottleneck import PartName as PartName
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.stations import Station as Station
-from loadstone.judge.verdict import COST, Bound, Cost, Piece, Requests, Verdict, cost_of_all, cost_of_part
+from loadstone.judge.verdict import (
+    COST,
+    AnalysisModel,
+    CpuCost,
+    GeneratorBound,
+    Requests,
+    Verdict,
+    cost_of_all,
+    cost_of_part,
+)
 from loadstone.measure.goals.registry import read_answer
 from loadstone.report.document import GoalAnswer
 from loadstone.run_folder.facts import DRIVER, AvgMax
@@ -29,7 +38,7 @@ IntervalUnit = Literal["slice", "second", "part", "trial"]
 """What latencies of one row are measured apart in."""
 
 
-class Stalls(Piece):
+class Stalls(AnalysisModel):
     """Units in which so many operations waited together that it would move a quantile: what a unit holds of stalls."""
 
     units: int
@@ -49,7 +58,7 @@ class Stalls(Piece):
     """The finding as a sentence, where stalls are told apart."""
 
 
-class SettledLatencies(Piece):
+class SettledLatencies(AnalysisModel):
     """Latencies at a rate that was set: whether quantiles of the response time repeat, over what was measured apart."""
 
     response_interval_ns: dict[str, tuple[float, float | None]] = {}
@@ -97,7 +106,7 @@ class AtRate(SettledLatencies):
     """Something near its limit doubts the latencies that `least_ns` does not bound."""
 
 
-class AtOnce(Piece):
+class AtOnce(AnalysisModel):
     """Batching: how much generator and server did at once."""
 
     wakeups_per_s: float
@@ -110,7 +119,7 @@ class AtOnce(Piece):
     """CPUs that the generator spent awake in waits instead of asleep: part of its CPU, and no work."""
 
 
-class EndpointCounts(Piece):
+class EndpointCounts(AnalysisModel):
     """One server of those that reads are spread over, over whole drives."""
 
     name: str
@@ -122,7 +131,7 @@ class EndpointCounts(Piece):
     """Replies that lacked a key, or its newest version, that was acknowledged before. No errors."""
 
 
-class Deliveries(Piece):
+class Deliveries(AnalysisModel):
     """What receivers got of the messages that were sent."""
 
     per_s: float
@@ -160,9 +169,9 @@ class Row(SettledLatencies):
     """Kind of error -> the beginning of a reply that was counted so; also of a row whose figures were refused."""
     cpu_share: dict[str, float]
     """CPU of each part as a share of one core in the measure phase."""
-    costs: dict[str, Cost] = {}
+    costs: dict[str, CpuCost] = {}
     """Server, application, client library -> its CPU time for one correct reply; of those that were observed."""
-    whole_cost: Cost | None = None
+    whole_cost: CpuCost | None = None
     """What all of `costs` take together, with the interval of their sum; None where there are none."""
     published: float | None
     """The original's figure for this condition, in the published set's metric."""
@@ -194,7 +203,7 @@ class Row(SettledLatencies):
     """Whether loadstone started every server: then no one else is connected to them."""
     published_columns: dict[str, float] = {}
     """Column's key -> the original's figure, beside `published`."""
-    bound: Bound | None = None
+    bound: GeneratorBound | None = None
     """How much higher the rates may be at most; None of an empty row."""
     saturated: bool = False
     """A closed model without think time: its quantiles are users / throughput, and no property of the server."""
@@ -227,11 +236,11 @@ class Row(SettledLatencies):
         return self.at_rate or (self if self.interval_units else None)
 
     @property
-    def cost(self) -> Cost | None:
+    def cost(self) -> CpuCost | None:
         """What a request costs all parts together."""
         return self.whole_cost or cost_of_all(self.costs)
 
-    def cost_of(self, part: str) -> Cost | None:
+    def cost_of(self, part: str) -> CpuCost | None:
         """What a request costs a part, by its name or as reports call it; without a name all of them."""
         return cost_of_part(self.costs, part) if part else self.cost
 
@@ -247,7 +256,7 @@ class Row(SettledLatencies):
         return known.get(metric)
 
 
-class ResultTable(Piece):
+class ResultTable(AnalysisModel):
     name: str
     title: str
     note: str
@@ -262,7 +271,7 @@ LessonVerdict = Literal["caught", "did_not_happen", "unknown"]
 or what was not examined then is examined and answered here."""
 
 
-class LessonAnswer(Piece):
+class LessonAnswer(AnalysisModel):
     """What went wrong in the original measurement, and what this run shows of it."""
 
     then: str
@@ -272,11 +281,11 @@ class LessonAnswer(Piece):
     verdict: LessonVerdict
 
 
-Ended = Literal[Reason, "interrupted", "two separate runs"]
+EndReason = Literal[Reason, "interrupted", "two separate runs"]
 """The reason of the group's last look; interrupted: it had none that ended it."""
 
 
-class Comparison(Piece):
+class Comparison(AnalysisModel):
     """Two conditions compared: the primary metric, and the others for exploration."""
 
     name: str
@@ -296,7 +305,7 @@ class Comparison(Piece):
     blocks_done: int
     blocks_repeated: int
     """Blocks that were measured again, since the run was interrupted in them."""
-    ended: Ended
+    ended: EndReason
     """Why no more blocks were measured."""
     gate_level: float | None = Field(default=None, exclude_if=lambda level: level is None)
     """For a gate, how often all of its figures together may mislead."""
@@ -346,7 +355,7 @@ class Comparison(Piece):
         return by_metric.get(metric) or by_metric.get(self.repeats.get(metric, ""))
 
 
-class Family(Piece):
+class Family(AnalysisModel):
     """A declared comparison: its question, and the answer over all its pairs."""
 
     name: str
@@ -361,7 +370,7 @@ class Family(Piece):
     """One of its conditions against itself in the same rounds (`--twin`): the noise floor of this machine."""
 
 
-class EffectTerm(Piece):
+class EffectTerm(AnalysisModel):
     """A main effect, or an interaction of two factors."""
 
     kind: Literal["main", "interaction"]
@@ -381,7 +390,7 @@ class EffectTerm(Piece):
     """Places that have no verdict, and why."""
 
 
-class EffectCell(Piece):
+class EffectCell(AnalysisModel):
     """One combination of levels."""
 
     condition: dict[str, Level]
@@ -396,7 +405,7 @@ class EffectCell(Piece):
     """Why it has no figure."""
 
 
-class EffectsAnswer(Piece):
+class EffectsAnswer(AnalysisModel):
     """Declared effects: the question, the answer, and what it rests on. The comparison of its pairs has its name."""
 
     name: str
@@ -428,7 +437,7 @@ left_out: nothing of the kind was planned in this run. one_block: one block cann
 difference from chance."""
 
 
-class Answer(Piece):
+class ConclusionAnswer(AnalysisModel):
     """One conclusion of the original's author, answered with our data."""
 
     claim: str
@@ -439,7 +448,7 @@ class Answer(Piece):
     verdict: AnswerVerdict
 
 
-class CheckSummary(Piece):
+class CheckSummary(AnalysisModel):
     """One check over all trials of the run."""
 
     name: str
@@ -453,7 +462,7 @@ class CheckSummary(Piece):
     worst_trial: str | None
 
 
-class TrialView(Piece):
+class TrialView(AnalysisModel):
     """One trial as the report shows it: what the figures of its row rest on."""
 
     trial: str
@@ -470,14 +479,14 @@ class TrialView(Piece):
     checks: list[CheckResult]
 
 
-class FactorView(Piece):
+class FactorView(AnalysisModel):
     """Name of a factor in titles and on axes."""
 
     title: str = ""
     unit: str = ""
 
 
-class MachineSpeed(Piece):
+class MachineSpeed(AnalysisModel):
     """Speed of one CPU during the run, by a fixed piece of work."""
 
     cpu: str
@@ -487,7 +496,7 @@ class MachineSpeed(Piece):
     """Share by which the slow tenth of the times lies above the fast tenth."""
 
 
-class TimelinePoint(Piece):
+class TimelinePoint(AnalysisModel):
     """One second of the run, for the picture: rates, latency, and CPU of each part."""
 
     unix_s: float
@@ -499,7 +508,7 @@ class TimelinePoint(Piece):
     cpu_share: dict[str, float]
 
 
-class Analysis(Piece):
+class Analysis(AnalysisModel):
     """The whole outcome of a run. Everything is computed from the run's folder alone."""
 
     format: Literal[1] = 1
@@ -540,7 +549,7 @@ class Analysis(Piece):
     """What figures mean, such as reads that all missed; they stand in `notes`, too."""
     notes: list[Message]
     tables: list[ResultTable]
-    answers: list[Answer]
+    answers: list[ConclusionAnswer]
     checks: list[CheckSummary]
     timeline: list[TimelinePoint]
     environment: dict[str, object]

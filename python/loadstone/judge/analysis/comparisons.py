@@ -9,16 +9,16 @@ from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.plan.look_schedule import LATER_ROUND_LOOKS
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.levels import identity
-from loadstone.judge.analysis.analysis import Comparison, Ended, Family
+from loadstone.judge.analysis.analysis import Comparison, EndReason, Family
 from loadstone.judge.analysis.completion import newest_look
 from loadstone.judge.bottleneck import bottleneck_of
 from loadstone.judge.checks.checks import forbidding
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.blocks import group_blocks, judged_blocks
-from loadstone.judge.compare.carried import with_carry_over
+from loadstone.judge.compare.carried import apply_carry_over_check
 from loadstone.judge.compare.cases import GroupCase, JudgedPair, judge_group
 from loadstone.judge.compare.exploration import Explored, explore
-from loadstone.judge.compare.latencies import Latencies
+from loadstone.judge.compare.latencies import HistogramCache
 from loadstone.judge.compare.pairs import Pair, block_points, by_cost, published
 from loadstone.judge.compare.sides import differing, place_of
 from loadstone.judge.cost import compare_costs, cost_of
@@ -44,20 +44,20 @@ def confirmed(judged: JudgedPair, costs: CostsOf) -> JudgedPair:
     """As judged; after few rounds a rate is undecided unless what a request costs prefers the same side: what reaches
     from one slice into the next shows in more rounds only, and costs both sides the same."""
     pair, evidence, verdict = judged
-    if not is_early(verdict) or not is_rate(verdict.metric):
+    if not is_early_decision(verdict) or not is_rate(verdict.metric):
         return judged
-    dearest = dearest_of(costs)
+    dearest = costliest_part(costs)
     if dearest is not None and dearest.kind == "faster" and dearest.winner == verdict.winner:
         return judged
     return pair, evidence, doubted(verdict, pair.settings)
 
 
-def is_early(verdict: Verdict) -> bool:
+def is_early_decision(verdict: Verdict) -> bool:
     """Decided after so few rounds as only what is far from alike is."""
     return verdict.unit == "round" and verdict.kind in DECIDED and verdict.blocks < LATER_ROUND_LOOKS[0]
 
 
-def dearest_of(costs: CostsOf) -> Verdict | None:
+def costliest_part(costs: CostsOf) -> Verdict | None:
     """The verdict by the cost of the part that a request costs most; None where none is known."""
     return next(iter(costs()), None)
 
@@ -77,7 +77,7 @@ _EACH_MAX = 4
 """Up to so many pairs of the same two sides are named one by one; more are put together by their verdicts."""
 AD_HOC = "ad hoc"
 """The name of a comparison that the experiment does not declare."""
-INTERRUPTED: Ended = "interrupted"
+INTERRUPTED: EndReason = "interrupted"
 _BOUND = {
     "latency": message("both_latency_bound"),
     "generator": message("both_generator_bound"),
@@ -93,16 +93,16 @@ def compare_groups(run: RecordedRun, judged_trials: Sequence[TrialRecord]) -> li
     for group in run.plan.groups:
         if group.pairs:
             newest = newest_look(run, group.name)
-            ended: Ended = newest.reason if newest is not None and newest.stop else INTERRUPTED
+            ended: EndReason = newest.reason if newest is not None and newest.stop else INTERRUPTED
             case = case_of(run, group, newest, judged_trials, latencies)
             family = compare_family(case, ended=ended, repeated=len(repeated_blocks(run, group.name)))
             families.append(_with_looks(_with_stages(family, run, group), run, group))
     return families
 
 
-def latencies_of(run: RecordedRun) -> Latencies:
+def latencies_of(run: RecordedRun) -> HistogramCache:
     """The histograms of a run's folder."""
-    return Latencies(run.logs.whole, run.logs.by_rounds)
+    return HistogramCache(run.logs.whole, run.logs.by_rounds)
 
 
 def _with_stages(family: Family, run: RecordedRun, group: GroupDesign) -> Family:
@@ -150,7 +150,7 @@ def repeated_blocks(run: RecordedRun, group: str, among: Container[str] | None =
 
 
 def case_of(
-    run: RecordedRun, group: GroupDesign, newest: Look | None, trials: Sequence[TrialRecord], latencies: Latencies
+    run: RecordedRun, group: GroupDesign, newest: Look | None, trials: Sequence[TrialRecord], latencies: HistogramCache
 ) -> GroupCase:
     """A group of the run's plan with its blocks, as it is judged after the run."""
     conditions = [line.condition for line in run.plan.trials if line.group == group.name]
@@ -167,7 +167,7 @@ def case_of(
     )
 
 
-def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
+def compare_family(case: GroupCase, *, ended: EndReason, repeated: int) -> Family:
     """A group as the report shows it: its pairs with verdicts, checks and warnings, and the answer over all.
 
     Args:
@@ -176,7 +176,7 @@ def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
         repeated: how many blocks were measured again.
     """
     declared, gate = case.declared, case.experiment.gate
-    bounds, findings = _bounds(case), with_carry_over(case, judge_group(case))
+    bounds, findings = _bounds(case), apply_carry_over_check(case, judge_group(case))
     judged = [
         _comparison(case, one, bounds, findings.check).model_copy(
             update={

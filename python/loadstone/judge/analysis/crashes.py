@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from loadstone.experiment.plan.labels import condition_label
 from loadstone.experiment.spec.experiment import CrashSpec, Experiment, conditions_varied
 from loadstone.experiment.spec.levels import Condition, Level, identity, matches
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import AnalysisModel
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.text.message import Message, message
@@ -17,7 +17,7 @@ _NAMED = 3
 """So many of the lost keys are named."""
 
 
-class CrashRow(Piece):
+class CrashRow(AnalysisModel):
     """One condition under which a server was killed."""
 
     condition: dict[str, Level]
@@ -52,7 +52,7 @@ class CrashRow(Piece):
     """Tries without a result: why, one sentence each."""
 
 
-class CrashTable(Piece):
+class CrashTable(AnalysisModel):
     """One crash of the experiment."""
 
     name: str

@@ -8,9 +8,9 @@ from loadstone.experiment.spec.levels import Condition, identity
 from loadstone.judge.analysis.analysis import EffectCell, EffectsAnswer, EffectTerm
 from loadstone.judge.analysis.comparisons import case_of, latencies_of
 from loadstone.judge.analysis.completion import newest_look
-from loadstone.judge.compare.carried import with_carry_over
+from loadstone.judge.compare.carried import apply_carry_over_check
 from loadstone.judge.compare.cases import GroupCase, judge_group
-from loadstone.judge.compare.contrasts import Cell, JudgedContrast, LeftOut, cells_of, judge_contrasts
+from loadstone.judge.compare.contrasts import ExcludedPlace, FactorialCell, JudgedContrast, cells_of, judge_contrasts
 from loadstone.judge.compare.sides import effect_names, effect_sides
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import CheckResult, TrialRecord
@@ -29,7 +29,7 @@ def effects_of(run: RecordedRun, judged_trials: Sequence[TrialRecord]) -> list[E
 
 def _answer(case: GroupCase) -> EffectsAnswer:
     pairs = judge_group(case)
-    found = with_carry_over(case, pairs, judge_contrasts(case, pairs))
+    found = apply_carry_over_check(case, pairs, judge_contrasts(case, pairs))
     declared, experiment = case.declared, case.experiment
     factors = list(declared.at if declared is not None else ())
     names = effect_names(experiment, case.design.contrasts)
@@ -88,7 +88,7 @@ def _term(
     )
 
 
-def _left_out(case: GroupCase, left: LeftOut, others: Sequence[str], refused: Mapping[str, str]) -> Message:
+def _left_out(case: GroupCase, left: ExcludedPlace, others: Sequence[str], refused: Mapping[str, str]) -> Message:
     """A place that does not count, with the check, unless that is of a combination in `refused`."""
     pair = case.design.pairs[left.pair]
     of_cell = bool(refused.keys() & {identity(pair.a), identity(pair.b)})
@@ -148,7 +148,7 @@ def _place(experiment: Experiment, condition: Condition, others: Sequence[str]) 
     return condition_label(experiment, condition, others) if others else ""
 
 
-def _cell(experiment: Experiment, cell: Cell, factors: Sequence[str]) -> EffectCell:
+def _cell(experiment: Experiment, cell: FactorialCell, factors: Sequence[str]) -> EffectCell:
     return EffectCell(
         condition=cell.condition,
         label=condition_label(experiment, cell.condition, factors),

@@ -8,7 +8,7 @@ from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.experiment.spec.levels import Condition, identity
 from loadstone.judge.analysis.analysis import AtRate
 from loadstone.judge.analysis.row_latencies import doubted_figures, merged_latencies, unmeasurable
-from loadstone.judge.analysis.settled import row_fields, settled
+from loadstone.judge.analysis.settled import quantile_intervals, row_fields
 from loadstone.judge.checks.checks import BOUNDS, counted_reasons, failed_checks, forbidding
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.full_speed import capacity_of
@@ -66,7 +66,7 @@ def _measured(run: RecordedRun, trials: list[TrialRecord]) -> AtRate:
         return _empty(trials, "invalid", reasons, rate_per_s, share)
     latencies = merged_latencies(run, used)
     doubts = [(trial, check) for trial in used for check in failed_checks(trial, ("suspect",), without=BOUNDS)]
-    found = settled(run, used, latencies.response, latencies.service, latencies.least)
+    found = quantile_intervals(run, used, latencies.response, latencies.service, latencies.least)
     measured_s = sum(trial.duration_s for trial in used)
     replied = sum(trial.replies for trial in used)
     return AtRate(

@@ -10,7 +10,7 @@ from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import drop_factors, identity
 from loadstone.judge.analysis.analysis import Comparison, EffectsAnswer, Family, ResultTable, Row
 from loadstone.judge.metrics import figure, is_rate
-from loadstone.judge.verdict import COST, DECIDED, UNBOUNDED, Cost, Side, VerdictKind
+from loadstone.judge.verdict import COST, DECIDED, UNBOUNDED, CpuCost, Side, VerdictKind
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
 
@@ -311,7 +311,7 @@ _Sides = dict[str, dict[str, float]]
 """Side -> part -> nanoseconds of CPU."""
 
 
-def _sides_with_costs(family: Family, rows: Mapping[str, Mapping[str, Cost]]) -> tuple[str, _Sides]:
+def _sides_with_costs(family: Family, rows: Mapping[str, Mapping[str, CpuCost]]) -> tuple[str, _Sides]:
     """The first place of a comparison, and its sides that have a cost there."""
     place = next((one.place for one in family.comparisons), "")
     found: _Sides = {}

@@ -9,12 +9,19 @@ from loadstone.addons.gate.rule import is_known, is_over, needs_more, shows_loss
 from loadstone.addons.gate.spec import GATE_RATE
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.judge.analysis.comparisons import CostsOf, compared_cost, confirmed, dearest_of, is_early, judged_once
+from loadstone.judge.analysis.comparisons import (
+    CostsOf,
+    compared_cost,
+    confirmed,
+    costliest_part,
+    is_early_decision,
+    judged_once,
+)
 from loadstone.judge.compare.blocks import group_blocks
-from loadstone.judge.compare.carried import with_carry_over
+from loadstone.judge.compare.carried import apply_carry_over_check
 from loadstone.judge.compare.cases import GroupCase, JudgedPair, judge_group
 from loadstone.judge.compare.contrasts import judge_contrasts
-from loadstone.judge.compare.latencies import HistogramReader, Latencies, RoundHistogramReader
+from loadstone.judge.compare.latencies import HistogramCache, HistogramReader, RoundHistogramReader
 from loadstone.judge.compare.one_process import with_one_process
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.effect import forecast
@@ -88,13 +95,13 @@ def look_at(
         experiment=experiment,
         blocks=blocks,
         judged=blocks.complete,
-        latencies=Latencies(histograms or _no_histograms, round_histograms or _no_histograms),
+        latencies=HistogramCache(histograms or _no_histograms, round_histograms or _no_histograms),
         quick=quick,
         budget_minutes=budget_minutes,
         carried_before=group.carried_before,
     )
     pairs = judge_group(case)
-    found, contrasts, _, carried = with_carry_over(case, pairs, judge_contrasts(case, pairs))
+    found, contrasts, _, carried = apply_carry_over_check(case, pairs, judge_contrasts(case, pairs))
     costs = [judged_once(one) for one in found]
     judged = [confirmed(one, known) for one, known in zip(found, costs, strict=True)]
     verdicts = [*(verdict for _, _, verdict in judged), *(contrast.verdict for contrast in contrasts)]
@@ -102,10 +109,10 @@ def look_at(
         return LookOutcome(verdicts, decided=False, carried=carried)
     if contrasts:
         settled = [(contrast.settings, contrast.evidence, contrast.verdict) for contrast in contrasts]
-        decided = not _undecided(settled) and not any(is_early(contrast.verdict) for contrast in contrasts)
+        decided = not _undecided(settled) and not any(is_early_decision(contrast.verdict) for contrast in contrasts)
         return LookOutcome(verdicts, decided, decided, forecast=_forecast(settled, group, len(blocks.complete)))
     by_cost = [
-        None if pair.design.is_twin or verdict.kind not in OPEN else verdict.left_to(dearest_of(known))
+        None if pair.design.is_twin or verdict.kind not in OPEN else verdict.left_to(costliest_part(known))
         for (pair, _, verdict), known in zip(judged, costs, strict=True)
     ]
     asked = [one for one in zip(judged, costs, by_cost, strict=True) if not one[0][0].design.is_twin]
@@ -119,7 +126,7 @@ def _of_pairs(
     gate, within = case.experiment.gate, case.experiment.design.cost_within
     verdicts = [verdict for (_, _, verdict), _, _ in asked]
     by_costs = all(_is_rate_in_rounds(verdict) for verdict in verdicts) if gate is None else _decides(case)
-    cost = dearest_of if gate is None else compared_cost
+    cost = costliest_part if gate is None else compared_cost
     dearest = [cost(known) if by_costs else None for _, known, _ in asked]
     decided = not any(_needs_blocks(judged, cost) for (judged, _, _), cost in zip(asked, dearest, strict=True))
     leading = [by_cost or verdict for (_, _, verdict), _, by_cost in asked]
@@ -187,7 +194,7 @@ def _needs_blocks(judged: JudgedPair, dearest: Verdict | None) -> bool:
     if verdict.blocks >= ENDS_BY_COST:
         return verdict.kind == "undecided" and not (dearest is not None and dearest.kind in DECIDED)
     waits = dearest is not None and dearest.kind == "undecided" and dearest.unsteady is None
-    return waits or verdict.kind == "undecided" or (is_early(verdict) and not verdict.materially)
+    return waits or verdict.kind == "undecided" or (is_early_decision(verdict) and not verdict.materially)
 
 
 def _is_exact(dearest: Verdict | None, rounds: int, within: float) -> bool:

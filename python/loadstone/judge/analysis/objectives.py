@@ -11,7 +11,7 @@ from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.experiment.spec.levels import Level, identity, level_text
 from loadstone.judge.analysis.analysis import Analysis, AtRate, Comparison, Row, printed_ns
 from loadstone.judge.metrics import figure, is_rate
-from loadstone.judge.verdict import COST, Cost, Verdict, cost_of_all, cost_of_part
+from loadstone.judge.verdict import COST, CpuCost, Verdict, cost_of_all, cost_of_part
 from loadstone.run_folder.facts import DRIVER
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
@@ -75,7 +75,7 @@ _GRAMMAR = said(
 
 
 @dataclass(frozen=True)
-class Objective:
+class FailIfObjective:
     """What must not be. `value` is in ns, a second, users, or a share; of a relative objective B / A less one."""
 
     text: str
@@ -103,7 +103,7 @@ class Objective:
         return all(name in condition and _means(word, condition[name]) for name, word in self.where)
 
 
-def parse_objective(text: str) -> Objective:
+def parse_objective(text: str) -> FailIfObjective:
     """The objective that a text states. Raises UserError with the grammar and an example."""
     match = _TEXT.fullmatch(text)
     if match is None:
@@ -127,7 +127,7 @@ def parse_objective(text: str) -> Objective:
             example=example,
         )
     value = float(digits) * (-1 if sign == "-" else 1)
-    return Objective(
+    return FailIfObjective(
         text=" ".join(text.split()),
         metric=metric,
         operator=cast(_Operator, operator),
@@ -199,7 +199,7 @@ def _means(word: str, level: Level) -> bool:
     return word == text or (parse_any(word) is not None and parse_any(word) == parse_any(text))
 
 
-def require_absolute(objectives: Iterable[Objective]) -> None:
+def require_absolute(objectives: Iterable[FailIfObjective]) -> None:
     """Refuse objectives that need two conditions. Raises UserError."""
     for objective in objectives:
         if objective.relative:
@@ -210,7 +210,7 @@ def require_absolute(objectives: Iterable[Objective]) -> None:
             )
 
 
-def require_relative(objectives: Iterable[Objective]) -> None:
+def require_relative(objectives: Iterable[FailIfObjective]) -> None:
     """Refuse objectives about single conditions. Raises UserError."""
     for objective in objectives:
         if not objective.relative:
@@ -221,7 +221,7 @@ def require_relative(objectives: Iterable[Objective]) -> None:
             )
 
 
-def require_measured(objectives: Iterable[Objective], *, rows: bool, points: bool) -> None:
+def require_measured(objectives: Iterable[FailIfObjective], *, rows: bool, points: bool) -> None:
     """Refuse objectives about what a run will not have: `rows` of tables, saturation `points`. Raises UserError."""
     for objective in objectives:
         if objective.of_point and not points:
@@ -239,7 +239,7 @@ def require_measured(objectives: Iterable[Objective], *, rows: bool, points: boo
             )
 
 
-def missed(objectives: Sequence[Objective], analysis: Analysis) -> list[Message]:
+def missed(objectives: Sequence[FailIfObjective], analysis: Analysis) -> list[Message]:
     """A line for each objective and condition that misses it, or cannot be judged; empty if all are kept.
 
     Raises:
@@ -263,7 +263,7 @@ def missed(objectives: Sequence[Objective], analysis: Analysis) -> list[Message]
     return lines
 
 
-def missed_ratios(objectives: Sequence[Objective], comparisons: Sequence[Comparison]) -> list[Message]:
+def missed_ratios(objectives: Sequence[FailIfObjective], comparisons: Sequence[Comparison]) -> list[Message]:
     """Return the missed relative objectives, by the comparisons.
 
     An objective is missed where the whole interval is what must not be. Where only a part of it is, or where
@@ -278,12 +278,12 @@ def missed_ratios(objectives: Sequence[Objective], comparisons: Sequence[Compari
     return lines
 
 
-def _about_nothing(objective: Objective, what: Literal["condition", "comparison", "point"]) -> Message:
+def _about_nothing(objective: FailIfObjective, what: Literal["condition", "comparison", "point"]) -> Message:
     where = [f"{name}={word}" for name, word in objective.where]
     return message("objective_nothing", objective=objective.text, what=what, where=where)
 
 
-def _missed_by(objective: Objective, row: Row) -> Message | None:
+def _missed_by(objective: FailIfObjective, row: Row) -> Message | None:
     """The line about one condition; None if it keeps the objective."""
     name = row.label or _levels(row.condition)
     text, metric = objective.text, objective.metric
@@ -319,13 +319,13 @@ def _missed_by(objective: Objective, row: Row) -> Message | None:
     )
 
 
-def _no_figure(objective: Objective, name: str, costs: Mapping[str, Cost]) -> Message:
+def _no_figure(objective: FailIfObjective, name: str, costs: Mapping[str, CpuCost]) -> Message:
     """That there is none; of a cost with the parts that have one."""
     parts = ["client" if part == DRIVER else part for part in costs] if objective.metric.startswith(COST) else []
     return message("objective_no_figure", name=name, objective=objective.text, parts=parts)
 
 
-def _missed_by_point(objective: Objective, answer: SaturationAnswer) -> Message | None:
+def _missed_by_point(objective: FailIfObjective, answer: SaturationAnswer) -> Message | None:
     """The line about one saturation point, by its whole interval; None if it keeps the objective."""
     name, text, metric = answer.label or _levels(answer.condition), objective.text, objective.metric
     known = _figure_of_point(answer, metric)
@@ -338,7 +338,7 @@ def _missed_by_point(objective: Objective, answer: SaturationAnswer) -> Message 
     return message("objective_beyond_point", name=name, objective=text, **found) if any(broken) else None
 
 
-def _missed_by_cost(objective: Objective, answer: SaturationAnswer) -> Message | None:
+def _missed_by_cost(objective: FailIfObjective, answer: SaturationAnswer) -> Message | None:
     """The line about what a request costs at the level nearest to a saturation point; without a point, at the highest
     load. None if it keeps the objective."""
     name, text, metric = answer.label or _levels(answer.condition), objective.text, objective.metric
@@ -370,7 +370,7 @@ def _fixed_rate(row: Row) -> AtRate | None:
     return None if nothing else row.at_rate
 
 
-def _missed_at_rate(objective: Objective, name: str, at_rate: AtRate) -> Message | None:
+def _missed_at_rate(objective: FailIfObjective, name: str, at_rate: AtRate) -> Message | None:
     """The line about the latency of one condition at its fixed rate; None if it keeps the objective."""
     text, (kind, _, quantile) = objective.text, objective.metric.partition(".")
     quantiles = at_rate.response_ns if kind == "response_ns" else at_rate.service_ns
@@ -397,13 +397,13 @@ def _missed_at_rate(objective: Objective, name: str, at_rate: AtRate) -> Message
     )
 
 
-def _printed(objective: Objective, source: Row | AtRate, found: float) -> float:
+def _printed(objective: FailIfObjective, source: Row | AtRate, found: float) -> float:
     """The figure as tables have it: a response time without rare stalls."""
     kind, _, quantile = objective.metric.partition(".")
     return (printed_ns(source, quantile) if kind == "response_ns" and quantile in source.stalls else None) or found
 
 
-def _may_be_ours(objective: Objective, source: Row | AtRate, found: float) -> Message | None:
+def _may_be_ours(objective: FailIfObjective, source: Row | AtRate, found: float) -> Message | None:
     """That a response time misses the objective by what may be the generator's own alone; None where it does not."""
     kind, _, quantile = objective.metric.partition(".")
     least = getattr(source.least_ns, quantile, None) if kind == "response_ns" else None
@@ -412,7 +412,7 @@ def _may_be_ours(objective: Objective, source: Row | AtRate, found: float) -> Me
     return message("objective_may_be_ours", figure_ns=found, own_ns=found - least)
 
 
-def _does_not_repeat(objective: Objective, source: Row | AtRate) -> Message | None:
+def _does_not_repeat(objective: FailIfObjective, source: Row | AtRate) -> Message | None:
     """Why a response time does not describe the condition, where its interval does not miss the objective as a whole:
     one slice made it, the slices do not agree, or it misses by rare stalls alone."""
     kind, _, quantile = objective.metric.partition(".")
@@ -426,7 +426,7 @@ def _does_not_repeat(objective: Objective, source: Row | AtRate) -> Message | No
     return None if missed_by_all else why
 
 
-def _is_doubted(objective: Objective, source: Row | AtRate) -> bool:
+def _is_doubted(objective: FailIfObjective, source: Row | AtRate) -> bool:
     """Whether a check, or what was measured apart, doubts this response time."""
     kind, _, quantile = objective.metric.partition(".")
     return kind == "response_ns" and source.latencies_doubted and quantile in (source.doubted or (quantile,))
@@ -441,7 +441,7 @@ def _figure_of(row: Row, metric: str) -> float | None:
     return None if cost is None else cost.ns
 
 
-def _cost_of(costs: Mapping[str, Cost], metric: str) -> Cost | None:
+def _cost_of(costs: Mapping[str, CpuCost], metric: str) -> CpuCost | None:
     """Return the cost of the part that the metric names; if it names none, that of all parts."""
     part = metric.removeprefix(COST)
     return cost_of_part(costs, part) if part else cost_of_all(costs)
@@ -454,12 +454,12 @@ def _share_failed(row: Row) -> float | None:
     return failed / ended if ended else None
 
 
-def _is_about_both(objective: Objective, judgement: Verdict) -> bool:
+def _is_about_both(objective: FailIfObjective, judgement: Verdict) -> bool:
     """Whether the objective is about a pair: the factors that it names stand so in A or in B."""
     return objective.is_about(judgement.a.condition) or objective.is_about(judgement.b.condition)
 
 
-def _missed_between(objective: Objective, one: Comparison) -> Message | None:
+def _missed_between(objective: FailIfObjective, one: Comparison) -> Message | None:
     """The line about one comparison; None if it keeps the objective."""
     judged, text = one.on(objective.metric), objective.text
     if objective.metric == COST and len(one.costs) == 1:

@@ -41,7 +41,7 @@ def has_a_rate(trials: Sequence[TrialRecord]) -> bool:
 
 
 @dataclass(frozen=True)
-class Latencies:
+class RowLatencies:
     """Latencies of all trials together."""
 
     response: Quantiles | None
@@ -52,14 +52,14 @@ class Latencies:
     """Why there are none."""
 
 
-def merged_latencies(run: RecordedRun, trials: list[TrialRecord]) -> Latencies:
+def merged_latencies(run: RecordedRun, trials: list[TrialRecord]) -> RowLatencies:
     """The latencies of all trials together, from their merged histograms."""
     if len(trials) == 1:
-        return Latencies(trials[0].response_ns, trials[0].service_ns, trials[0].least_ns, [])
+        return RowLatencies(trials[0].response_ns, trials[0].service_ns, trials[0].least_ns, [])
     try:
-        return Latencies(run.response_ns(trials), run.service_ns(trials), run.least_ns(trials), [])
+        return RowLatencies(run.response_ns(trials), run.service_ns(trials), run.least_ns(trials), [])
     except DriveFailed as error:
-        return Latencies(None, None, None, [message("row.not_merged", error=str(error))])
+        return RowLatencies(None, None, None, [message("row.not_merged", error=str(error))])
 
 
 def unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> dict[str, Message]:

@@ -17,8 +17,8 @@ from loadstone.experiment.spec.levels import Level, is_level, same_level
 from loadstone.judge.analysis.analysis import AtRate, IntervalUnit, Row, SettledLatencies, Stalls, printed_ns
 from loadstone.judge.compare.latencies import failed_in, failed_of, operations_of
 from loadstone.judge.compare.round_figures import slices_of
-from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, UnitQuantile, Units
-from loadstone.judge.statistics.unit_quantiles import Stalls as StalledUnits
+from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, MeasuredUnits, UnitQuantile
+from loadstone.judge.statistics.unit_quantiles import StalledUnits as StalledUnits
 from loadstone.run_folder.latency_logs import LatencyKind, LatencyLogs
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
@@ -46,7 +46,7 @@ class _Measured:
     failed: list[int]
 
 
-def settled(
+def quantile_intervals(
     run: RecordedRun,
     trials: Sequence[TrialRecord],
     response: Quantiles | None,
@@ -63,7 +63,7 @@ def settled(
         return SettledLatencies()
     try:
         found = _measured(run, run.logs, trials, _RESPONSE)
-        units = Units(found.latencies, found.failed)
+        units = MeasuredUnits(found.latencies, found.failed)
     except (DriveFailed, ValueError):
         return SettledLatencies()
     bounds = None if least is None else _least_units(run, trials, found)
@@ -115,17 +115,17 @@ def _ends(one: UnitQuantile, figure_ns: float, low_ns: float | None, fastest_ns:
     return lowest, max(high, figure_ns) if math.isfinite(high) else None
 
 
-def _least_units(run: RecordedRun, trials: Sequence[TrialRecord], response: _Measured) -> Units | None:
+def _least_units(run: RecordedRun, trials: Sequence[TrialRecord], response: _Measured) -> MeasuredUnits | None:
     """The units of `response` without what the driver may have added to each reply; None where some were not logged."""
     try:
         found = _measured(run, run.logs_as_they_are, trials, "least")
         same = [one.total for one in found.latencies] == [one.total for one in response.latencies]
-        return Units(found.latencies, found.failed) if same else None
+        return MeasuredUnits(found.latencies, found.failed) if same else None
     except (DriveFailed, ValueError):
         return None
 
 
-def _bound(bounds: Units, stalled: StalledUnits, p: float) -> UnitQuantile | None:
+def _bound(bounds: MeasuredUnits, stalled: StalledUnits, p: float) -> UnitQuantile | None:
     """The quantile without what the driver may have added, of the units that the printed one is of."""
     kept = bounds.without(stalled.held) if stalled.are_rare else bounds
     found = kept.quantile(max(p, _LEAST_P), least_units=1)

@@ -26,7 +26,7 @@ from loadstone.judge.analysis.row_latencies import (
     unmeasurable,
 )
 from loadstone.judge.analysis.server_side import at_once, deliveries, server_side, users_of
-from loadstone.judge.analysis.settled import neighbours_checked, row_fields, settled
+from loadstone.judge.analysis.settled import neighbours_checked, quantile_intervals, row_fields
 from loadstone.judge.bottleneck import bottleneck_of
 from loadstone.judge.checks.checks import BOUNDS, counted_reasons, failed_checks, forbidding
 from loadstone.judge.checks.generator_bounds import GAIN, bound_over
@@ -38,7 +38,7 @@ from loadstone.judge.cost import costs_of, whole_cost
 from loadstone.judge.stations import stations_of
 from loadstone.judge.statistics.rounds.row_rate import row_rate
 from loadstone.judge.statistics.signed_rank import typical_interval
-from loadstone.judge.verdict import Bound
+from loadstone.judge.verdict import GeneratorBound
 from loadstone.run_folder.reading import RecordedRun, mean_of
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.safety.bounds.replies import example_of
@@ -113,7 +113,7 @@ def _row(
     elapsed_s = sum(trial.duration_s for trial in used)
     repeats = SettledLatencies()
     if has_a_rate(used):
-        repeats = settled(run, used, response, latencies.service, None if waited else latencies.least)
+        repeats = quantile_intervals(run, used, response, latencies.service, None if waited else latencies.least)
     late = [(trial, one) for trial in used for one in _suspect([trial]) if is_of_latency(one)]
     doubted = doubted_figures(late, latencies.least)
     return Row(
@@ -166,7 +166,7 @@ def _slices(used: Sequence[TrialRecord]) -> int:
 
 
 def _verdict(
-    used: Sequence[TrialRecord], bound: Bound | None, doubts: Sequence[Message]
+    used: Sequence[TrialRecord], bound: GeneratorBound | None, doubts: Sequence[Message]
 ) -> Literal["valid", "suspect"]:
     """What bounds single trials counts by the bound of the row alone; what doubts latencies takes these away."""
     failed = not all(map(is_of_latency, _suspect(used)))
@@ -227,7 +227,7 @@ def rate_interval(trials: Sequence[TrialRecord], metric: Literal["goodput_per_s"
     return None if found.low is None or found.high is None else (found.low, found.high)
 
 
-def _reasons(trials: Sequence[TrialRecord], bound: Bound | None) -> list[Message]:
+def _reasons(trials: Sequence[TrialRecord], bound: GeneratorBound | None) -> list[Message]:
     """Why trials are not valid: a message a check; with how many trials it is about where there are several.
 
     What bounds single trials is no reason where the bound of the row is small.

@@ -7,7 +7,7 @@ from math import inf
 from loadstone.drivers.outcome import Counts, ReceiversRecord
 from loadstone.experiment.plan.operations import commands_of
 from loadstone.experiment.plan.protocols import PROTOCOLS
-from loadstone.judge.checks.check import Finding, Limit, Measured, Unknown, check, share
+from loadstone.judge.checks.check import Finding, Limit, MeasuredFigure, NotObserved, check, share
 from loadstone.judge.checks.evidence import TrialEvidence
 from loadstone.judge.checks.stall_checks import server_stalls
 from loadstone.run_folder.facts import ServerCounters
@@ -41,7 +41,7 @@ def errors(evidence: TrialEvidence) -> Finding:
     """
     counts = evidence.trial.counts
     if not counts.sent:
-        return Unknown(message("check.errors.nothing_sent"))
+        return NotObserved(message("check.errors.nothing_sent"))
     failed = {kind: number for kind, number in counts.errors.items() if number}
     failed |= {kind: n for kind, n in (("timeouts", counts.timeouts), ("never_answered", counts.in_flight)) if n}
     measured = share(sum(failed.values()), counts.sent)
@@ -49,7 +49,7 @@ def errors(evidence: TrialEvidence) -> Finding:
     others = share(sum(failed.values()) - late, counts.sent)
     stood_still = server_stalls(evidence.facts, evidence.trial.response_ns.p50)
     limit = replace(ERRORS, invalid=inf) if stood_still and others <= ERRORS.invalid else ERRORS
-    return Measured(measured, message("check.errors.failed", percent=measured, kinds=failed), limit=limit)
+    return MeasuredFigure(measured, message("check.errors.failed", percent=measured, kinds=failed), limit=limit)
 
 
 @check(CONSERVATION)
@@ -60,7 +60,7 @@ def conservation(evidence: TrialEvidence) -> Finding:
     missing = sum(operation.counts.ok - operation.response_ns.count for operation in drive.operations.values())
     astray += max(0, -missing, missing - drive.overflowed)
     reason = message("check.conservation.astray", operations=astray)
-    return Measured(astray, reason)
+    return MeasuredFigure(astray, reason)
 
 
 def _astray(counts: Counts) -> int:
@@ -78,14 +78,14 @@ def server_counter(evidence: TrialEvidence) -> Finding | None:
         return None
     sides = [(server.before, server.after) for server in evidence.targets.values()]
     if not sides or any(before is None or after is None for before, after in sides):
-        return Unknown(message("check.no_counters"))
+        return NotObserved(message("check.no_counters"))
     known = [(before, after) for before, after in sides if before is not None and after is not None]
     if any(before.run_id != after.run_id for before, after in known):
-        return Unknown(message("check.server_counter.restarted"))
+        return NotObserved(message("check.server_counter.restarted"))
     counted = {name: sum(_more_calls(before, after, name) for before, after in known) for name in _commands(evidence)}
     differences = dict(_differences(evidence, counted))
     reason = message("check.server_counter.differs", differences=differences)
-    return Measured(sum(map(abs, differences.values())), reason)
+    return MeasuredFigure(sum(map(abs, differences.values())), reason)
 
 
 def _commands(evidence: TrialEvidence) -> set[str]:
@@ -119,21 +119,21 @@ def replies(evidence: TrialEvidence) -> Finding:
     if drive.connections.unrequested:
         number = drive.connections.unrequested
         reason = message("check.replies.unrequested", replies=number)
-        return Measured(number, reason)
+        return MeasuredFigure(number, reason)
     wrong = sum(drive.total.errors.get(kind, 0) for kind in WRONG_KINDS)
     if wrong or drive.read_back.wrong:
         reason = message(
             "check.replies.wrong", replies=wrong, keys=drive.read_back.wrong, read_back=drive.read_back.checked
         )
-        return Measured(wrong + drive.read_back.wrong, reason)
+        return MeasuredFigure(wrong + drive.read_back.wrong, reason)
     if not (plan.verify.replies and plan.verify.count_mismatch):
-        return Unknown(message("check.replies.not_compared"))
+        return NotObserved(message("check.replies.not_compared"))
     if evidence.http and not _reads_bodies(evidence):
-        return Unknown(message("check.replies.status_only"))
+        return NotObserved(message("check.replies.status_only"))
     writes = any(operation.writes != "nothing" for operation in plan.operations)
     if writes and not drive.read_back.checked:
-        return Unknown(message("check.replies.not_read_back"))
-    return Measured(0)
+        return NotObserved(message("check.replies.not_read_back"))
+    return MeasuredFigure(0)
 
 
 def _reads_bodies(evidence: TrialEvidence) -> bool:
@@ -149,20 +149,20 @@ def payload(evidence: TrialEvidence) -> Finding | None:
     read = 0.0
     for server in evidence.targets.values():
         if server.before is None or server.after is None or server.before.run_id != server.after.run_id:
-            return Unknown(message("check.no_counters"))
+            return NotObserved(message("check.no_counters"))
         name = "total_net_input_bytes"
         if name not in server.before.counters or name not in server.after.counters:
-            return Unknown(message("check.payload.not_reported"))
+            return NotObserved(message("check.payload.not_reported"))
         if server.after.counters.get("connected_slaves"):
-            return Unknown(message("check.payload.replicas"))
+            return NotObserved(message("check.payload.replicas"))
         read += server.after.counters[name] - server.before.counters[name]
     if not evidence.targets or not evidence.bytes_sent:
-        return Unknown(message("check.no_counters"))
+        return NotObserved(message("check.no_counters"))
     allowed = PAYLOAD_ALLOWED_BYTES + PAYLOAD_ALLOWED_BYTES_PER_S * evidence.driven_s
     difference = read - evidence.bytes_sent
     measured = share(max(0.0, abs(difference) - allowed), evidence.bytes_sent)
     reason = message("check.payload.differs", difference=difference, sent=evidence.bytes_sent)
-    return Measured(measured, reason)
+    return MeasuredFigure(measured, reason)
 
 
 @check(DELIVERIES)
@@ -180,13 +180,13 @@ def deliveries(evidence: TrialEvidence) -> Finding | None:
             "why": receivers.why_disconnected or "",
         }
         reason = message("check.deliveries.disconnected", missing=receivers.missing, **lost)
-        return Measured(max(wrong, receivers.disconnected), reason)
+        return MeasuredFigure(max(wrong, receivers.disconnected), reason)
     counts = {
         "missing": receivers.missing,
         "repeated": receivers.repeated,
         "unreadable": receivers.unreadable + invented,
     }
-    return Measured(wrong, message("check.deliveries.wrong", expected=receivers.expected, **counts))
+    return MeasuredFigure(wrong, message("check.deliveries.wrong", expected=receivers.expected, **counts))
 
 
 def _invented(total: Counts, receivers: ReceiversRecord) -> int:

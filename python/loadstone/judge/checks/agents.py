@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from loadstone.drivers.outcome import AgentRecord, ThreadRecord
-from loadstone.judge.checks.check import Finding, Limit, Measured, Unknown, check, share
+from loadstone.judge.checks.check import Finding, Limit, MeasuredFigure, NotObserved, check, share
 from loadstone.judge.checks.evidence import TrialEvidence
 from loadstone.text.message import Message, message
 
@@ -54,10 +54,10 @@ def beginning(evidence: TrialEvidence) -> Finding | None:
     ]
     if len(skews) < len(agents):
         known = {agent.name for agent, _, _ in skews}
-        return Unknown(message("check.beginning.not_known", agents=[a.name for a in agents if a.name not in known]))
+        return NotObserved(message("check.beginning.not_known", agents=[a.name for a in agents if a.name not in known]))
     windows_s = [one.end_s - one.begin_s for one in evidence.drive.slices] or [evidence.drive.measure_s]
     apart_ns = max(skew + bound for _, skew, bound in skews) - min(skew - bound for _, skew, bound in skews)
     farthest, skew_ns, bound_ns = max(skews, key=lambda one: abs(one[1]) + one[2])
     apart_ns = max(0, apart_ns - min(agent.edge_ns or 0 for agent in agents))
     reason = message("check.beginning.apart", agent=farthest.name, skew_ns=skew_ns, bound_ns=bound_ns)
-    return Measured(share(apart_ns / 1e9, min(windows_s)), reason)
+    return MeasuredFigure(share(apart_ns / 1e9, min(windows_s)), reason)

@@ -36,7 +36,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredFigure:
     """A figure; the limit gives the verdict."""
 
     figure: float
@@ -47,7 +47,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class NotObserved:
     """It could not be observed: never valid, and not held against the trial."""
 
     why: Message
@@ -55,7 +55,7 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Judged:
+class DirectVerdict:
     """A verdict that does not follow from the limit."""
 
     verdict: CheckVerdict
@@ -67,7 +67,7 @@ class Judged:
     """None: that of the declared limit."""
 
 
-Finding = Measured | Unknown | Judged
+Finding = MeasuredFigure | NotObserved | DirectVerdict
 Function = Callable[[TrialEvidence], Finding | None]
 """None: its question does not arise (a schedule in the closed model)."""
 
@@ -102,15 +102,15 @@ class Check:
         """The finding under the check's name, beside the limit that it crossed or kept to."""
         unit = "" if self.limit is None else self.limit.unit
         match finding:
-            case Measured():
+            case MeasuredFigure():
                 return self._held(finding, finding.limit or self.limit)
-            case Unknown():
+            case NotObserved():
                 valid = None if self.limit is None else self.limit.valid
                 return self._result("unknown", finding.measured, valid, unit, finding.why)
-            case Judged(verdict, measured, limit, reason):
+            case DirectVerdict(verdict, measured, limit, reason):
                 return self._result(verdict, measured, limit, unit if finding.unit is None else finding.unit, reason)
 
-    def _held(self, finding: Measured, limit: Limit | None) -> CheckResult:
+    def _held(self, finding: MeasuredFigure, limit: Limit | None) -> CheckResult:
         if limit is None:
             raise ValueError(f"{self.name}: a figure without a limit has no verdict")
         verdict = limit.verdict(finding.figure)

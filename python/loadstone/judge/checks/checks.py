@@ -15,7 +15,7 @@ from loadstone.judge.checks import (
     stall_checks,
     timing,
 )
-from loadstone.judge.checks.check import Check, Judged
+from loadstone.judge.checks.check import Check, DirectVerdict
 from loadstone.judge.checks.evidence import TrialEvidence, evidence_of
 from loadstone.run_folder.trial import CheckResult, CheckVerdict, TrialRecord, TrialVerdict
 from loadstone.text.message import Message, message
@@ -108,7 +108,7 @@ def verdict_of(checks: Iterable[CheckResult]) -> TrialVerdict:
 
 
 def _not_finished(reason: Message, verdict: CheckVerdict) -> CheckResult:
-    return load.finished.result(Judged(verdict, None, None, reason))
+    return load.finished.result(DirectVerdict(verdict, None, None, reason))
 
 
 def forbidding(trial: TrialRecord) -> list[CheckResult]:

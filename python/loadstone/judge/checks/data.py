@@ -1,7 +1,7 @@
 """Whether the data were what the design says: what reads found, how many keys there are, and how many rows."""
 
 from loadstone.experiment.plan.operation_units import READS, reads_keys
-from loadstone.judge.checks.check import Finding, Judged, Limit, Measured, Unknown, check, share
+from loadstone.judge.checks.check import DirectVerdict, Finding, Limit, MeasuredFigure, NotObserved, check, share
 from loadstone.judge.checks.evidence import TrialEvidence
 from loadstone.run_folder.facts import StoredFacts
 from loadstone.run_folder.observation import keys_added
@@ -26,11 +26,11 @@ def hit_rate(evidence: TrialEvidence) -> Finding | None:
         return None
     counted = _lookups(evidence)
     if counted is None:
-        return Unknown(message("check.hit_rate.not_reported"))
+        return NotObserved(message("check.hit_rate.not_reported"))
     hits, misses = counted
     measured = share(misses, hits + misses)
     if not hits + misses:
-        return Unknown(message("check.hit_rate.no_read"))
+        return NotObserved(message("check.hit_rate.no_read"))
     company = evidence.facts.company
     designed = evidence.facts.misses if plan.recording is None else "any"  # it reads what its own writes left
     loaded = plan.keys.loaded and (company is None or company.loaded)
@@ -38,17 +38,17 @@ def hit_rate(evidence: TrialEvidence) -> Finding | None:
     found_nothing = measured >= ALL
     if not found_nothing and not evidence.ours and hits + misses > reads * (1 + HIT_RATE.valid / 100):
         why = message("check.hit_rate.others", reads=hits + misses, ours=reads)
-        return Unknown(why, measured)
+        return NotObserved(why, measured)
     if designed == "any":
         return _by_distance(measured, 0.0, None)
     if designed is not None:
         reason = message("check.hit_rate.designed", percent=measured, designed=100 * designed)
         return _by_distance(measured, abs(measured - 100 * designed), reason)
     if loaded:
-        return Measured(measured, message("check.hit_rate.misses", percent=measured))
+        return MeasuredFigure(measured, message("check.hit_rate.misses", percent=measured))
     if plan.keys.loaded and not found_nothing:  # another condition on the server has nothing to be found
         why = message("check.hit_rate.nothing_stored", percent=100 - measured)
-        return Unknown(why, measured)
+        return NotObserved(why, measured)
     reason = message("check.hit_rate.not_loaded", percent=measured, all=found_nothing)
     off = measured if found_nothing else min(measured, HIT_RATE.invalid)
     return _by_distance(measured, off, reason)
@@ -57,7 +57,7 @@ def hit_rate(evidence: TrialEvidence) -> Finding | None:
 def _by_distance(measured: float, off: float, reason: Message | None) -> Finding:
     """The verdict of a share that is so far off its design; what is measured is the share itself."""
     verdict = HIT_RATE.verdict(off)
-    return Judged(verdict, measured, limit=None, reason=None if verdict == "valid" else reason)
+    return DirectVerdict(verdict, measured, limit=None, reason=None if verdict == "valid" else reason)
 
 
 def _lookups(evidence: TrialEvidence) -> tuple[float, float] | None:
@@ -76,17 +76,17 @@ def key_count(evidence: TrialEvidence) -> Finding | None:
         return None
     came = evidence.counted("keys")
     if came is None:
-        return Unknown(message("check.key_count.not_reported"))
+        return NotObserved(message("check.key_count.not_reported"))
     planned = _planned(evidence)
     if planned is None:
-        return Unknown(message("check.key_count.not_known"))
+        return NotObserved(message("check.key_count.not_known"))
     low, high = planned
     measured = max(low - came, came - high, 0.0)
     if measured and not evidence.ours:
         why = message("check.key_count.not_ours", change=came)
-        return Unknown(why, measured)
+        return NotObserved(why, measured)
     reason = message("check.key_count.differs", change=came, low=low, high=high)
-    return Measured(measured, reason)
+    return MeasuredFigure(measured, reason)
 
 
 def _planned(evidence: TrialEvidence) -> tuple[int, int] | None:
@@ -109,16 +109,16 @@ def stored_rows(evidence: TrialEvidence) -> Finding | None:
         return None
     uncounted = sorted({count.server for count in counts if _grown(count) is None})
     if uncounted:
-        return Unknown(message("check.stored_rows.not_counted", servers=uncounted))
+        return NotObserved(message("check.stored_rows.not_counted", servers=uncounted))
     astray = [(off, count) for count in counts if (off := _off(count))]
     measured = sum(abs(off) for off, _ in astray)
     rows = [_astray(off, count) for off, count in astray]
     if measured and not evidence.ours:
-        return Unknown(message("check.stored_rows.not_ours", rows=rows), measured)
+        return NotObserved(message("check.stored_rows.not_ours", rows=rows), measured)
     keys = [_other_keys(count) for count in counts if _has_other_keys(count)]
     if keys and not measured:
-        return Judged("valid", measured, STORED_ROWS.valid, message("check.stored_rows.astray", rows=keys))
-    return Measured(measured, message("check.stored_rows.astray", rows=rows))
+        return DirectVerdict("valid", measured, STORED_ROWS.valid, message("check.stored_rows.astray", rows=keys))
+    return MeasuredFigure(measured, message("check.stored_rows.astray", rows=rows))
 
 
 def _grown(count: StoredFacts) -> int | None:

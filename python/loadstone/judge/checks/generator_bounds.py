@@ -18,12 +18,12 @@ from math import inf
 
 from loadstone.experiment.plan.fixed_rate import AT_RATE_GROUP
 from loadstone.judge.checks.agents import agents_of, of_agent
-from loadstone.judge.checks.check import Finding, Limit, Measured, Unknown, check
+from loadstone.judge.checks.check import Finding, Limit, MeasuredFigure, NotObserved, check
 from loadstone.judge.checks.evidence import TrialEvidence, evidence_of
 from loadstone.judge.checks.link_delay import lost_to_links
 from loadstone.judge.checks.stall_checks import stalled_share, stopped_share
 from loadstone.judge.checks.utilisation import Busy, CpuUse, busy_parts, generator_cpus, server_cpus
-from loadstone.judge.verdict import UNBOUNDED, Bound, up_to
+from loadstone.judge.verdict import UNBOUNDED, GeneratorBound, up_to
 from loadstone.monitors.metric import PROGRAM
 from loadstone.run_folder.facts import DRIVER, OTHERS, PartCpu
 from loadstone.run_folder.trial import TrialRecord
@@ -56,7 +56,7 @@ ONE_USER = 1
 
 
 @dataclass(frozen=True)
-class Limits:
+class BoundLimits:
     """What limited one trial. Shares of the time; None: it could not be observed."""
 
     server: float | None
@@ -75,14 +75,14 @@ class Limits:
     """For a fleet, the agent whose thread that is."""
 
 
-def limits_of(evidence: TrialEvidence) -> Limits:
+def limits_of(evidence: TrialEvidence) -> BoundLimits:
     """What limited the rate of a trial, and how wrong the rate can be for it."""
     cpus, parts = server_cpus(evidence), busy_parts(evidence)
     server, lost = _fullest(evidence, cpus, parts), lost_by_driver(evidence)
     disk = _disk_share(evidence)
     generator, agent = _fullest_agent(evidence) or (_driver(evidence, lost), None)
     one = evidence.closed is not None and evidence.closed.users == ONE_USER and evidence.plan.pipeline_depth == 1
-    return Limits(
+    return BoundLimits(
         server=server,
         disk=disk,
         generator=generator,
@@ -93,7 +93,7 @@ def limits_of(evidence: TrialEvidence) -> Limits:
     )
 
 
-def bound_of(trial: TrialRecord) -> Bound | None:
+def bound_of(trial: TrialRecord) -> GeneratorBound | None:
     """The bound of one trial's rates; None of one that was not driven."""
     evidence = evidence_of(trial)
     if evidence is None:
@@ -102,16 +102,16 @@ def bound_of(trial: TrialRecord) -> Bound | None:
     # The rate was set, and is held to its schedule; or the driver is part of what is measured.
     gain = 0.0 if evidence.open is not None or evidence.client is not None else limits.gain
     taken = 0.0 if evidence.kept_rate else limits.taken
-    return Bound(generator=gain, taken=taken, round_trip=limits.round_trip)
+    return GeneratorBound(generator=gain, taken=taken, round_trip=limits.round_trip)
 
 
-def bound_over(trials: Sequence[TrialRecord]) -> Bound | None:
+def bound_over(trials: Sequence[TrialRecord]) -> GeneratorBound | None:
     """The bound of a rate over several trials: what each could have done more, weighed by what it did."""
     bounds = [(trial, bound) for trial in trials if (bound := bound_of(trial)) is not None]
     if not bounds:
         return None
     work = [trial.replies for trial, _ in bounds]
-    return Bound(
+    return GeneratorBound(
         generator=_weighed([bound.generator for _, bound in bounds], work),
         taken=_weighed([bound.taken for _, bound in bounds], work),
         round_trip=all(bound.round_trip for _, bound in bounds),
@@ -342,16 +342,16 @@ def gain(evidence: TrialEvidence) -> Finding | None:
         return None
     if evidence.client is not None:
         why = message("check.gain.client", library=evidence.client, generator=limits.generator)
-        return Unknown(why, None if limits.gain is None else round(100 * limits.gain, 6))
+        return NotObserved(why, None if limits.gain is None else round(100 * limits.gain, 6))
     if limits.gain is None:
-        return Unknown(message("check.gain.not_observed"))
+        return NotObserved(message("check.gain.not_observed"))
     disk = {"disk": limits.disk} if limits.disk >= AT_THE_DISK else {}
     reason = message(
         "check.gain.bound", generator=limits.generator, server=limits.server, bound=up_to(limits.gain), **disk
     )
     if limits.agent is not None:
         reason = of_agent(limits.agent, reason)
-    return Measured(100 * limits.gain, reason)
+    return MeasuredFigure(100 * limits.gain, reason)
 
 
 @check(TAKEN, about="rate")
@@ -365,16 +365,16 @@ def taken(evidence: TrialEvidence) -> Finding | None:
         return None
     limits, cpus = limits_of(evidence), server_cpus(evidence)
     if limits.taken is None or cpus is None:
-        return Unknown(message("check.taken.not_observed"))
+        return NotObserved(message("check.taken.not_observed"))
     beside = {name: figure.avg for name, figure in evidence.facts.seen.get(OTHERS, {}).items() if figure.avg >= NAMED}
     named = {name: cores for name, cores in beside.items() if not name.startswith(PROGRAM)}
     single = _most(beside)
     stolen = cpus.stolen if cpus.stolen >= NAMED else 0.0
     if evidence.kept_rate:
         reason = message("check.taken.at_rate", programs=named, single=single, stolen=stolen)
-        return Measured(min(100 * limits.taken, TAKEN.invalid), reason)
+        return MeasuredFigure(min(100 * limits.taken, TAKEN.invalid), reason)
     reason = message("check.taken.bound", programs=named, single=single, stolen=stolen, bound=up_to(limits.taken))
-    return Measured(100 * limits.taken, reason)
+    return MeasuredFigure(100 * limits.taken, reason)
 
 
 def _most(beside: Mapping[str, float]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import inf
 
-from loadstone.judge.checks.check import Finding, Judged, Limit, Measured, Unknown, check
+from loadstone.judge.checks.check import DirectVerdict, Finding, Limit, MeasuredFigure, NotObserved, check
 from loadstone.judge.checks.evidence import TrialEvidence
 from loadstone.run_folder.facts import SeriesPoint, owner_of
 from loadstone.text.message import message
@@ -28,8 +28,8 @@ def swap(evidence: TrialEvidence) -> Finding:
     """Memory moved to or from the disk."""
     moved = evidence.facts.host.swapped_bytes
     if moved is None:
-        return Unknown(message("check.swap.not_reported"))
-    return Measured(moved, message("check.swap.moved", megabytes=moved / 1e6))
+        return NotObserved(message("check.swap.not_reported"))
+    return MeasuredFigure(moved, message("check.swap.moved", megabytes=moved / 1e6))
 
 
 @check(ACCEPT_QUEUE)
@@ -40,7 +40,7 @@ def accept_queue(evidence: TrialEvidence) -> Finding | None:
     if dropped is None:
         return None
     # By samples of a second: of what was counted at its border a part.
-    return Measured(round(dropped), message("check.accept_queue.full", connections=dropped))
+    return MeasuredFigure(round(dropped), message("check.accept_queue.full", connections=dropped))
 
 
 @check(PLACEMENT)
@@ -48,12 +48,12 @@ def placement(evidence: TrialEvidence) -> Finding:
     """Whether driver and servers ran on CPUs of their own, or at least had enough of them."""
     placed, idle = evidence.facts.placement, evidence.facts.host.idle_share
     if placed is None:
-        return Unknown(message("check.placement.not_known"))
+        return NotObserved(message("check.placement.not_known"))
     if not placed.shared:
-        return Measured(0)
+        return MeasuredFigure(0)
     if idle is not None and idle >= PLACEMENT_IDLE:
-        return Judged("valid", 1, PLACEMENT.valid)
-    return Measured(1, message("check.placement.shared", idle=idle))
+        return DirectVerdict("valid", 1, PLACEMENT.valid)
+    return MeasuredFigure(1, message("check.placement.shared", idle=idle))
 
 
 @check(BACKGROUND)
@@ -72,9 +72,9 @@ def background(evidence: TrialEvidence) -> Finding | None:
         forks += max(0.0, after.get(names[0], 0.0) - before.get(names[0], 0.0))
         forks += sum(side.get(name, 0.0) for side in (before, after) for name in names[1:])
     if not reported:
-        return Unknown(message("check.background.not_reported"))
+        return NotObserved(message("check.background.not_reported"))
     fork_us = max((after.counters.get("latest_fork_usec", 0.0) for _, after in evidence.server_sides), default=0.0)
-    return Measured(forks, message("check.background.saved", fork_ms=fork_us / 1000))
+    return MeasuredFigure(forks, message("check.background.saved", fork_ms=fork_us / 1000))
 
 
 @check(EVICTED)
@@ -91,8 +91,8 @@ def evicted_keys(evidence: TrialEvidence) -> Finding | None:
         reported = True
         evicted += max(0.0, server.after.counters["evicted_keys"] - server.before.counters.get("evicted_keys", 0.0))
     if not reported:
-        return Unknown(message("check.evicted_keys.not_reported"))
-    return Measured(evicted, message("check.evicted_keys.evicted", keys=evicted))
+        return NotObserved(message("check.evicted_keys.not_reported"))
+    return MeasuredFigure(evicted, message("check.evicted_keys.evicted", keys=evicted))
 
 
 @check(SERVER_CPU, information=True)
@@ -106,9 +106,9 @@ def server_cpu(evidence: TrialEvidence) -> Finding | None:
         if _is_redis(evidence, name) and part.main_thread_share is not None
     ]
     if not shares:
-        return Unknown(message("check.server_cpu.not_observed"))
+        return NotObserved(message("check.server_cpu.not_observed"))
     busiest, name = max(shares)
-    return Measured(100 * busiest, message("check.server_cpu.full", part=name))
+    return MeasuredFigure(100 * busiest, message("check.server_cpu.full", part=name))
 
 
 CONNECTION_LEAK = Limit(
@@ -134,13 +134,13 @@ def connection_leak(evidence: TrialEvidence) -> Finding | None:
     if not observed and not evidence.stores:
         return None
     if not observed:
-        return Unknown(message("check.connection_leak.not_observed"))
+        return NotObserved(message("check.connection_leak.not_observed"))
     own = 0 if evidence.http else evidence.drive.connections.lost + evidence.drive.connections.failed
     rises = {server: _rise(_without_load(evidence, server, thirds)) - own for server, thirds in observed.items()}
     server = max(rises, key=lambda name: rises[name])
     first, _, last = observed[server]
     reason = message("check.connection_leak.rises", server=server, first=first, last=last)
-    return Measured(max(0.0, rises[server]), reason)
+    return MeasuredFigure(max(0.0, rises[server]), reason)
 
 
 def _rise(thirds: Thirds) -> float:
@@ -177,4 +177,4 @@ def temporary_files(evidence: TrialEvidence) -> Finding | None:
         return None
     store = max(written, key=lambda part: written[part])
     reason = message("check.temporary_files.written", server=store, megabytes_per_s=written[store] / 1e6)
-    return Measured(written[store], reason)
+    return MeasuredFigure(written[store], reason)

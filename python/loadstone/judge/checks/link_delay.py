@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import inf
 
-from loadstone.judge.checks.check import Finding, Judged, Limit, Measured, Unknown, check, share
+from loadstone.judge.checks.check import DirectVerdict, Finding, Limit, MeasuredFigure, NotObserved, check, share
 from loadstone.judge.checks.evidence import TrialEvidence
 from loadstone.judge.verdict import UNBOUNDED
 from loadstone.run_folder.facts import LinkFacts
@@ -21,7 +21,7 @@ def link_delay(evidence: TrialEvidence) -> Finding | None:
         return None
     off = {name: _off_percent(link) for name, link in lines.items()}
     if missing := sorted(name for name, percent in off.items() if percent is None):
-        return Unknown(message("check.link_delay.not_measured", servers=missing))
+        return NotObserved(message("check.link_delay.not_measured", servers=missing))
     percent, name = max((percent, name) for name, percent in off.items() if percent is not None)
     value_ns, low_ns, high_ns = lines[name].added_in_drive_ns or (0.0, 0.0, 0.0)
     reason = message(
@@ -32,7 +32,7 @@ def link_delay(evidence: TrialEvidence) -> Finding | None:
         low_ns=low_ns,
         high_ns=high_ns,
     )
-    return Measured(percent, reason)
+    return MeasuredFigure(percent, reason)
 
 
 @check(LINK_BUSY)
@@ -48,16 +48,16 @@ def link_busy(evidence: TrialEvidence) -> Finding | None:
     busy = busy_lines(evidence)
     if not busy:
         servers = sorted(evidence.facts.links)
-        return Unknown(message("check.link_busy.not_observed", servers=servers))
+        return NotObserved(message("check.link_busy.not_observed", servers=servers))
     most, name = max((share_of_time, name) for name, share_of_time in busy.items())
     added = evidence.facts.links[name].added_in_drive_ns
     if 100 * most > LINK_BUSY.valid and (added is None or evidence.http):
-        return Judged(
+        return DirectVerdict(
             "invalid", 100 * most, LINK_BUSY.valid, message("check.link_busy.not_bounded", server=name, busy=most)
         )
     value_ns, _, high_ns = added or (0.0, 0.0, 0.0)
     reason = message("check.link_busy.full", server=name, busy=most, value_ns=value_ns, high_ns=high_ns)
-    return Measured(100 * most, reason)
+    return MeasuredFigure(100 * most, reason)
 
 
 def lost_to_links(evidence: TrialEvidence) -> float:

@@ -8,10 +8,10 @@ import numpy as np
 
 from loadstone.drivers.histogram import measurable, rank_of
 from loadstone.experiment.plan.drive_plan import Pool
-from loadstone.judge.checks.check import Finding, Judged, Limit, Measured, Unknown, check, share
+from loadstone.judge.checks.check import DirectVerdict, Finding, Limit, MeasuredFigure, NotObserved, check, share
 from loadstone.judge.checks.evidence import TrialEvidence
 from loadstone.judge.checks.stall_checks import server_stalls, waited_s
-from loadstone.judge.statistics.warm_up_end import mser
+from loadstone.judge.statistics.warm_up_end import mser5_cut
 from loadstone.run_folder.facts import SeriesPoint
 from loadstone.run_folder.trial import CheckVerdict
 from loadstone.text.message import Message, message
@@ -56,7 +56,7 @@ def finished(evidence: TrialEvidence) -> Finding:
     """Whether the trial ran to its planned end."""
     why = evidence.facts.failure or evidence.drive.stopped
     reason = message("check.finished.early", why=why) if why else None
-    return Judged("invalid" if why else "valid", evidence.drive.measure_s, limit=None, reason=reason, unit="s")
+    return DirectVerdict("invalid" if why else "valid", evidence.drive.measure_s, limit=None, reason=reason, unit="s")
 
 
 @check(SAMPLES, less_is_worse=True, about="latency")
@@ -77,7 +77,7 @@ def samples(evidence: TrialEvidence) -> Finding:
         known = [name for name, rank in (("P50", 500), ("P95", 950), ("P99", 990)) if measurable(rank, operations)]
         verdict = "unknown"
         reason = message("check.samples.few", operations=operations, highest=known[-1] if known else None)
-    return Judged(verdict, beyond, SAMPLES.valid, reason)
+    return DirectVerdict(verdict, beyond, SAMPLES.valid, reason)
 
 
 @check(LITTLE, less_is_worse=True)
@@ -101,11 +101,11 @@ def little(evidence: TrialEvidence) -> Finding | None:
         return None
     ended = sum(o.counts.ok + sum(o.counts.errors.values()) + o.counts.timeouts for o in drive.operations.values())
     if not ended or drive.measure_s <= 0:
-        return Unknown(message("check.little.nothing_ended"))
+        return NotObserved(message("check.little.nothing_ended"))
     if plan.pipeline_depth > 1:
-        return Unknown(message("check.little.pipeline"))
+        return NotObserved(message("check.little.pipeline"))
     if closed.operations_per_user is not None:
-        return Unknown(message("check.little.users_stop"))
+        return NotObserved(message("check.little.users_stop"))
     response_s = sum(o.response_sum_ns for o in drive.operations.values()) / 1e9
     think_s = ended * closed.think_time_ms / 1e3
     ratio = (response_s + think_s) / (closed.users * drive.measure_s)
@@ -123,7 +123,7 @@ def little(evidence: TrialEvidence) -> Finding | None:
     stood_still = waited_s(evidence) / (closed.users * drive.measure_s)
     if verdict != "valid" and away <= LITTLE_TOLERANCE + edges + stood_still:
         reason = message("check.little.stood_still", ratio=ratio)
-        return Judged("valid", ratio, None, reason)
+        return DirectVerdict("valid", ratio, None, reason)
     earlier = sum(o.earlier_ns for o in drive.operations.values()) / 1e9 / (closed.users * drive.measure_s)
     waited = ratio < 1 and earlier >= (1 - ratio) / 2
     # What began in a slice is followed beyond it: so much more than all users' time may be accounted for.
@@ -132,9 +132,9 @@ def little(evidence: TrialEvidence) -> Finding | None:
         verdict = "suspect"
     mean_s = closed.users * drive.measure_s / ended - closed.think_time_ms / 1e3
     if verdict == "valid":
-        return Judged(verdict, ratio, LITTLE.valid)
+        return DirectVerdict(verdict, ratio, LITTLE.valid)
     crossed = LITTLE.invalid if verdict == "invalid" else LITTLE.valid
-    return Judged(verdict, ratio, crossed, _missing(ratio, earlier if waited else None, mean_s))
+    return DirectVerdict(verdict, ratio, crossed, _missing(ratio, earlier if waited else None, mean_s))
 
 
 def _missing(ratio: float, earlier: float | None, mean_s: float) -> Message:
@@ -161,16 +161,16 @@ def pool_wait(evidence: TrialEvidence) -> Finding:
     replies = sum(count for _, count in means)
     program = evidence.drive.program
     if program is not None and not program.reports_pool_wait:
-        return Unknown(message("check.pool_wait.not_reported", library=program.library))
+        return NotObserved(message("check.pool_wait.not_reported", library=program.library))
     if not replies:
-        return Unknown(message("check.no_correct_reply"))
+        return NotObserved(message("check.no_correct_reply"))
     response_ns = sum(mean * count for mean, count in means) / replies
     measured = share(evidence.queued_ns, response_ns)
     connections, users = evidence.plan.pool.connections, evidence.closed.users if evidence.closed else None
     sizes = {"percent": measured, "connections": connections, "users": users}
     if measured > POOL_WAIT.valid and ("pool" in evidence.facts.studied or (users is not None and connections < users)):
-        return Judged("valid", measured, None, message("check.pool_wait.planned", **sizes))
-    return Measured(measured, message("check.pool_wait.bound", **sizes))
+        return DirectVerdict("valid", measured, None, message("check.pool_wait.planned", **sizes))
+    return MeasuredFigure(measured, message("check.pool_wait.bound", **sizes))
 
 
 @check(CONNECTIONS)
@@ -179,21 +179,21 @@ def connections(evidence: TrialEvidence) -> Finding:
     found, plan = evidence.drive.connections, evidence.plan.pool
     if found.no_local_port:
         reason = message("check.connections.no_port", connections=found.no_local_port, ports=_ports(evidence))
-        return Measured(found.no_local_port, reason, limit=LOCAL_PORTS)
+        return MeasuredFigure(found.no_local_port, reason, limit=LOCAL_PORTS)
     if (extra := _beyond_the_pool(evidence)) is not None:
         return extra
     broken = found.lost + found.failed
     if broken:
         reason = message("check.connections.broken", lost=found.lost, failed=found.failed)
-        return Measured(broken, reason, limit=RECONNECTS)
+        return MeasuredFigure(broken, reason, limit=RECONNECTS)
     if not _is_fixed(plan):
-        return Measured(0, limit=RECONNECTS)
+        return MeasuredFigure(0, limit=RECONNECTS)
     series = evidence.facts.series
     if not series:
-        return Unknown(message("check.connections.too_short"))
+        return NotObserved(message("check.connections.too_short"))
     without = sum(point.connections != plan.connections for point in series)
     reason = message("check.connections.missing", intervals=without, of=len(series), planned=plan.connections)
-    return Measured(share(without, len(series)), reason)
+    return MeasuredFigure(share(without, len(series)), reason)
 
 
 def _beyond_the_pool(evidence: TrialEvidence) -> Finding | None:
@@ -217,7 +217,7 @@ def _beyond_the_pool(evidence: TrialEvidence) -> Finding | None:
     if beyond <= 0:
         return None
     reason = message("check.connections.beyond", connections=planned + beyond, planned=planned)
-    return Measured(beyond, reason, limit=_beyond_limit(evidence))
+    return MeasuredFigure(beyond, reason, limit=_beyond_limit(evidence))
 
 
 def _beyond_limit(evidence: TrialEvidence) -> Limit:
@@ -248,23 +248,23 @@ def warm_up(evidence: TrialEvidence) -> Finding | None:
     if evidence.open is not None and len({step.rate_per_s for step in evidence.open.schedule}) > 1:
         return None
     if evidence.closed is not None and evidence.closed.operations_per_user is not None:
-        return Unknown(message("check.warm_up.users_stop"))
+        return NotObserved(message("check.warm_up.users_stop"))
     rates = _rates(evidence.facts.series, evidence.plan.interval_s)
     if evidence.drive.measure_s < WARM_UP_SHORTEST_S or len(rates) < WARM_UP_INTERVALS:
-        return Unknown(message("check.warm_up.too_short", measured_s=evidence.drive.measure_s))
+        return NotObserved(message("check.warm_up.too_short", measured_s=evidence.drive.measure_s))
     third = len(rates) // 3
     first, last = float(np.mean(rates[:third])), float(np.mean(rates[-third:]))
     mean = float(np.mean(rates))
     if mean <= 0:
-        return Unknown(message("check.warm_up.no_rate"))
+        return NotObserved(message("check.warm_up.no_rate"))
     measured = share(abs(first - last), mean)
     noise = share(_noise_of_a_difference(rates, third), mean)
-    cut = mser(rates)
+    cut = mser5_cut(rates)
     if measured <= WARM_UP.valid and cut is not None and not cut.settled:
         reason = message("check.warm_up.late", intervals=cut.observations, of=len(rates))
-        return Judged("suspect", measured, WARM_UP.valid, reason)
+        return DirectVerdict("suspect", measured, WARM_UP.valid, reason)
     reason = message("check.warm_up.changed", first=first, last=last)
-    return Measured(measured, reason, limit=replace(WARM_UP, valid=max(WARM_UP.valid, WARM_UP_NOISE * noise)))
+    return MeasuredFigure(measured, reason, limit=replace(WARM_UP, valid=max(WARM_UP.valid, WARM_UP_NOISE * noise)))
 
 
 def _noise_of_a_difference(rates: list[float], third: int) -> float:

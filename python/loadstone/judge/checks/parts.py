@@ -3,7 +3,7 @@
 from math import inf
 from typing import Literal
 
-from loadstone.judge.checks.check import Finding, Limit, Measured, Unknown, check, share
+from loadstone.judge.checks.check import Finding, Limit, MeasuredFigure, NotObserved, check, share
 from loadstone.judge.checks.evidence import TrialEvidence
 from loadstone.run_folder.facts import PartStart
 from loadstone.text.message import message
@@ -31,9 +31,9 @@ def settings(evidence: TrialEvidence) -> Finding | None:
         return None
     silent = sorted(name for name, reported in facts.settings.items() if not reported and name not in facts.unlike)
     if silent and not mismatched:
-        return Unknown(message("check.settings.not_reported", servers=silent))
+        return NotObserved(message("check.settings.not_reported", servers=silent))
     reason = message("check.settings.mismatched", settings=mismatched)
-    return Measured(len(mismatched), reason)
+    return MeasuredFigure(len(mismatched), reason)
 
 
 @check(SUBJECT_THROTTLED, information=True)
@@ -48,7 +48,9 @@ def subject_throttled(evidence: TrialEvidence) -> Finding | None:
     if not throttled or driven_s <= 0:
         return None
     name = max(throttled, key=lambda name: throttled[name])
-    return Measured(throttled[name], message("check.subject_throttled.limit", subject=name, percent=throttled[name]))
+    return MeasuredFigure(
+        throttled[name], message("check.subject_throttled.limit", subject=name, percent=throttled[name])
+    )
 
 
 LIMITS = Limit(0, inf, "limits", "J: a part without its limit is another condition")
@@ -68,15 +70,15 @@ def limits(evidence: TrialEvidence) -> Finding | None:
         if limit.status in ("unavailable", "unlimited")
     ]
     if missing:
-        return Measured(len(missing), message("check.limits.missing", limits=missing))
+        return MeasuredFigure(len(missing), message("check.limits.missing", limits=missing))
     silent = [
         message("check.limits.of_one", part=part, limit=name)
         for part, name, limit in required
         if limit.status == "unknown"
     ]
     if silent:
-        return Unknown(message("check.limits.not_reported", limits=silent))
-    return Measured(0)
+        return NotObserved(message("check.limits.not_reported", limits=silent))
+    return MeasuredFigure(0)
 
 
 RESTARTED = Limit(0, 0, "parts", "X: a part that was started again is not the part that the trial began with")
@@ -93,10 +95,10 @@ def restarted(evidence: TrialEvidence) -> Finding | None:
     again = sorted(part for part, what in became.items() if what == "restarted")
     others = sorted(part for part, what in became.items() if what == "another")
     if others and not again:
-        return Unknown(message("check.restarted.another", parts=others))
+        return NotObserved(message("check.restarted.another", parts=others))
     if not again and "same" not in became.values():
-        return Unknown(message("check.restarted.not_reported"))
-    return Measured(len(again), message("check.restarted.again", parts=again))
+        return NotObserved(message("check.restarted.not_reported"))
+    return MeasuredFigure(len(again), message("check.restarted.again", parts=again))
 
 
 def _starts(evidence: TrialEvidence) -> dict[str, PartStart]:

@@ -3,7 +3,7 @@
 import re
 from math import inf
 
-from loadstone.judge.checks.check import Finding, Judged, Limit, Measured, Unknown, check
+from loadstone.judge.checks.check import DirectVerdict, Finding, Limit, MeasuredFigure, NotObserved, check
 from loadstone.judge.checks.evidence import TrialEvidence
 from loadstone.run_folder.facts import ServerCounters
 from loadstone.text.message import message
@@ -29,9 +29,9 @@ def monitor_clients(evidence: TrialEvidence) -> Finding | None:
     numbers = [side.monitor_clients for side in _all(evidence)]
     listening = max([begun, *(number for number in numbers if number is not None)], default=0)
     if not listening and (None in numbers or not numbers):
-        return Unknown(message("check.monitor_clients.not_reported"))
+        return NotObserved(message("check.monitor_clients.not_reported"))
     reason = message("check.monitor_clients.listening", clients=listening)
-    return Measured(listening, reason)
+    return MeasuredFigure(listening, reason)
 
 
 @check(SLOW_LOG, less_is_worse=True)
@@ -47,12 +47,12 @@ def slow_log(evidence: TrialEvidence) -> Finding | None:
         if before.slow_log_entries is not None and after.slow_log_entries is not None
     )
     if not thresholds:
-        return Unknown(message("check.slow_log.not_reported", grown=max(0, grown)))
+        return NotObserved(message("check.slow_log.not_reported", grown=max(0, grown)))
     lowest = min((value for value in thresholds if value >= 0), default=None)
     if lowest is None or lowest >= SLOW_LOG.valid:
-        return Judged("valid", lowest, SLOW_LOG.valid)
+        return DirectVerdict("valid", lowest, SLOW_LOG.valid)
     reason = message("check.slow_log.on", from_us=lowest, setting=MICROSECONDS)
-    return Judged("suspect", lowest, SLOW_LOG.valid, reason)
+    return DirectVerdict("suspect", lowest, SLOW_LOG.valid, reason)
 
 
 def _whole_number(text: str) -> int | None:
@@ -67,8 +67,8 @@ def log_level(evidence: TrialEvidence) -> Finding | None:
         return None
     levels = {side.settings["loglevel"] for side in _all(evidence) if "loglevel" in side.settings}
     if not levels:
-        return Unknown(message("check.log_level.not_reported"))
-    return Measured(float("debug" in levels), message("check.log_level.debug"))
+        return NotObserved(message("check.log_level.not_reported"))
+    return MeasuredFigure(float("debug" in levels), message("check.log_level.debug"))
 
 
 @check(HUGE_PAGES)
@@ -79,10 +79,10 @@ def huge_pages(evidence: TrialEvidence) -> Finding | None:
     always = evidence.facts.host.huge_pages_always
     disabled = [side.settings.get("disable-thp") for side in _all(evidence)]
     if always is None or not evidence.ours:
-        return Unknown(message("check.huge_pages.not_observed"))
+        return NotObserved(message("check.huge_pages.not_observed"))
     forks = evidence.counted("total_forks") or 0.0
     open_to_them = always and not (disabled and all(value == "yes" for value in disabled))
-    return Measured(forks if open_to_them else 0.0, message("check.huge_pages.forks", forks=forks))
+    return MeasuredFigure(forks if open_to_them else 0.0, message("check.huge_pages.forks", forks=forks))
 
 
 @check(OVERCOMMIT, information=True)
@@ -92,9 +92,9 @@ def overcommit(evidence: TrialEvidence) -> Finding | None:
         return None
     setting = evidence.facts.host.overcommit_memory
     if setting is None or not evidence.ours:
-        return Unknown(message("check.overcommit.not_observed"))
+        return NotObserved(message("check.overcommit.not_observed"))
     off = setting != OVERCOMMIT.valid
-    return Judged("valid", setting, OVERCOMMIT.valid, message("check.overcommit.off") if off else None)
+    return DirectVerdict("valid", setting, OVERCOMMIT.valid, message("check.overcommit.off") if off else None)
 
 
 def _all(evidence: TrialEvidence) -> list[ServerCounters]:

@@ -9,7 +9,7 @@ from math import inf
 
 from loadstone.drivers.outcome import Stall
 from loadstone.judge.checks.agents import of_agent
-from loadstone.judge.checks.check import Finding, Judged, Limit, Measured, check, share
+from loadstone.judge.checks.check import DirectVerdict, Finding, Limit, MeasuredFigure, check, share
 from loadstone.judge.checks.evidence import TrialEvidence
 from loadstone.run_folder.facts import StallFacts, TrialFacts
 from loadstone.text.message import message
@@ -85,7 +85,7 @@ def stalls(evidence: TrialEvidence) -> Finding | None:
     of_server = server_stalls(evidence.facts, evidence.trial.response_ns.p50)
     longest = max(of_server, key=lambda stall: stall.length_s, default=None)
     if longest is None:
-        return Measured(0)
+        return MeasuredFigure(0)
     seen = next((stall for stall in of_server if stall.state == "stopped"), longest)
     timeouts = evidence.drive.total.timeouts
     reason = message(
@@ -99,7 +99,7 @@ def stalls(evidence: TrialEvidence) -> Finding | None:
         waiting=max(stall.waiting for stall in of_server),
         timeouts=timeouts,
     )
-    return Measured(sum(stall.length_s for stall in of_server), reason)
+    return MeasuredFigure(sum(stall.length_s for stall in of_server), reason)
 
 
 @check(OWN_STALLS)
@@ -110,7 +110,7 @@ def own_stalls(evidence: TrialEvidence) -> Finding | None:
     of_driver = driver_stalls(evidence.facts)
     joined = evidence.drive.joined_intervals
     if joined and not of_driver:
-        return Judged("valid", 0, OWN_STALLS.valid, message("check.own_stalls.joined", joined=joined))
+        return DirectVerdict("valid", 0, OWN_STALLS.valid, message("check.own_stalls.joined", joined=joined))
     total_s = sum(stall.length_s for stall in of_driver)
     no_cpu_s = sum(stall.no_cpu_s for stall in of_driver)
     waiting = max((stall.waiting for stall in of_driver), default=0)
@@ -126,8 +126,8 @@ def own_stalls(evidence: TrialEvidence) -> Finding | None:
     if evidence.open is not None and total_s:
         lost_s = sum(_measured_s(evidence.facts, stall.begin_s, stall.end_s) for stall in of_driver)
         lost = share(lost_s, evidence.drive.measure_s)
-        return Measured(max(lost, 1e-6), reason, limit=OWN_STALLS_AT_A_RATE)
-    return Measured(total_s, reason)
+        return MeasuredFigure(max(lost, 1e-6), reason, limit=OWN_STALLS_AT_A_RATE)
+    return MeasuredFigure(total_s, reason)
 
 
 @check(OWN_TIME, about="latency")
@@ -141,10 +141,10 @@ def own_time(evidence: TrialEvidence) -> Finding | None:
         return None
     waits = [part.wait_share for part in evidence.server_parts.values() if part.wait_share is not None]
     if not waits:
-        return Measured(100 * own, message("check.own_time.ran", percent=100 * own))
+        return MeasuredFigure(100 * own, message("check.own_time.ran", percent=100 * own))
     waited = max(waits)
     explained = min(own, waited)
-    return Measured(
+    return MeasuredFigure(
         100 * own, message("check.own_time.waited", percent=100 * own, waited=100 * waited, of=100 * explained)
     )
 
@@ -158,4 +158,6 @@ def clock_set(evidence: TrialEvidence) -> Finding | None:
         return None
     reason = message("check.clock_set.moved", moved_s=moved_s)
     whose = next((agent.name for agent in evidence.drive.agents if agent.clock_set_s == moved_s), None)
-    return Judged("valid", round(moved_s, 3), CLOCK_SET.valid, reason if whose is None else of_agent(whose, reason))
+    return DirectVerdict(
+        "valid", round(moved_s, 3), CLOCK_SET.valid, reason if whose is None else of_agent(whose, reason)
+    )

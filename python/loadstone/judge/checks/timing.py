@@ -6,7 +6,7 @@ from math import inf
 from loadstone.drivers.histogram import quantiles_of_summary
 from loadstone.drivers.outcome import AgentRecord, Counts, Quantiles
 from loadstone.judge.checks.agents import of_agent, worst_agent
-from loadstone.judge.checks.check import Finding, Judged, Limit, Measured, Unknown, check, share
+from loadstone.judge.checks.check import DirectVerdict, Finding, Limit, MeasuredFigure, NotObserved, check, share
 from loadstone.judge.checks.evidence import KEPT, TrialEvidence
 from loadstone.text.message import Message, message
 
@@ -31,12 +31,12 @@ def clock(evidence: TrialEvidence) -> Finding:
     printed = [_typical_ns(q) for q in (evidence.trial.response_ns, evidence.trial.service_ns)]
     smallest = min((value for value in printed if value), default=None)
     if quantum_ns <= 0 or smallest is None:
-        return Unknown(message("check.clock.no_latency"))
+        return NotObserved(message("check.clock.no_latency"))
     worst = worst_agent(evidence, _step)
     if worst is not None:
         own = next(agent for agent in evidence.drive.agents if agent.name == worst[1])
-        return Measured(worst[0], of_agent(own.name, _coarse(own.clock_quantum_ns, own.response_ns.p50)))
-    return Measured(share(quantum_ns, smallest), _coarse(quantum_ns, smallest))
+        return MeasuredFigure(worst[0], of_agent(own.name, _coarse(own.clock_quantum_ns, own.response_ns.p50)))
+    return MeasuredFigure(share(quantum_ns, smallest), _coarse(quantum_ns, smallest))
 
 
 def _step(agent: AgentRecord) -> float | None:
@@ -65,12 +65,12 @@ def schedule_sent(evidence: TrialEvidence) -> Finding | None:
     if evidence.open is None:
         return None
     if not counts.offered:
-        return Unknown(message("check.schedule_sent.nothing_due"))
+        return NotObserved(message("check.schedule_sent.nothing_due"))
     worst = worst_agent(evidence, lambda agent: _not_sent(agent.counts))
     if worst is not None:
         own = next(agent for agent in evidence.drive.agents if agent.name == worst[1])
-        return Measured(worst[0], of_agent(own.name, _never_sent(own.counts)))
-    return Measured(_not_sent(counts), _never_sent(counts))
+        return MeasuredFigure(worst[0], of_agent(own.name, _never_sent(own.counts)))
+    return MeasuredFigure(_not_sent(counts), _never_sent(counts))
 
 
 def _not_sent(counts: Counts) -> float:
@@ -93,13 +93,13 @@ def schedule_lag(evidence: TrialEvidence) -> Finding | None:
         return None
     response, least, lag = evidence.trial.response_ns, evidence.trial.least_ns, evidence.drive.schedule_lag_ns
     if not response.p50 or not lag.count:
-        return Unknown(message("check.schedule_lag.no_p50"))
+        return NotObserved(message("check.schedule_lag.no_p50"))
     if evidence.drive.program is not None:
         return _library_lag(evidence, evidence.drive.program.library, response.p50)
     if least is None:
         measured = share(lag.p99, response.p50)
         reason = message("check.schedule_lag.some", lag_ns=lag.p99, p50_ns=response.p50)
-        return Measured(measured, reason)
+        return MeasuredFigure(measured, reason)
     found = _own_time(response, least)
     by_agent = [
         replace(own, agent=agent.name)
@@ -109,7 +109,7 @@ def schedule_lag(evidence: TrialEvidence) -> Finding | None:
     ]
     most = max([one for one in (found, *by_agent) if one is not None], key=lambda one: one.share)
     reason = message("check.schedule_lag.own", quantile=most.quantile, figure_ns=most.figure_ns, own_ns=most.own_ns)
-    return Measured(most.share, reason if most.agent is None else of_agent(most.agent, reason))
+    return MeasuredFigure(most.share, reason if most.agent is None else of_agent(most.agent, reason))
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,10 @@ def _library_lag(evidence: TrialEvidence, library: str, p50_ns: int) -> Finding:
     figures = {"library": library, "lag_ns": lag.p50, "p50_ns": p50_ns}
     measured = share(lag.p50, p50_ns)
     if is_behind:
-        return Judged("invalid", measured, SCHEDULE_LAG.valid, message("check.schedule_lag.cannot_keep", **figures))
-    return Measured(measured, message("check.schedule_lag.library", **figures), limit=LIBRARY_LAG)
+        return DirectVerdict(
+            "invalid", measured, SCHEDULE_LAG.valid, message("check.schedule_lag.cannot_keep", **figures)
+        )
+    return MeasuredFigure(measured, message("check.schedule_lag.library", **figures), limit=LIBRARY_LAG)
 
 
 @check(DROPPED, about="latency")
@@ -153,7 +155,7 @@ def dropped_arrivals(evidence: TrialEvidence) -> Finding | None:
         return None
     dropped = evidence.trial.counts.dropped
     reason = message("check.dropped_arrivals.dropped", arrivals=dropped)
-    return Measured(dropped, reason)
+    return MeasuredFigure(dropped, reason)
 
 
 ROUND_TRIP = Limit(
@@ -170,11 +172,11 @@ def round_trip(evidence: TrialEvidence) -> Finding:
     """Check how much of the P50 a server that does nothing would also have. Never held against the trial."""
     found, p50_ns = evidence.facts.ceiling, evidence.trial.response_ns.p50
     if found is None or found.floor_p50_ns is None:
-        return Unknown(message("check.round_trip.not_measured"))
+        return NotObserved(message("check.round_trip.not_measured"))
     if not p50_ns:
-        return Unknown(message("check.round_trip.no_p50"))
+        return NotObserved(message("check.round_trip.no_p50"))
     measured = share(found.floor_p50_ns, p50_ns)
     if measured <= ROUND_TRIP.valid:
-        return Measured(measured)
+        return MeasuredFigure(measured)
     why = message("check.round_trip.empty", floor_us=found.floor_p50_ns / 1000, p50_us=p50_ns / 1000)
-    return Unknown(why, measured)
+    return NotObserved(why, measured)

@@ -49,7 +49,7 @@ NOT_OF_SLICES = (*EXACT, errors.name)
 wait for its end."""
 
 
-class Findings(NamedTuple):
+class JudgedGroup(NamedTuple):
     """The pairs and effects of a group with their verdicts, and what was found of its slices."""
 
     judged: list[JudgedPair]
@@ -69,18 +69,18 @@ class _Claim(NamedTuple):
     """Identity of a condition -> its weight."""
 
 
-def with_carry_over(
+def apply_carry_over_check(
     case: GroupCase, judged: Sequence[JudgedPair], contrasts: Sequence[JudgedContrast] = ()
-) -> Findings:
+) -> JudgedGroup:
     """Pairs and effects as judged; where something carries over, none has a verdict but INVALID by `NOT_OF_SLICES`."""
     if case.design.rounds is None:
-        return Findings(list(judged), list(contrasts))
+        return JudgedGroup(list(judged), list(contrasts))
     claims = [
         *map(_of_pair, judged),
         *(_Claim(contrast.verdict, contrast.settings, contrast.weights) for contrast in contrasts),
     ]
     verdicts, check, why = _verdicts(case, claims)
-    return Findings(
+    return JudgedGroup(
         [(pair, evidence, found) for (pair, evidence, _), found in zip(judged, verdicts, strict=False)],
         [replace(one, verdict=found) for one, found in zip(contrasts, verdicts[len(judged) :], strict=True)],
         check,

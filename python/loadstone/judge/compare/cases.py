@@ -10,8 +10,8 @@ from loadstone.experiment.spec.experiment import COST_MARGIN, Experiment
 from loadstone.judge.checks.generator_bounds import gain_over
 from loadstone.judge.compare import pair_checks, round_figures
 from loadstone.judge.compare.blocks import GroupBlocks
-from loadstone.judge.compare.latencies import Latencies
-from loadstone.judge.compare.metric_of_pair import measure
+from loadstone.judge.compare.latencies import HistogramCache
+from loadstone.judge.compare.metric_of_pair import evaluate_metric
 from loadstone.judge.compare.pairs import Pair, PairBlock, pair_of
 from loadstone.judge.compare.sides import Declared, declared_as, side_names
 from loadstone.judge.metrics import less_is_better
@@ -35,7 +35,7 @@ class GroupCase:
     blocks: GroupBlocks
     judged: tuple[int, ...]
     """The blocks that count."""
-    latencies: Latencies
+    latencies: HistogramCache
     quick: bool = False
     budget_minutes: float | None = None
     """None: no limit."""
@@ -111,7 +111,7 @@ def _replication(used: Sequence[PairBlock], settings: Settings) -> CheckResult:
 
 
 def _evidence(case: GroupCase, pair: Pair) -> Evidence:
-    return NO_BLOCKS if pair.refusal else measure(case.design.metric, pair.used, pair.settings, case.latencies)
+    return NO_BLOCKS if pair.refusal else evaluate_metric(case.design.metric, pair.used, pair.settings, case.latencies)
 
 
 def _refusal(checks: Sequence[CheckResult]) -> CheckResult | None:

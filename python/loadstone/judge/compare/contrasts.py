@@ -39,7 +39,7 @@ _Block = Mapping[str, TrialRecord]
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class ExcludedPlace:
     """A place that does not count."""
 
     pair: int
@@ -58,7 +58,7 @@ class JudgedContrast:
     """Identity of a condition -> how much ln of its figure counts; empty where no place is left."""
     evidence: Evidence
     verdict: Verdict
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[ExcludedPlace, ...] = ()
 
 
 def judge_contrasts(case: GroupCase, judged: Sequence[JudgedPair]) -> list[JudgedContrast]:
@@ -72,7 +72,7 @@ def judge_contrasts(case: GroupCase, judged: Sequence[JudgedPair]) -> list[Judge
 
 
 def _measured(case: GroupCase, design: Contrast, judged: Sequence[JudgedPair]) -> JudgedContrast:
-    left_out = [LeftOut(*why) for place in design.places if (why := _refusal(place, judged)) is not None]
+    left_out = [ExcludedPlace(*why) for place in design.places if (why := _refusal(place, judged)) is not None]
     places = [place for place in design.places if _refusal(place, judged) is None]
     settings = _settings(case, design, places, judged)
     weights = _weights(design, places, judged)
@@ -175,7 +175,7 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class Cell:
+class FactorialCell:
     """One combination, with its typical figure and the 95 % interval of that beside the mean of all combinations."""
 
     condition: Condition
@@ -186,7 +186,7 @@ class Cell:
     """Why it has no figure."""
 
 
-def cells_of(case: GroupCase) -> list[Cell]:
+def cells_of(case: GroupCase) -> list[FactorialCell]:
     """The combinations in the order of the pairs; what a check forbids has no figure."""
     conditions = {identity(one): one for pair in case.design.pairs for one in (pair.a, pair.b)}
     trials = {key: [case.blocks.trials[block][key] for block in case.judged] for key in conditions}
@@ -200,14 +200,14 @@ def cells_of(case: GroupCase) -> list[Cell]:
     return [
         _cell(case.design.metric, condition, blocks, usable)
         if (key := identity(condition)) in usable and blocks
-        else Cell(condition, None, None, None, refusals[key])
+        else FactorialCell(condition, None, None, None, refusals[key])
         for condition in conditions.values()
     ]
 
 
 def _cell(
     metric: str, condition: Condition, blocks: Sequence[Mapping[str, TrialRecord]], usable: Sequence[str]
-) -> Cell:
+) -> FactorialCell:
     key = identity(condition)
     weights = {one: (one == key) - 1 / len(usable) for one in usable}
     try:
@@ -225,6 +225,6 @@ def _cell(
             estimate = float(ranks.estimate)
             low, high = (None if end is None else float(end) for end in (ranks.low, ranks.high))
     except ValueError:
-        return Cell(condition, None, None, None, None)
+        return FactorialCell(condition, None, None, None, None)
     ends = [None if end is None else math.exp(centre + end) for end in (low, high)]
-    return Cell(condition, math.exp(centre + estimate), ends[0], ends[1], None)
+    return FactorialCell(condition, math.exp(centre + estimate), ends[0], ends[1], None)

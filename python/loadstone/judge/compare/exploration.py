@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from loadstone.experiment.spec.experiment import default_margin
-from loadstone.judge.compare.latencies import Latencies
-from loadstone.judge.compare.metric_of_pair import measure
+from loadstone.judge.compare.latencies import HistogramCache
+from loadstone.judge.compare.metric_of_pair import evaluate_metric
 from loadstone.judge.compare.pairs import Pair, PairBlock, exploratory
 from loadstone.judge.metrics import figure, is_rate, less_is_better
 from loadstone.judge.statistics.decision import verdict_of
@@ -61,7 +61,7 @@ class Explored:
         ]
 
 
-def explore(primary: str, pair: Pair, latencies: Latencies) -> Explored:
+def explore(primary: str, pair: Pair, latencies: HistogramCache) -> Explored:
     """The verdicts that the data allow, and what has none.
 
     Each interval has the level of the primary one; there is no correction for looking at many.
@@ -72,7 +72,7 @@ def explore(primary: str, pair: Pair, latencies: Latencies) -> Explored:
         if metric == primary or not pair.used or (by_rounds and is_rate(metric)):
             continue
         settings = settings_by(metric, pair.settings)
-        evidence = measure(metric, pair.used, settings, latencies)
+        evidence = evaluate_metric(metric, pair.used, settings, latencies)
         if evidence.refusal is not None:
             explored.refuse(evidence.refusal, metric)
         elif (like := repeated(metric, [primary, *explored.listed], pair.used)) is not None:

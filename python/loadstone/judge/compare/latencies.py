@@ -8,7 +8,7 @@ from loadstone.drivers.slices import Slice
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.histogram_arrays import LatencyBlocks, latency_blocks
-from loadstone.judge.statistics.rounds.latency_groups import RoundGroup, quiet_quantile_ns
+from loadstone.judge.statistics.rounds.latency_groups import RoundGroup, low_noise_quantile_ns
 from loadstone.run_folder.latency_logs import LatencyKind
 from loadstone.run_folder.trial import TrialRecord
 
@@ -20,7 +20,7 @@ RoundHistogramReader = Callable[[str, LatencyKind], Mapping[Span, Histogram]]
 """Reader of the histograms of a trial in rounds, by the rounds of its block that they are of."""
 
 
-class Latencies:
+class HistogramCache:
     """The histograms of a run's trials."""
 
     def __init__(self, read: HistogramReader, read_rounds: RoundHistogramReader) -> None:
@@ -44,7 +44,7 @@ class Latencies:
     def quiet_ns(self, trial: TrialRecord, kind: LatencyKind, quantile: float) -> float | None:
         """A quantile of a trial's quieter slices; None where these are too few operations. Raises DriveFailed."""
         groups = self._groups(trial, kind, 0)
-        return quiet_quantile_ns([one.latencies for one in groups], [one.failed for one in groups], quantile)
+        return low_noise_quantile_ns([one.latencies for one in groups], [one.failed for one in groups], quantile)
 
     def _whole(self, trial: TrialRecord, kind: LatencyKind) -> Histogram:
         key = (trial.trial, kind)

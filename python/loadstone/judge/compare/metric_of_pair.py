@@ -6,7 +6,7 @@ from dataclasses import replace
 from statistics import median
 
 from loadstone.judge.compare import pair_checks
-from loadstone.judge.compare.latencies import Latencies
+from loadstone.judge.compare.latencies import HistogramCache
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.round_figures import in_rounds, in_slices, pair_slices
 from loadstone.judge.metrics import figure, is_rate, quantile_of, tail_of
@@ -27,7 +27,9 @@ from loadstone.safety.errors import DriveFailed
 from loadstone.text.message import verbatim
 
 
-def measure(metric: str, blocks: Sequence[PairBlock], settings: Settings, latencies: Latencies) -> Evidence:
+def evaluate_metric(
+    metric: str, blocks: Sequence[PairBlock], settings: Settings, latencies: HistogramCache
+) -> Evidence:
     """What the used blocks of a pair say about a metric."""
     if not blocks:
         return NO_BLOCKS
@@ -87,7 +89,7 @@ def _mean_by_rounds(metric: str, blocks: Sequence[PairBlock], settings: Settings
 
 
 def _merged(
-    tail: tuple[LatencyKind, int], blocks: Sequence[PairBlock], settings: Settings, latencies: Latencies
+    tail: tuple[LatencyKind, int], blocks: Sequence[PairBlock], settings: Settings, latencies: HistogramCache
 ) -> Evidence:
     """A quantile of the histograms of all blocks together, or of all rounds."""
     kind, per_mille = tail
@@ -121,7 +123,7 @@ def _merged(
 
 
 def _of_quiet_slices(
-    tail: tuple[LatencyKind, int], blocks: Sequence[PairBlock], settings: Settings, latencies: Latencies
+    tail: tuple[LatencyKind, int], blocks: Sequence[PairBlock], settings: Settings, latencies: HistogramCache
 ) -> Evidence | None:
     """A quantile of the quieter slices of each block; None where those of one hold too few operations."""
     kind, quantile = tail[0], tail[1] / 1000

@@ -30,7 +30,7 @@ def total_log_ratio(work_a: Floats, work_b: Floats) -> Floats:
     return totals
 
 
-def guard_holds(
+def passes_drift_guard(
     total: Floats, stalls_a: NDArray[np.int64], stalls_b: NDArray[np.int64], blocks: int, margin: float
 ) -> NDArray[np.bool_]:
     """Whether equivalence may be claimed. `total` and `margin` are log ratios."""

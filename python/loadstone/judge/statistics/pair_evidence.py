@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
-from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS, guard_holds, stall_counts, total_log_ratio
+from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS, passes_drift_guard, stall_counts, total_log_ratio
 from loadstone.judge.statistics.effect import has_outliers, robust_spread
 from loadstone.judge.statistics.histogram_arrays import LatencyBlocks
 from loadstone.judge.statistics.permutation import quantile_interval
@@ -93,7 +93,7 @@ def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], setting
         stalls_a=int(stalls_a),
         stalls_b=int(stalls_b),
         total=float(total),
-        guard=bool(guard_holds(total, stalls_a, stalls_b, blocks, settings.log_margin)),
+        guard=bool(passes_drift_guard(total, stalls_a, stalls_b, blocks, settings.log_margin)),
     )
 
 

@@ -79,7 +79,7 @@ class UnitQuantile(NamedTuple):
         return alone and self.units >= ONE_OF_MIN
 
 
-class Stalls(NamedTuple):
+class StalledUnits(NamedTuple):
     """In how many units so many operations waited together that it would move a quantile."""
 
     units: int
@@ -98,7 +98,7 @@ class Stalls(NamedTuple):
         return 0 < self.units <= RARE * self.of
 
 
-class Units:
+class MeasuredUnits:
     """The latencies of several units, a histogram each."""
 
     def __init__(self, latencies: Sequence[Histogram], failed: Sequence[int]) -> None:
@@ -110,7 +110,7 @@ class Units:
         self._set(values, np.cumsum(counts, axis=1), counts.sum(axis=1) + np.asarray(failed, dtype=np.int64))
 
     @classmethod
-    def _of(cls, values: Floats, below: Counts, totals: Counts) -> "Units":
+    def _of(cls, values: Floats, below: Counts, totals: Counts) -> "MeasuredUnits":
         units = cls.__new__(cls)
         units._set(values, below, totals)
         return units
@@ -128,14 +128,14 @@ class Units:
         """Return how many units there are."""
         return len(self._totals)
 
-    def settled(self, p: float) -> tuple[UnitQuantile, Stalls]:
+    def settled(self, p: float) -> tuple[UnitQuantile, StalledUnits]:
         """The p-quantile of the units without a stall where stalls are rare, else of all units; and the stalls."""
         stalls = self.stalls(p)
         if not stalls.are_rare:
             return self.quantile(p), stalls
         return self.without(stalls.held).quantile(p, least_units=1), stalls
 
-    def stalls(self, p: float) -> Stalls:
+    def stalls(self, p: float) -> StalledUnits:
         """The units in which a stall moves the p-quantile.
 
         More than 1 - p of their operations, and at least `STALL_OPERATIONS`, took more than `STALL_TIMES` times as long
@@ -150,11 +150,13 @@ class Units:
         number = int(held.sum()) if self.number >= UNITS_MIN else 0
         longest = float(self._values[np.flatnonzero(counts[held].sum(axis=0))[-1]]) if number else None
         low, high = share_interval(number, self.number)
-        return Stalls(number, self.number, low, high, longest, tuple(held.tolist()) if number else (False,) * len(held))
+        return StalledUnits(
+            number, self.number, low, high, longest, tuple(held.tolist()) if number else (False,) * len(held)
+        )
 
-    def without(self, held: Sequence[bool]) -> "Units":
+    def without(self, held: Sequence[bool]) -> "MeasuredUnits":
         """The units that `held` does not mark. Raises ValueError where none of them has an operation."""
-        return Units._of(self._values, self._below[~np.asarray(held)], self._totals[~np.asarray(held)])
+        return MeasuredUnits._of(self._values, self._below[~np.asarray(held)], self._totals[~np.asarray(held)])
 
     def quantile(self, p: float, least_units: int = UNITS_MIN) -> UnitQuantile:
         """The p-quantile (0 < p < 1) of all units together, with its interval and what it rests on.

@@ -33,7 +33,7 @@ class Cut(NamedTuple):
     settled: bool
 
 
-def mser(values: Sequence[float], batch: int = BATCH) -> Cut | None:
+def mser5_cut(values: Sequence[float], batch: int = BATCH) -> Cut | None:
     """The cut with the smallest sum of squares / (batches left)^2. None: fewer than six batches."""
     batches = len(values) // batch
     if batches <= BATCHES_LEFT:

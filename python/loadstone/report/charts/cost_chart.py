@@ -8,7 +8,7 @@ import altair as alt
 
 from loadstone.experiment.spec.levels import identity
 from loadstone.judge.analysis.analysis import Analysis, Comparison, Row
-from loadstone.judge.verdict import COST, Cost, Side
+from loadstone.judge.verdict import COST, CpuCost, Side
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
@@ -35,8 +35,8 @@ class _Request:
     """A condition's bar: what a request costs each part, in the order of the way."""
 
     name: str
-    costs: dict[str, Cost]
-    whole: Cost | None
+    costs: dict[str, CpuCost]
+    whole: CpuCost | None
     """With its interval; None where only the parts are known."""
     invalid: bool = False
 
@@ -127,7 +127,7 @@ def _of_row(row: Row) -> _Request:
 def _of_side(comparison: Comparison, side: Side) -> _Request:
     """A condition that no table has: what its rounds cost, typically."""
     judged = [(one.metric.removeprefix(COST), one.a if one.a.name == side.name else one.b) for one in comparison.costs]
-    costs = {part: Cost(ns=one.typical) for part, one in judged if one.typical}
+    costs = {part: CpuCost(ns=one.typical) for part, one in judged if one.typical}
     return _Request(", ".join(filter(None, (fmt.plain(side.name), fmt.plain(comparison.place)))), costs, None)
 
 

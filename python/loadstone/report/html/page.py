@@ -16,7 +16,7 @@ from markupsafe import Markup
 from loadstone.addons.saturation import section as saturation_view
 from loadstone.addons.studies import section as study
 from loadstone.addons.studies.section import answer_verdict
-from loadstone.judge.analysis.analysis import Analysis, Answer, CheckSummary, TrialView
+from loadstone.judge.analysis.analysis import Analysis, CheckSummary, ConclusionAnswer, TrialView
 from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.charts import theme
@@ -233,7 +233,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def _answer(answer: Answer, anchors: Anchors) -> dict[str, Any]:
+def _answer(answer: ConclusionAnswer, anchors: Anchors) -> dict[str, Any]:
     evidence = [linked(fmt.sentence(line), anchors) for line in answer.evidence]
     return {"answer": answer, "verdict": answer_verdict(answer.verdict), "evidence": evidence}
 

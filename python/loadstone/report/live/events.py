@@ -16,7 +16,7 @@ from itertools import zip_longest
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from loadstone.judge.verdict import Cost, Verdict
+from loadstone.judge.verdict import CpuCost, Verdict
 from loadstone.machine import clock as steady_clock
 from loadstone.machine.process_identity import boot_id, started
 from loadstone.report.live.known import Known
@@ -239,7 +239,7 @@ class RunEvents:
         """A comparison begins again with longer slices: its looks before count no more."""
         self._longer[group] += 1
 
-    def cost(self, condition: str, trial: str, costs: Mapping[str, Cost]) -> None:
+    def cost(self, condition: str, trial: str, costs: Mapping[str, CpuCost]) -> None:
         """What a request cost each part in a trial that was judged."""
         if costs:
             self._write("cost", condition=condition, trial=trial, parts={part: _cost(c) for part, c in costs.items()})
@@ -316,7 +316,7 @@ def _pair(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _cost(cost: Cost) -> dict[str, float | None]:
+def _cost(cost: CpuCost) -> dict[str, float | None]:
     return {"ns": _short(cost.ns, 1), "low_ns": _short(cost.low_ns, 1), "high_ns": _short(cost.high_ns, 1)}
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from loadstone.drivers.outcome import AgentState, Interval
 from loadstone.experiment.plan.rounds import Rounds
-from loadstone.judge.verdict import Cost, Verdict
+from loadstone.judge.verdict import CpuCost, Verdict
 from loadstone.machine.start_context import Remark, Stays, Step, about
 from loadstone.monitors.monitor import Sample
 from loadstone.report import figure_format as fmt
@@ -121,7 +121,7 @@ class RunProgress:
         if (figures := LiveFigures.of(interval)) is not None:
             self.live(figures, label)
 
-    def cost(self, condition: str, trial: str, costs: Mapping[str, Cost]) -> None:
+    def cost(self, condition: str, trial: str, costs: Mapping[str, CpuCost]) -> None:
         """See `Listener`: it stands in the file of events alone."""
         self.events.cost(condition, trial, costs)
 

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from loadstone.drivers.histogram import Histogram, decode
 from loadstone.drivers.outcome import AgentInterval, AgentState, Interval, IntervalOperation
-from loadstone.judge.verdict import Cost
+from loadstone.judge.verdict import CpuCost
 from loadstone.monitors import catalogue
 from loadstone.monitors.metric import Series
 from loadstone.monitors.monitor import Sample
@@ -167,7 +167,7 @@ class LiveExporter(Collector):
         with self._lock:
             self._agents = {state.name: state.state != "lost" for state in states}
 
-    def cost(self, condition: str, costs: Mapping[str, Cost]) -> None:
+    def cost(self, condition: str, costs: Mapping[str, CpuCost]) -> None:
         """Take what a request of a condition cost each part, over its trials so far."""
         with self._lock:
             for part, cost in costs.items():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from loadstone.judge.verdict import Cost
+from loadstone.judge.verdict import CpuCost
 from loadstone.report.document import Cell, Column, Line, Section, SectionTable
 from loadstone.text.message import message
 
@@ -21,7 +21,7 @@ _COLUMNS = (
 )
 
 
-def cost_section(rows: Sequence[tuple[str, Mapping[str, Cost], bool]]) -> Section | None:
+def cost_section(rows: Sequence[tuple[str, Mapping[str, CpuCost], bool]]) -> Section | None:
     """A line a condition and part of which there is more to tell than its cost; None where there is none.
 
     `rows`: what a condition is called, its costs, and whether it took turns with others.
@@ -38,7 +38,7 @@ def cost_section(rows: Sequence[tuple[str, Mapping[str, Cost], bool]]) -> Sectio
     )
 
 
-def _lines(label: str, costs: Mapping[str, Cost], in_turns: bool) -> Iterator[Line]:
+def _lines(label: str, costs: Mapping[str, CpuCost], in_turns: bool) -> Iterator[Line]:
     for part, cost in costs.items():
         own_ns = cost.ns
         children_ns = cost.children_ns or 0.0

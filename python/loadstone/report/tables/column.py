@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from rich.cells import cell_len
 
 from loadstone.judge.analysis.analysis import AtRate, Row, own_ns, printed_ns
-from loadstone.judge.verdict import Cost
+from loadstone.judge.verdict import CpuCost
 from loadstone.report import figure_format as fmt
 from loadstone.text.english.figures import part_text
 from loadstone.text.language import _, translated
@@ -172,7 +172,7 @@ def latency(name: str) -> Callable[[Row], float | None]:
     return lambda row: printed_ns(row, name)
 
 
-def cost_text(costs: Mapping[str, Cost], *, ends: bool = True) -> str:
+def cost_text(costs: Mapping[str, CpuCost], *, ends: bool = True) -> str:
     """CPU a request: `7.9 µs [7.8, 8.0]` of one part, `spring 94 µs + redis 4.0 µs` of several; empty for none."""
     if len(costs) != 1:
         return " + ".join(f"{fmt.plain(part_text(part))} {fmt.duration(one.ns)}" for part, one in costs.items())

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from loadstone.experiment.spec.levels import Level, identity
-from loadstone.judge.analysis.analysis import Analysis, AtRate, Part, ResultTable, Row, TimelinePoint, printed_ns
+from loadstone.judge.analysis.analysis import Analysis, AtRate, PartName, ResultTable, Row, TimelinePoint, printed_ns
 from loadstone.monitors import catalogue
 from loadstone.monitors.metric import STORES, StudyColumn
 from loadstone.report import figure_format as fmt
@@ -20,7 +20,7 @@ from loadstone.run_folder.part_kinds import SUBJECT
 from loadstone.text.language import _, translatable, translated
 from loadstone.text.message import Message
 
-BOTTLENECKS: dict[Part, str] = {
+BOTTLENECKS: dict[PartName, str] = {
     "generator": translatable("generator"),
     "subject": translatable("subject"),
     "server": translatable("server"),

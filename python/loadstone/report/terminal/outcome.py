@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.addons.studies.section import answer_verdict
-from loadstone.judge.analysis.analysis import Analysis, Answer, CheckSummary, ResultTable, Row
+from loadstone.judge.analysis.analysis import Analysis, CheckSummary, ConclusionAnswer, ResultTable, Row
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary
 from loadstone.report.figure_quality import bound_lines, trust_text
@@ -165,7 +165,7 @@ def _style(row: Row, column: Column) -> str:
     return "bold" if column.ranks and row.verdict == "valid" else ""
 
 
-def _answer(answer: Answer) -> Padding:
+def _answer(answer: ConclusionAnswer) -> Padding:
     """The claim, and below it what our data say."""
     name, style = answer_verdict(answer.verdict), _ANSWERS.get(answer.verdict, "yellow")
     verdict = Text.assemble((name, style), ": ", fmt.sentence(answer.answer))

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from loadstone.judge.statistics.rounds import interference_adjustment
-from loadstone.judge.statistics.rounds.interference_adjustment import FEWEST, SLOPE_SDS, Without, dearer_by_others
+from loadstone.judge.statistics.rounds.interference_adjustment import (
+    FEWEST,
+    SLOPE_SDS,
+    InterferenceAdjustment,
+    dearer_by_others,
+)
 from loadstone.judge.statistics.rounds.round_interval import round_interval
 from loadstone.judge.statistics.signed_rank import Floats
 
@@ -20,7 +25,7 @@ def disturbed(rng: np.random.Generator, rounds: int) -> tuple[Floats, Floats, Fl
     return TRUE + OF_B * b - OF_A * a + rng.normal(0, 0.05, rounds), a, b
 
 
-def error(found: Without) -> float:
+def error(found: InterferenceAdjustment) -> float:
     return float(np.hypot(found.noise, found.unknown))
 
 

@@ -8,7 +8,7 @@ from hdrh.histogram import HdrHistogram
 from tests.run_folder.synthetic import as_ours
 
 from loadstone.drivers.histogram import Histogram
-from loadstone.judge.statistics.rounds.latency_groups import quiet_quantile_ns
+from loadstone.judge.statistics.rounds.latency_groups import low_noise_quantile_ns
 
 MS = 1e6
 
@@ -29,7 +29,7 @@ def slices(number: int = 8, *, stalled: int = 0, tail: float = 0.0, operations: 
 
 
 def p99(of: list[Histogram], failed: int = 0) -> float:
-    found = quiet_quantile_ns(of, [failed] * len(of), 0.99)
+    found = low_noise_quantile_ns(of, [failed] * len(of), 0.99)
     assert found is not None
     return found
 
@@ -51,9 +51,9 @@ def test_failures_are_late_without_end() -> None:
 
 
 def test_few_operations_have_no_such_quantile() -> None:
-    assert quiet_quantile_ns(slices(operations=30), [0] * 8, 0.99) is None
-    assert quiet_quantile_ns(slices(operations=34), [0] * 8, 0.99) is not None
-    assert quiet_quantile_ns([], [], 0.99) is None
+    assert low_noise_quantile_ns(slices(operations=30), [0] * 8, 0.99) is None
+    assert low_noise_quantile_ns(slices(operations=34), [0] * 8, 0.99) is not None
+    assert low_noise_quantile_ns([], [], 0.99) is None
 
 
 def test_a_few_slices_are_all_kept() -> None:
@@ -64,4 +64,4 @@ def test_histograms_of_different_buckets_are_refused() -> None:
     other = HdrHistogram(1, 3_600_000_000_000, 2)
     other.record_value(5)
     with pytest.raises(ValueError, match="record them alike"):
-        quiet_quantile_ns([*slices(1), as_ours(other)], [0, 0], 0.99)
+        low_noise_quantile_ns([*slices(1), as_ours(other)], [0, 0], 0.99)

@@ -1,15 +1,15 @@
 """Where the capacity of a condition goes, as data: its parts, what fills first, and what the model can foretell."""
 
 from loadstone.experiment.spec.levels import Level
-from loadstone.judge.verdict import Cost, Piece
+from loadstone.judge.verdict import AnalysisModel, CpuCost
 from loadstone.text.message import Message
 
 
-class CapacityPart(Piece):
+class CapacityPart(AnalysisModel):
     """A server, an application, or the generator, at the level of users that gave the highest rate."""
 
     name: str
-    cost: Cost
+    cost: CpuCost
     """CPU time for a correct reply."""
     disk_ns: float | None = None
     """What its only thread waits for the disk for each of them; None where that does not wait for one."""
@@ -28,7 +28,7 @@ class CapacityPart(Piece):
     """Its interval, where its cost has one."""
 
 
-class CapacityLimit(Piece):
+class CapacityLimit(AnalysisModel):
     """A part that fills, or several that share its CPUs."""
 
     name: str
@@ -36,7 +36,7 @@ class CapacityLimit(Piece):
     most_per_s: float
 
 
-class CapacityLevel(Piece):
+class CapacityLevel(AnalysisModel):
     """One number of users: what was measured, and what a model says that was fitted on the others."""
 
     users: int
@@ -47,7 +47,7 @@ class CapacityLevel(Piece):
     """None of levels that no model was held to."""
 
 
-class Prediction(Piece):
+class Prediction(AnalysisModel):
     """What some users would get, with the 95 % interval that follows from the errors on held-out levels."""
 
     users: int
@@ -64,7 +64,7 @@ class Prediction(Piece):
     """Measured rate, where the level is one of the run and nothing is changed."""
 
 
-class Capacity(Piece):
+class Capacity(AnalysisModel):
     """One condition, over its numbers of users."""
 
     condition: dict[str, Level]

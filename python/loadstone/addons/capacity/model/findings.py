@@ -25,8 +25,8 @@ from loadstone.addons.capacity.model.model import (
 from loadstone.experiment.spec.levels import Condition
 from loadstone.judge.cost import costs_of
 from loadstone.judge.stations import stations_of
-from loadstone.judge.typical_load import Load, typical_load
-from loadstone.judge.verdict import Cost
+from loadstone.judge.typical_load import TypicalLoad, typical_load
+from loadstone.judge.verdict import CpuCost
 from loadstone.run_folder.facts import DRIVER
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
@@ -200,7 +200,7 @@ def _parts(level: LoadLevel) -> list[CapacityPart]:
     found = []
     for name, part in level.parts.items():
         group = next((one for one in groups if name in one.parts), None)
-        cost = costs.get(name, Cost(ns=_NS * part.demand_s))
+        cost = costs.get(name, CpuCost(ns=_NS * part.demand_s))
         ends = (cost.low_ns, cost.high_ns)
         disk_ns = _NS * part.disk_s
         found.append(
@@ -286,7 +286,7 @@ def _likely_reason(levels: Sequence[LoadLevel], held: Held) -> Message:
     return message("capacity_why_unknown")
 
 
-def _starved(load: Load | None) -> Message | None:
+def _starved(load: TypicalLoad | None) -> Message | None:
     """The thread that waited longest for a CPU that others had."""
     needed = {} if load is None else load.needed
     name = max(needed, key=lambda part: needed[part].waited, default="")
@@ -295,7 +295,7 @@ def _starved(load: Load | None) -> Message | None:
     return message("capacity_why_neighbours", name=name, waited_share=needed[name].waited)
 
 
-def _crowded_out(load: Load | None, busy: float) -> Message | None:
+def _crowded_out(load: TypicalLoad | None, busy: float) -> Message | None:
     """Other programs on the servers' CPUs, where these and ours together filled them."""
     others = 0.0 if load is None or load.use is None else load.use.others + load.use.stolen
     if others < _OTHERS or busy < _OTHERS or others + busy < FULL:

@@ -36,7 +36,7 @@ _LEAST = 1e-12
 """A smaller spread is none: the last digits differ."""
 
 
-class Without(NamedTuple):
+class InterferenceAdjustment(NamedTuple):
     """Amount (ln) by which each slice of A and of B was dearer than without others, and how uncertain that makes the
     ratio: two parts of a standard error, in ln."""
 
@@ -48,7 +48,7 @@ class Without(NamedTuple):
     """What slices cannot tell, by the prior: equal conditions suffer alike."""
 
 
-def dearer_by_others(log_ratios: Floats, others_a: Floats, others_b: Floats) -> Without:
+def dearer_by_others(log_ratios: Floats, others_a: Floats, others_b: Floats) -> InterferenceAdjustment:
     """What others added to each slice.
 
     Args:
@@ -58,17 +58,17 @@ def dearer_by_others(log_ratios: Floats, others_a: Floats, others_b: Floats) -> 
     """
     nothing = np.zeros(len(log_ratios))
     if not len(log_ratios):
-        return Without(nothing, nothing, 0.0, 0.0)
+        return InterferenceAdjustment(nothing, nothing, 0.0, 0.0)
     shares = np.column_stack([(others_a + others_b) / 2, others_b - others_a])
     means = shares.mean(axis=0)
     if len(log_ratios) < FEWEST:
-        return Without(nothing, nothing, 0.0, float(np.hypot(*(SLOPE_SDS * means))))
+        return InterferenceAdjustment(nothing, nothing, 0.0, float(np.hypot(*(SLOPE_SDS * means))))
     together = math.ceil(len(log_ratios) / ROUNDS_MAX)
     slopes, information = _fit(_merged(shares - means, together), _merged(log_ratios, together))
     of_a, of_b = slopes[1] - slopes[0] / 2, slopes[1] + slopes[0] / 2
     reach = np.linalg.solve(information + _PRIOR, means)
     noise, unknown = (float(np.sqrt(reach @ part @ reach)) for part in (information, _PRIOR))
-    return Without(of_a * others_a, of_b * others_b, noise, unknown)
+    return InterferenceAdjustment(of_a * others_a, of_b * others_b, noise, unknown)
 
 
 def _merged(rounds: Floats, together: int) -> Floats:

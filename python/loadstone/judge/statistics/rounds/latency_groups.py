@@ -28,7 +28,7 @@ BEYOND_MIN = 2.0
 """Fewest operations that are to lie beyond the quantile of what is left, or it is that of one accident."""
 
 
-def quiet_quantile_ns(slices: Sequence[Histogram], failed: Sequence[int], quantile: float) -> float | None:
+def low_noise_quantile_ns(slices: Sequence[Histogram], failed: Sequence[int], quantile: float) -> float | None:
     """The quantile (0 < quantile < 1) in ns of the quieter slices together, infinite where it falls among failures.
 
     `failed`: of each slice the operations that never got a latency. None: they hold too few operations. Raises
