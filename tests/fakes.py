@@ -40,7 +40,7 @@ from loadstone.measure.goals.goal import Kill
 from loadstone.monitors import catalogue
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.monitor import Monitor, Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.replica import Worker
 from loadstone.run_folder.crash import CrashRecord
@@ -372,7 +372,7 @@ class FakeMonitor:
         return [Sample(unix_s, "host", "id", 100.0)]
 
 
-def fake_monitors(_: Watch) -> list[Monitor]:
+def fake_monitors(_: MonitorTargets) -> list[Monitor]:
     """One monitor, whatever is to be watched."""
     return [FakeMonitor()]
 

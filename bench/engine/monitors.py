@@ -21,7 +21,7 @@ from loadstone.monitors.host.monitor import HostMonitor
 from loadstone.monitors.host.processes import ProcessMonitor
 from loadstone.monitors.metrics.host import HOST, OF_HOST
 from loadstone.monitors.monitor import Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.servers.redis.local import EmbeddedSettings
 from loadstone.servers.server import DeployContext
 
@@ -64,7 +64,7 @@ def main() -> None:
 def watched(plan: Plan, pid: int, seconds: int) -> tuple[list[Sample], dict[str, float], dict[str, float]]:
     """Our samples and their means, all of the seconds after the load's first interval."""
     samples: list[Sample] = []
-    watch = Watch(pids={"redis": pid})
+    watch = MonitorTargets(pids={"redis": pid})
     sampler = Sampler([*HostMonitor.watching(watch), *ProcessMonitor.watching(watch)], samples.extend)
     beside: list[subprocess.Popen[str]] = []
     began_s: list[float] = []

@@ -63,7 +63,7 @@ from loadstone.judge.statistics.signed_rank import signed_rank  # noqa: E402
 from loadstone.machine.placement import Placement, place  # noqa: E402
 from loadstone.measure.sampler import Sampler  # noqa: E402
 from loadstone.monitors.monitor import Sample  # noqa: E402
-from loadstone.monitors.watch import Watch  # noqa: E402
+from loadstone.monitors.watch import MonitorTargets  # noqa: E402
 from loadstone.run_folder.make_trial import make_trial_record  # noqa: E402
 from loadstone.run_folder.observation import Observation, ObservedDrive, PartReadings, measure_phase  # noqa: E402
 from loadstone.run_folder.trial import TrialRecord  # noqa: E402
@@ -126,7 +126,9 @@ class Bench:
         plan = self._plan(load)
         intervals: list[Interval] = []
         samples: list[Sample] = []
-        watch = Watch(pids=self._server.pids, cpus=(*self._placement.server_cpus, *self._placement.generator_cpus))
+        watch = MonitorTargets(
+            pids=self._server.pids, cpus=(*self._placement.server_cpus, *self._placement.generator_cpus)
+        )
         with Sampler(registry.monitors(watch), samples.extend) as sampler:
 
             def take(interval: Interval) -> None:

@@ -18,7 +18,7 @@ from loadstone.machine.placement import place
 from loadstone.measure.ceiling import CeilingGauge
 from loadstone.measure.sampler import Sampler
 from loadstone.monitors.monitor import Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.run_folder.facts import Ceiling
 from loadstone.run_folder.make_trial import make_trial_record
 from loadstone.run_folder.observation import Observation, ObservedDrive, measure_phase
@@ -85,7 +85,7 @@ class NullBench:
                 samples.extend(some)
 
         cpus = (*self._placement.server_cpus, *self._placement.generator_cpus)
-        watch = Watch(pids=self._servers[name].pids, cpus=cpus)
+        watch = MonitorTargets(pids=self._servers[name].pids, cpus=cpus)
         with Sampler(registry.monitors(watch), add, interval_s=self._phases.measure_s / 4) as sampler:
             sampler.now()
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from loadstone.machine.processes.endings import Examinable
+from loadstone.machine.processes.endings import HasExitStatus
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers.redis.monitor import snapshot
 from loadstone.servers.server import DeployContext
@@ -32,7 +32,7 @@ def test_a_started_server_serves_and_says_what_it_is(server: FakeServer, control
     assert server.facts.version
     assert server.settings_read_back["maxmemory-policy"] == "noeviction"
     assert server.pids == {"store": server.facts.process_id}
-    assert isinstance(server, Examinable)
+    assert isinstance(server, HasExitStatus)
 
 
 @pytest.mark.parametrize("ours", [True, False])

@@ -11,7 +11,7 @@ from loadstone.addons.fleet.monitors import BesideServers
 from loadstone.monitors import catalogue
 from loadstone.monitors.host.generator import GeneratorMonitor
 from loadstone.monitors.host.monitor import HostMonitor
-from loadstone.monitors.host.others import OthersMonitor
+from loadstone.monitors.host.others import InterferenceMonitor
 from loadstone.monitors.host.processes import ProcessMonitor
 from loadstone.monitors.jvm import JvmMonitor
 from loadstone.monitors.metric import Metric, Series
@@ -25,7 +25,7 @@ from loadstone.servers.redis.monitor import RedisMonitor
 ROOT = Path(__file__).parents[2]
 DECLARED = sorted((ROOT / "python" / "loadstone" / "monitors" / "metrics").glob("[a-z]*.py"))
 MONITORS: tuple[type[Monitor], ...] = (
-    *(HostMonitor, OthersMonitor, ProcessMonitor, BesideServers, GeneratorMonitor),
+    *(HostMonitor, InterferenceMonitor, ProcessMonitor, BesideServers, GeneratorMonitor),
     *(MariaDbMonitor, PostgresqlMonitor, RedisMonitor, MemcachedMonitor, JvmMonitor, NodeMonitor),
 )
 METRICS = list(catalogue.METRICS.values())

@@ -24,7 +24,7 @@ from loadstone.measure.snapshots import (
     subject_facts,
     throttled_s,
 )
-from loadstone.monitors.watch import Page
+from loadstone.monitors.watch import MetricsPage
 from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.servers.server import ServerFacts
 
@@ -81,7 +81,7 @@ def test_monitors_get_every_process_and_a_connection_of_their_own(ready: Ready, 
     assert watch.controls == {"redis": {"redis": ready.servers["redis"].monitor}}
     assert watch.controls["redis"]["redis"] is not ready.servers["redis"].control
     assert (watch.cpus, watch.parked, watch.complete) == ((3,), {"old": (7, 8)}, True)
-    assert watch.pages_of("jvm") == {"app-1": Page("http://127.0.0.1:1/metrics")}
+    assert watch.pages_of("jvm") == {"app-1": MetricsPage("http://127.0.0.1:1/metrics")}
     assert watch.workers == {}
     server.end()
     assert not watch_of(ready, []).complete, "a part without a process may be anything"

@@ -25,7 +25,7 @@ from loadstone.judge.checks.checks import judge_trial
 from loadstone.machine.placement import place
 from loadstone.measure.sampler import Sampler
 from loadstone.monitors.monitor import Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.run_folder.facts import StoredFacts
 from loadstone.run_folder.make_trial import make_trial_record
 from loadstone.run_folder.observation import Observation, ObservedDrive, PartReadings, measure_phase
@@ -98,7 +98,7 @@ class Bench:
             keys = control.keys()
             before = snapshot(control)
             cpus = (*place().server_cpus, *place().generator_cpus)
-            watch = Watch(pids=self.server.pids, controls={"redis": {"redis": monitored}}, cpus=cpus)
+            watch = MonitorTargets(pids=self.server.pids, controls={"redis": {"redis": monitored}}, cpus=cpus)
             with Sampler(registry.monitors(watch), samples.extend, interval_s=0.3) as sampler:
                 sampler.now()
                 drive = drive_alone(NativeDriver(), plan, take, sampler.rest)

@@ -14,7 +14,7 @@ import pytest
 from tests.calling import called
 
 from loadstone.addons.history.list_runs import list_runs, run_lines
-from loadstone.machine.processes.guarded_process import Surroundings, guarded
+from loadstone.machine.processes.guarded_process import ProcessEnvironment, guarded
 from loadstone.machine.processes.resource_limits import Limits
 from loadstone.run_folder.earlier_runs import folder_to_resume, run_folder
 from loadstone.run_folder.folder import RunFolder
@@ -24,7 +24,7 @@ from loadstone.safety.errors import DriveFailed, UserError
 from loadstone.servers.server import DeployContext
 
 LOADSTONE = str(Path(sys.executable).parent / "loadstone")
-NONE = Surroundings()
+NONE = ProcessEnvironment()
 SECRET = "text-of-a-foreign-file"
 FILES = ["plan.json", "environment.json", "experiment.yaml", "trials.jsonl", "intervals.jsonl", "samples.jsonl"]
 FILES += ["looks.jsonl", "crashes.jsonl"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.programs.manifest import Manifest, Run, read_manifest
+from loadstone.programs.manifest import Manifest, StartCommand, read_manifest
 from loadstone.safety.secrets.known import redact
 from loadstone.servers.declared_table import TYPES, Column, Table, column_of
 
@@ -15,7 +15,7 @@ ENVIRONMENT = {"DB": "${mariadb.address}", "OTHER": "${postgresql.host}:${postgr
 
 def manifest(tables: dict[str, Any], **more: Any) -> Manifest:
     return Manifest.model_validate(
-        {"name": "shop", "run": Run(command="true"), "environment": ENVIRONMENT, "tables": tables, **more}
+        {"name": "shop", "run": StartCommand(command="true"), "environment": ENVIRONMENT, "tables": tables, **more}
     )
 
 

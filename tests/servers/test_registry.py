@@ -3,7 +3,7 @@
 import pytest
 
 from loadstone.monitors.metric import PROGRAM
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
 
@@ -32,7 +32,7 @@ def test_the_schema_knows_every_kind() -> None:
 
 
 def test_every_metric_has_a_unit() -> None:
-    for monitor in registry.monitors(Watch(cpus=(0,))):
+    for monitor in registry.monitors(MonitorTargets(cpus=(0,))):
         names = [sample.metric for sample in monitor.sample(0.0)]
         assert names
         assert {name for name in names if not name.startswith(PROGRAM)} <= set(monitor.METRICS)

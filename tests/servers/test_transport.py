@@ -13,7 +13,7 @@ from tests.servers.mariadb.rogue_mariadb import rogue, switch_to
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.machine.start_context import Remark
 from loadstone.programs.manifest import Manifest, read_manifest
-from loadstone.programs.subjects.placeholders import Address, require_verifiable, resolved, unencrypted
+from loadstone.programs.subjects.placeholders import ServerFactsForSubject, require_verifiable, resolved, unencrypted
 from loadstone.programs.subjects.url import UrlSubject
 from loadstone.safety.errors import UserError
 from loadstone.servers import transport
@@ -216,7 +216,7 @@ def test_the_run_says_it_before_it_connects(kind: str, monkeypatch: pytest.Monke
 
 def test_an_application_connects_as_safely_as_loadstone() -> None:
     def options(tls: Tls | None) -> str:
-        return Address("db", "3306", "me", "x", "shop", tls, "mariadb").jdbc_options
+        return ServerFactsForSubject("db", "3306", "me", "x", "shop", tls, "mariadb").jdbc_options
 
     assert options(None) == "allowLocalInfile=false&sslMode=disable"
     assert options(Tls()) == "allowLocalInfile=false&sslMode=verify-full"
@@ -230,9 +230,9 @@ def test_an_application_connects_as_safely_as_loadstone() -> None:
 def test_the_spring_application_is_given_tls() -> None:
     manifest, _ = read_manifest(Path(__file__).parents[2] / "subjects" / "spring")
     servers = {
-        "mariadb": Address("db", "3306", encryption=Tls(), software="mariadb"),
-        "postgresql": Address("pg", "5432", encryption=Tls(), software="postgresql"),
-        "redis": Address("r", "6379", encryption=Tls()),
+        "mariadb": ServerFactsForSubject("db", "3306", encryption=Tls(), software="mariadb"),
+        "postgresql": ServerFactsForSubject("pg", "5432", encryption=Tls(), software="postgresql"),
+        "redis": ServerFactsForSubject("r", "6379", encryption=Tls()),
     }
     environment = resolved(manifest.environment, servers, (), "spring")
     assert "sslMode=verify-full" in environment["MARIADB_URL"]
@@ -241,7 +241,9 @@ def test_the_spring_application_is_given_tls() -> None:
     assert unencrypted(manifest.environment, servers) == []
 
 
-BEHIND_LINE = {"db": Address("127.0.0.1", "4", encryption=Tls(server_name="db.example"), behind_line=True)}
+BEHIND_LINE = {
+    "db": ServerFactsForSubject("127.0.0.1", "4", encryption=Tls(server_name="db.example"), behind_line=True)
+}
 
 
 @pytest.mark.parametrize(
@@ -292,5 +294,5 @@ def test_an_application_that_is_not_given_tls_is_a_remark() -> None:
     manifest = Manifest.model_validate(
         {"name": "app", "run": {"command": "x"}, "environment": {"DB": "${db.address}", "R": "${r.host}"}}
     )
-    servers = {"db": Address("h", "1", encryption=Tls()), "r": Address("h", "2")}
+    servers = {"db": ServerFactsForSubject("h", "1", encryption=Tls()), "r": ServerFactsForSubject("h", "2")}
     assert unencrypted(manifest.environment, servers) == ["db"]

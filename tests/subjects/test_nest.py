@@ -27,7 +27,7 @@ from loadstone.monitors.node import NodeMonitor
 from loadstone.programs.deployments import Deployments
 from loadstone.programs.manifest import read_manifest
 from loadstone.programs.ready import DeployedSubject, Ready
-from loadstone.programs.subjects.placeholders import Address, address_of, resolved
+from loadstone.programs.subjects.placeholders import ServerFactsForSubject, address_of, resolved
 from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings, local_subject
 from loadstone.run_folder.ledger import CreatedObjects
 from loadstone.safety.errors import UserError
@@ -61,7 +61,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 class Servers:
     """Redis and MariaDB, with the application's tables and twelve raffles."""
 
-    addresses: dict[str, Address]
+    addresses: dict[str, ServerFactsForSubject]
     redis: RedisControl
     mariadb: MariaDbControl
 
@@ -151,7 +151,7 @@ def test_a_certificate_is_verified_whatever_the_variables_of_node_say(
     certificate: str, servers: Servers, tls_redis: Callable[[str], int], odd_certificates: Path, work: Path
 ) -> None:
     tls = Tls(ca_file=str(odd_certificates / "ca.pem"))
-    redis = Address("localhost", str(tls_redis(certificate)), password=TLS_PASSWORD, encryption=tls)
+    redis = ServerFactsForSubject("localhost", str(tls_redis(certificate)), password=TLS_PASSWORD, encryption=tls)
     addresses = {**servers.addresses, "redis": redis}
     settings = SubjectSettings(environment={"NODE_TLS_REJECT_UNAUTHORIZED": "0"}, servers=addresses)
     subject = local_subject(NEST, settings)
@@ -306,10 +306,10 @@ PROGRAM = """
 import json, sys, time
 from pathlib import Path
 from loadstone.servers.server import DeployContext
-from loadstone.programs.subjects.placeholders import Address
+from loadstone.programs.subjects.placeholders import ServerFactsForSubject
 from loadstone.programs.subjects.subject import SubjectSettings, local_subject
 
-addresses = {name: Address(**fields) for name, fields in json.loads(sys.stdin.read()).items()}
+addresses = {name: ServerFactsForSubject(**fields) for name, fields in json.loads(sys.stdin.read()).items()}
 settings = SubjectSettings(environment={"EXEC_MODE": "cluster", "INSTANCES": "2"}, servers=addresses)
 subject = local_subject(Path(sys.argv[1]), settings)
 subject.start(DeployContext(work_root=Path(sys.argv[2])))

@@ -22,7 +22,7 @@ from loadstone.machine.ports import free_port
 from loadstone.monitors.jvm import figures
 from loadstone.programs.deployments import Deployments, Ready
 from loadstone.programs.manifest import read_manifest
-from loadstone.programs.subjects.placeholders import Address, address_of, resolved
+from loadstone.programs.subjects.placeholders import ServerFactsForSubject, address_of, resolved
 from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings, local_subject
 from loadstone.run_folder.ledger import CreatedObjects
 from loadstone.safety.errors import SubjectFailed
@@ -59,7 +59,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture
-def addresses(tmp_path: Path) -> Iterator[dict[str, Address]]:
+def addresses(tmp_path: Path) -> Iterator[dict[str, ServerFactsForSubject]]:
     """Redis, MariaDB and PostgreSQL, started, with the application's tables."""
     work = tmp_path / "servers"
     work.mkdir()
@@ -82,7 +82,7 @@ def addresses(tmp_path: Path) -> Iterator[dict[str, Address]]:
             server.stop()
 
 
-def test_its_own_tests(addresses: dict[str, Address], tmp_path: Path) -> None:
+def test_its_own_tests(addresses: dict[str, ServerFactsForSubject], tmp_path: Path) -> None:
     work = tmp_path / "spring"
     shutil.copytree(SPRING, work, ignore=shutil.ignore_patterns("target"))
     here = {"SERVER_ADDRESS": "127.0.0.1", "SERVER_PORT": "0"}
@@ -105,7 +105,7 @@ def test_a_redis_with_a_certificate_for_another_name_gets_nothing(
     work.mkdir()
     stored: list[int] = []
     for certificate in ("good", "other"):
-        redis = Address("localhost", str(tls_redis(certificate)), "", TLS_PASSWORD, "0", Tls())
+        redis = ServerFactsForSubject("localhost", str(tls_redis(certificate)), "", TLS_PASSWORD, "0", Tls())
         environment = {
             "SUBJECT_STORE": "redis-hash",
             "SPRING_DATA_REDIS_CLIENTTYPE": client,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from loadstone.machine import process_table
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+SocketAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _PROC = "/proc"
 _LISTENS = "0A"
 """The kernel's number for a socket that listens."""
@@ -48,7 +48,7 @@ def serving(host: str, port: int) -> int | None:
     return _eldest(found)
 
 
-def _resolved(host: str, port: int) -> set[Address]:
+def _resolved(host: str, port: int) -> set[SocketAddress]:
     try:
         answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -66,9 +66,9 @@ def _networks() -> list[_Network]:
     return list(networks.values())
 
 
-def _addresses(network: _Network) -> set[Address]:
+def _addresses(network: _Network) -> set[SocketAddress]:
     """Those by which a network is reached from outside; the loopback is every network's own."""
-    addresses: set[Address] = set()
+    addresses: set[SocketAddress] = set()
     with contextlib.suppress(OSError):
         text = (network.files / "fib_trie").read_text()
         addresses |= {ipaddress.ip_address(found) for found in _LOCAL.findall(text)}
@@ -78,7 +78,7 @@ def _addresses(network: _Network) -> set[Address]:
     return {address for address in addresses if not address.is_loopback}
 
 
-def _sockets(network: _Network, port: int, asked: Collection[Address]) -> set[str]:
+def _sockets(network: _Network, port: int, asked: Collection[SocketAddress]) -> set[str]:
     """The inodes of sockets that listen on a port, at one of these addresses or at all."""
     inodes: set[str] = set()
     for name in ("tcp", "tcp6"):
@@ -94,7 +94,7 @@ def _sockets(network: _Network, port: int, asked: Collection[Address]) -> set[st
     return inodes
 
 
-def _read_address(text: str) -> Address:
+def _read_address(text: str) -> SocketAddress:
     """As the kernel writes it: words of 32 bits in the order of the machine."""
     words = [bytes.fromhex(text[at : at + 8])[::-1] for at in range(0, len(text), 8)]
     address = ipaddress.ip_address(b"".join(words))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.machine.ports import ports_running_out
-from loadstone.machine.processes.endings import Examinable, oom_kills_of_machine
+from loadstone.machine.processes.endings import HasExitStatus, oom_kills_of_machine
 from loadstone.programs.ready import Ready
 
 
@@ -48,10 +48,10 @@ def how_it_ended(ready: Ready, label: str, before: OomKills) -> str:
     return f": {ending}" if ending else ""
 
 
-def _parts(ready: Ready) -> dict[str, Examinable]:
+def _parts(ready: Ready) -> dict[str, HasExitStatus]:
     parts: dict[str, object] = {f"server {name}": deployed.server for name, deployed in ready.servers.items()}
     parts |= {f"subject {name}": deployed.subject for name, deployed in ready.subjects.items()}
-    return {label: part for label, part in parts.items() if isinstance(part, Examinable)}
+    return {label: part for label, part in parts.items() if isinstance(part, HasExitStatus)}
 
 
 def explained(error: str, parts: Iterable[tuple[Ready, OomKills]]) -> str:

@@ -18,7 +18,7 @@ from loadstone.measure.failures import OomKills, count_oom_kills
 from loadstone.measure.listener import Exporter, Listener
 from loadstone.measure.snapshots import keys_of, remove_keys
 from loadstone.monitors.monitor import Monitor, Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.programs.clients.drivers import Drivers
 from loadstone.programs.deployments import Deployments
 from loadstone.programs.ready import Ready
@@ -97,7 +97,7 @@ class Measurement:
     """Set when the user requested a stop: what is being measured is not recorded."""
     progress: Listener
     live: LiveAt
-    monitors: Callable[[Watch], Sequence[Monitor]] = registry.monitors
+    monitors: Callable[[MonitorTargets], Sequence[Monitor]] = registry.monitors
 
     @property
     def driver(self) -> Driver:

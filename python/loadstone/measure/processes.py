@@ -15,7 +15,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine import process_table
 from loadstone.machine.process_identity import started
 from loadstone.monitors import catalogue
-from loadstone.monitors.watch import Elsewhere, Page, Watch
+from loadstone.monitors.watch import MetricsPage, MonitorTargets, RemotePartTarget
 from loadstone.programs.ready import DeployedSubject, Ready
 from loadstone.programs.subjects.subject import Subject
 from loadstone.servers.control import Control
@@ -26,7 +26,7 @@ from loadstone.servers.transport import is_loopback
 
 def watch_of(
     ready: Ready, cpus: Sequence[int], in_turn: Iterable[int] = (), driving: Collection[int] = frozenset()
-) -> Watch:
+) -> MonitorTargets:
     """What the monitors may observe of it.
 
     `in_turn` are processes of conditions that take turns with it, `driving` those that make the load, at any time.
@@ -36,11 +36,11 @@ def watch_of(
     controls: dict[str, dict[str, Control]] = {}
     for name, deployed in ready.servers.items():
         controls.setdefault(deployed.monitor.software, {})[name] = deployed.monitor
-    pages: dict[str, dict[str, Page]] = {}
+    pages: dict[str, dict[str, MetricsPage]] = {}
     for subject in subjects:
         pages.setdefault(subject.subject.runtime, {}).update(_pages_of(subject.subject))
     workers = {part: some for deployed in subjects for part, some in deployed.subject.workers.items()}
-    return Watch(
+    return MonitorTargets(
         pids={part: pid for parts in pids for part, pid in parts.items()},
         trees=frozenset((*_trees(servers), *workers)),
         workers={part: [worker.pid for worker in some if worker.pid is not None] for part, some in workers.items()},
@@ -55,18 +55,18 @@ def watch_of(
     )
 
 
-def _elsewhere(ready: Ready) -> Iterator[tuple[str, Elsewhere]]:
+def _elsewhere(ready: Ready) -> Iterator[tuple[str, RemotePartTarget]]:
     """The parts of which no process was found on this machine, as they would be called here."""
     for name, server in ready.servers.items():
         if not server.processes:
             kind = catalogue.PART_KINDS.get(server.control.software)
             many, stores = kind is not None and kind.many_processes, kind is not None and kind.store
             for part, endpoint in _named(name, server.endpoints, hosted=isinstance(server.server, Hosted)):
-                yield part, Elsewhere(endpoint.host, endpoint.port, many, stores)
+                yield part, RemotePartTarget(endpoint.host, endpoint.port, many, stores)
     for name, subject in ready.subjects.items():
         if not subject.subject.pids:
             for part, endpoint in _named(name, subject.endpoints, hosted=isinstance(subject.subject, Hosted)):
-                yield part, Elsewhere(endpoint.host, endpoint.port)
+                yield part, RemotePartTarget(endpoint.host, endpoint.port)
 
 
 def _named(name: str, endpoints: Sequence[Endpoint], *, hosted: bool) -> Iterator[tuple[str, Endpoint]]:
@@ -86,16 +86,16 @@ def _named(name: str, endpoints: Sequence[Endpoint], *, hosted: bool) -> Iterato
     )
 
 
-def _pages_of(subject: Subject) -> Iterator[tuple[str, Page]]:
+def _pages_of(subject: Subject) -> Iterator[tuple[str, MetricsPage]]:
     """Where a subject tells its figures: a replica, or each of its workers (`app-worker-1`)."""
     for part, url in subject.metrics.items():
         workers = subject.workers.get(part, ())
         if not workers:
-            yield part, Page(url)
+            yield part, MetricsPage(url)
         for worker in workers:
             at = urlsplit(url)
             own = at._replace(netloc=f"{at.netloc.rpartition(':')[0]}:{worker.port}")
-            yield f"{part}-worker-{worker.number}", Page(own.geturl(), worker.pid)
+            yield f"{part}-worker-{worker.number}", MetricsPage(own.geturl(), worker.pid)
 
 
 def _trees(servers: Iterable[Deployed]) -> Iterator[str]:

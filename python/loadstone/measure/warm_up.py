@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from loadstone.drivers.driver import Driver, drive_alone
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Plan, Pool
-from loadstone.machine.processes.idle import Quiet, await_quiet_of, hold, release
+from loadstone.machine.processes.idle import IdleCriteria, await_quiet_of, hold, release
 from loadstone.machine.start_context import Remark, Step
 from loadstone.measure.goals.block_attempts import RISING
 from loadstone.measure.measurement import Measurement, PreparedTrial
@@ -134,7 +134,7 @@ def _await_quiet(
         )
         progress(Step(told, about=f"waiting for {name} to become idle"))
 
-    rule = Quiet(QUIET_CORES, WINDOW_S, WINDOWS, longest_s)
+    rule = IdleCriteria(QUIET_CORES, WINDOW_S, WINDOWS, longest_s)
     cores = await_quiet_of(one.subject, rule, going_on, report)
     if cores is not None:
         told = _(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from loadstone.monitors.metric import Metric, StudyColumn, by_name
 from loadstone.monitors.metrics import host, jvm, mariadb, memcached, node, postgresql, redis
-from loadstone.monitors.part_kind import Lock, PartKind, Pool
+from loadstone.monitors.part_kind import LockMetrics, PartKind, PoolMetrics
 
 _OBSERVED = (
     *(host.OBSERVED, mariadb.OBSERVED, postgresql.OBSERVED, redis.OBSERVED, memcached.OBSERVED),
@@ -14,6 +14,6 @@ METRICS: Mapping[str, Metric] = by_name(metric for room in _OBSERVED for metric 
 """Every metric by its name. The tables of the report stand in this order."""
 PART_KINDS: Mapping[str, PartKind] = {kind.name: kind for room in _OBSERVED for kind in room.kinds}
 """What is declared of each kind of part, by the kind that records carry."""
-POOLS: Mapping[str, Pool] = {pool.name: pool for room in _OBSERVED for pool in room.pools}
-LOCKS: tuple[Lock, ...] = tuple(lock for room in _OBSERVED for lock in room.locks)
+POOLS: Mapping[str, PoolMetrics] = {pool.name: pool for room in _OBSERVED for pool in room.pools}
+LOCKS: tuple[LockMetrics, ...] = tuple(lock for room in _OBSERVED for lock in room.locks)
 STUDY_COLUMNS: tuple[StudyColumn, ...] = tuple(column for room in _OBSERVED for column in room.study_columns)

@@ -6,7 +6,7 @@ from loadstone.monitors.metric import by_name
 from loadstone.monitors.metrics import jvm
 from loadstone.monitors.monitor import Monitor, Sample
 from loadstone.monitors.prometheus_pages import PrometheusPages, samples, total, values
-from loadstone.monitors.watch import Page, Watch
+from loadstone.monitors.watch import MetricsPage, MonitorTargets
 
 PAGE_BYTES = 4 << 20
 HEAP = {"area": "heap"}
@@ -42,14 +42,14 @@ class JvmMonitor:
 
     METRICS = by_name(jvm.METRICS)
 
-    def __init__(self, pages: Mapping[str, Page], *, in_turns: bool = False) -> None:
+    def __init__(self, pages: Mapping[str, MetricsPage], *, in_turns: bool = False) -> None:
         """`in_turns`: whether they stand still while others have their turns."""
         urls = {part: page.url for part, page in pages.items()}
         self._pages = PrometheusPages(urls, lambda _, text: figures(text), PAGE_BYTES)
         self._left_out = BY_THE_CLOCK if in_turns else set[str]()
 
     @classmethod
-    def watching(cls, watch: Watch) -> list[Monitor]:
+    def watching(cls, watch: MonitorTargets) -> list[Monitor]:
         """One for all JVMs."""
         pages = watch.pages_of("jvm")
         return [cls(pages, in_turns=bool(watch.in_turn))] if pages else []

@@ -22,7 +22,7 @@ Aggregate = Literal["average", "average_and_maximum", "maximum", "mean"]
 PROGRAM = "program: "
 """Beginning of the names of single programs, of which each had its part of what all other programs took."""
 STORES = "stores"
-"""Stands for every kind of store in `Table.kinds`."""
+"""Stands for every kind of store in `MetricTable.kinds`."""
 KIB = 1024.0
 PERCENT = 0.01
 
@@ -40,7 +40,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Table:
+class MetricTable:
     """A table of the report: a line a part of these kinds, in their order."""
 
     title: str
@@ -48,13 +48,13 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Column:
+class MetricColumn:
     """A column of such a table: the maximum over the trials, and the average in brackets.
 
     Metrics that have the same one are added up in it.
     """
 
-    table: Table
+    table: MetricTable
     place: int
     """Columns stand in this order."""
     title: str
@@ -78,7 +78,7 @@ class Metric:
     help: str
     prometheus: Series | str
     """Text: it has no series, and this says what has it instead."""
-    column: Column | None = None
+    column: MetricColumn | None = None
     kept: bool = True
     """Whether a trial's line has its average and maximum; of a counter it never has."""
     csv_unit: str = ""

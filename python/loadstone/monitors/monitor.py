@@ -32,7 +32,7 @@ SHORTEST_S = 0.2
 """Rates are reported over stretches at least so long: the kernel counts much in ticks of 10 ms."""
 
 
-class Rates:
+class CounterRates:
     """Growth a second since rates were last reported."""
 
     def __init__(self, counters: Mapping[str, float]) -> None:

@@ -7,7 +7,7 @@ from loadstone.monitors.metric import by_name
 from loadstone.monitors.metrics import node
 from loadstone.monitors.monitor import Monitor, Sample
 from loadstone.monitors.prometheus_pages import PrometheusPages, samples, total
-from loadstone.monitors.watch import Page, Watch
+from loadstone.monitors.watch import MetricsPage, MonitorTargets
 
 PAGE_BYTES = 1 << 20
 GAUGES: Mapping[str, str] = {
@@ -44,7 +44,7 @@ class NodeMonitor:
 
     METRICS = by_name(node.METRICS)
 
-    def __init__(self, pages: Mapping[str, Page], *, in_turns: bool = False) -> None:
+    def __init__(self, pages: Mapping[str, MetricsPage], *, in_turns: bool = False) -> None:
         """`in_turns`: whether they stand still while others have their turns."""
         self._workers = {part: page.worker_pid for part, page in pages.items()}
         urls = {part: page.url for part, page in pages.items()}
@@ -52,7 +52,7 @@ class NodeMonitor:
         self._left_out = BY_THE_CLOCK if in_turns else set[str]()
 
     @classmethod
-    def watching(cls, watch: Watch) -> list[Monitor]:
+    def watching(cls, watch: MonitorTargets) -> list[Monitor]:
         """One for all processes of Node."""
         pages = watch.pages_of("node")
         return [cls(pages, in_turns=bool(watch.in_turn))] if pages else []

@@ -43,7 +43,7 @@ class PartKind:
 
 
 @dataclass(frozen=True)
-class Pool:
+class PoolMetrics:
     """A pool of connections within an application, by the metrics that tell of it."""
 
     name: str
@@ -53,7 +53,7 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Lock:
+class LockMetrics:
     """Metrics that show that a process's threads wait for a lock."""
 
     waiters: str
@@ -63,13 +63,13 @@ class Lock:
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedSoftware:
     """All that a room declares of what it observes: `OBSERVED` in its file of `monitors/metrics/`."""
 
     metrics: tuple[Metric, ...]
     kinds: tuple[PartKind, ...] = ()
-    pools: tuple[Pool, ...] = ()
-    locks: tuple[Lock, ...] = ()
+    pools: tuple[PoolMetrics, ...] = ()
+    locks: tuple[LockMetrics, ...] = ()
     study_columns: tuple[StudyColumn, ...] = ()
 
 

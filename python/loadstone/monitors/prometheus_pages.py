@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from loadstone.monitors.monitor import Rates
+from loadstone.monitors.monitor import CounterRates
 from loadstone.safety.bounds.http_exchange import NotHttp, exchange
 from loadstone.safety.bounds.replies import read_as
 from loadstone.safety.errors import LoadstoneError
@@ -31,7 +31,7 @@ class PrometheusPages:
     def __init__(self, urls: Mapping[str, str], read: Read, page_max_bytes: int) -> None:
         """`urls`: by part; `page_max_bytes`: how long a page may be."""
         self._pages = {part: _Page(part, url, read, page_max_bytes) for part, url in urls.items()}
-        self._rates: dict[str, Rates] = {}
+        self._rates: dict[str, CounterRates] = {}
 
     def answers(self) -> Iterator[tuple[str, dict[str, float]]]:
         """Each part, with the figures that it answered last if they were not taken before; else without any."""
@@ -45,7 +45,7 @@ class PrometheusPages:
         """Growth a second of a part's counters since they were last given; nothing the first time."""
         if part in self._rates:
             return self._rates[part].of(counters)
-        self._rates[part] = Rates(counters)
+        self._rates[part] = CounterRates(counters)
         return {}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Page:
+class MetricsPage:
     """A page in Prometheus's format."""
 
     url: str
@@ -16,7 +16,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class RemotePartTarget:
     """A part whose process is not one of this machine's, as far as can be seen."""
 
     host: str
@@ -29,7 +29,7 @@ class Elsewhere:
 
 
 @dataclass(frozen=True)
-class Watch:
+class MonitorTargets:
     """Parts are named after the servers and subjects of the experiment."""
 
     pids: Mapping[str, int] = field(default_factory=dict)
@@ -52,15 +52,15 @@ class Watch:
     """Part of `trees` -> the processes below the first one that do its work, each in its main thread."""
     stores: frozenset[str] = frozenset()
     """Parts that hold data and have no control: their processes may wait for their disks."""
-    pages: Mapping[str, Mapping[str, Page]] = field(default_factory=dict)
+    pages: Mapping[str, Mapping[str, MetricsPage]] = field(default_factory=dict)
     """Runtime (`jvm`, `node`) -> part, or worker of a part -> where it tells its figures."""
-    elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict)
+    elsewhere: Mapping[str, RemotePartTarget] = field(default_factory=dict)
     """Part -> where it serves, of those that a monitor beside them may observe."""
 
     def controls_of(self, software: str) -> Mapping[str, Any]:
         """Part -> its control, of all parts of a software."""
         return self.controls.get(software, {})
 
-    def pages_of(self, runtime: str) -> Mapping[str, Page]:
+    def pages_of(self, runtime: str) -> Mapping[str, MetricsPage]:
         """Part, or worker of a part -> its page, of all that run in a runtime."""
         return self.pages.get(runtime, {})

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 from loadstone.machine.installed_programs import versions
 from loadstone.machine.processes.cache_folder import cache_folder, only_one
-from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings, workspace_of
+from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment, workspace_of
 from loadstone.machine.processes.inherited import by_builds
 from loadstone.machine.start_context import Step
 from loadstone.programs.manifest import Build
@@ -211,7 +211,7 @@ def _run(
 ) -> None:
     """One command of the build, under a guard: it ends when loadstone does."""
     workspace = workspace_of(what, f"build-{name}", context.work_root)
-    around = Surroundings(folder=place, inherited=by_builds(build.inherits))
+    around = ProcessEnvironment(folder=place, inherited=by_builds(build.inherits))
     process = GuardedProcess(command, workspace, log, surroundings=around, lease=context.lease)
     try:
         started = reported = time.monotonic()

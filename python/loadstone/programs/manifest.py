@@ -161,7 +161,7 @@ def _within(path: str) -> str:
     return path
 
 
-Command = Annotated[str, Field(min_length=1), AfterValidator(_known_places)]
+ManifestCommand = Annotated[str, Field(min_length=1), AfterValidator(_known_places)]
 BelowFolder = Annotated[str, Field(min_length=1), AfterValidator(_within)]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$", max_length=80)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
@@ -193,10 +193,10 @@ class Build(_Part):
     (`processes.inherited`)."""
 
 
-class Run(_Part):
+class StartCommand(_Part):
     """Command that starts one replica, and the sign that it is ready."""
 
-    command: Command
+    command: ManifestCommand
     folder: str | None = Field(default=None, min_length=1)
     """Where the command is run, seen from the manifest's folder; None: there, or in the build's copy."""
     ready: str | None = Field(default="/", pattern=r"^/")
@@ -244,7 +244,7 @@ class Manifest(_Part):
 
     name: str = Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_-]*$", max_length=40)
     build: Build | None = None
-    run: Run
+    run: StartCommand
     requires: dict[Program, OldestVersion] = Field(default_factory=dict)
     """Programs that building and running it take, each with the oldest version that will do."""
     environment: dict[str, str] = Field(default_factory=dict)

@@ -6,10 +6,10 @@ from typing import Protocol
 
 from loadstone.drivers.driver import Driver
 from loadstone.monitors.monitor import Monitor
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.servers.remote_host import NamedHost
 
-MonitorsOf = Callable[[Watch], Sequence[Monitor]]
+MonitorsOf = Callable[[MonitorTargets], Sequence[Monitor]]
 """The monitors for what a run lets them see."""
 
 

@@ -32,7 +32,7 @@ from loadstone.machine.placement import Placement, place
 from loadstone.machine.process_identity import started
 from loadstone.measure.machine_lock import measuring
 from loadstone.measure.sampler import Sampler
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.run.doctor import clock_source, is_filtered, machine_facts
 from loadstone.run_folder.facts import Ceiling
 from loadstone.safety.errors import LoadstoneError
@@ -360,7 +360,9 @@ def _watching(name: str, bench: Bench) -> Part:
         for _again in range(REPEATS):
             alone.append(drive_alone(NativeDriver(), plan).operations["get"].response_ns.p99)
             with kept_to(bench.placement.lab_cpus):
-                watch = Watch(pids=null.pids, cpus=(*bench.placement.server_cpus, *bench.placement.generator_cpus))
+                watch = MonitorTargets(
+                    pids=null.pids, cpus=(*bench.placement.server_cpus, *bench.placement.generator_cpus)
+                )
                 with Sampler(registry.monitors(watch), lambda _: None, WATCHED_S / 4) as sampler:
                     found = _in_slices(plan, rounds, sampler, own)
             watched.append(found.operations["get"].response_ns.p99)

@@ -10,7 +10,7 @@ from typing import Protocol
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.ports import PORT_TRIES, free_port
 from loadstone.machine.processes.endings import ending_of_process
-from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings, guarded
+from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment, guarded
 from loadstone.machine.processes.idle import OneProcess
 from loadstone.machine.processes.network_namespace import OwnHost
 from loadstone.machine.processes.resource_limits import Limited, Limits
@@ -47,11 +47,11 @@ class OwnServer(OneProcess, ABC):
         return bool(self.pids)
 
     def oom_kills(self) -> int | None:
-        """See `machine.processes.endings.Examinable`."""
+        """See `machine.processes.endings.HasExitStatus`."""
         return self.limited.oom_kills()
 
     def how_it_ended(self) -> str:
-        """See `machine.processes.endings.Examinable`."""
+        """See `machine.processes.endings.HasExitStatus`."""
         return ending_of_process(self._process.exit_status) if self._process is not None and not self.alive() else ""
 
     def serving_at(self, endpoint: Endpoint) -> None:
@@ -81,7 +81,9 @@ class OwnServer(OneProcess, ABC):
         """The command as it is run on the server's host."""
         return [*(self._host.enter if self._host else ()), *command]
 
-    def _guarded(self, context: DeployContext, limits: Limits, around: Surroundings = Surroundings()) -> GuardedProcess:
+    def _guarded(
+        self, context: DeployContext, limits: Limits, around: ProcessEnvironment = ProcessEnvironment()
+    ) -> GuardedProcess:
         """See `guarded`; what it runs is set later."""
         process, self.limited = guarded("server", self.name, limits, context, lambda _: ((), around))
         return process

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, n
     from loadstone.experiment.plan.operations import RecordedLoad
     from loadstone.machine.installed_programs import Fact
     from loadstone.monitors.monitor import Monitor
-    from loadstone.monitors.watch import Watch
+    from loadstone.monitors.watch import MonitorTargets
     from loadstone.servers.server import Server, ServerSettings
 
 CONTAINER = "container"
@@ -106,12 +106,12 @@ def server(name: str, settings: Mapping[str, Any]) -> "Server":
         ) from None
 
 
-def monitors(watch: "Watch") -> "list[Monitor]":
+def monitors(watch: "MonitorTargets") -> "list[Monitor]":
     """All monitors for what a run lets them see."""
     return [monitor for watching in _watching() for monitor in watching(watch)]
 
 
-def _watching() -> "Iterator[Callable[[Watch], list[Monitor]]]":
+def _watching() -> "Iterator[Callable[[MonitorTargets], list[Monitor]]]":
     """What has monitors, in their order: those that may have to wait for an answer come after those that do not."""
     yield from import_module("loadstone.monitors.host.monitor").WATCHING
     for name in SOFTWARE:
@@ -120,7 +120,7 @@ def _watching() -> "Iterator[Callable[[Watch], list[Monitor]]]":
     yield from import_module("loadstone.monitors.node").WATCHING
 
 
-def monitors_of_machine(watch: "Watch") -> "list[Monitor]":
+def monitors_of_machine(watch: "MonitorTargets") -> "list[Monitor]":
     """Those of the machine and its processes alone, which ask no server."""
     return [
         monitor for watching in import_module("loadstone.monitors.host.monitor").WATCHING for monitor in watching(watch)

@@ -82,12 +82,12 @@ class Hosted(ABC, Generic[Addressed]):
         return bool(self._state().get("alive"))
 
     def how_it_ended(self) -> str:
-        """See `endings.Examinable`."""
+        """See `endings.HasExitStatus`."""
         state = self._state()
         return str(state.get("ending") or self._lost)
 
     def oom_kills(self) -> int | None:
-        """See `endings.Examinable`."""
+        """See `endings.HasExitStatus`."""
         count: int | None = self._state().get("oom_kills")
         return count
 

@@ -21,7 +21,7 @@ from loadstone.addons.fleet.hosts import FleetHosts
 from loadstone.addons.fleet.spec import read_fleet
 from loadstone.experiment.plan.required import RequiredSubject
 from loadstone.machine.ports import free_port
-from loadstone.machine.processes.idle import Quiet, await_quiet_of
+from loadstone.machine.processes.idle import IdleCriteria, await_quiet_of
 from loadstone.programs.deployments import Deployments
 from loadstone.programs.subjects.pool import SubjectPool
 from loadstone.safety.errors import ServerGone, UserError
@@ -194,7 +194,7 @@ def test_an_application_runs_on_its_host(context: DeployContext, tmp_path: Path)
             (endpoint,) = deployed.endpoints
             process = served(endpoint.port)
             assert (endpoint.host, deployed.pids, deployed.subject.alive()) == (ADDRESS, {}, True)
-            assert await_quiet_of(deployed.subject, Quiet(0.5, 0.05, 2, 10.0), lambda: None) is None
+            assert await_quiet_of(deployed.subject, IdleCriteria(0.5, 0.05, 2, 10.0), lambda: None) is None
             assert pool.need({"app": required}, servers)["app"] is deployed
             process.kill()
             await_true(lambda: not deployed.subject.alive(), "killed")

@@ -13,13 +13,13 @@ from loadstone.addons.fleet.monitors import FleetMonitors
 from loadstone.machine import clock
 from loadstone.monitors import catalogue
 from loadstone.monitors.monitor import Sample
-from loadstone.monitors.watch import Elsewhere, Watch
+from loadstone.monitors.watch import MonitorTargets, RemotePartTarget
 from loadstone.servers import registry
 
 T = TypeVar("T")
 AHEAD_NS = 3_600_000_000_000
 BESIDE = Member("db-1", "tls://10.231.7.2:8787", "monitor", "db-1.example")
-APP = {"app": Elsewhere(ADDRESS, PORT)}
+APP = {"app": RemotePartTarget(ADDRESS, PORT)}
 
 
 class OneMonitor:
@@ -64,7 +64,7 @@ def figures(samples: list[Sample], part: str) -> dict[str, float]:
 def test_a_process_elsewhere_has_its_cpu_on_this_machines_time_line(namespace: str) -> None:
     fleet = FleetMonitors(OneMonitor(BESIDE), lambda _: [])
     with listener(namespace, then="while True: pass"):
-        (beside,) = fleet.watching(Watch(elsewhere=APP))
+        (beside,) = fleet.watching(MonitorTargets(elsewhere=APP))
         list(beside.sample(0.0))
         time.sleep(0.4)
         began_s = clock.unix_s()
@@ -83,7 +83,7 @@ def test_a_process_elsewhere_has_its_cpu_on_this_machines_time_line(namespace: s
 
 def test_the_machine_is_seen_where_no_part_is_on_it() -> None:
     fleet = FleetMonitors(OneMonitor(BESIDE), lambda _: [])
-    (beside,) = fleet.watching(Watch(elsewhere=APP))
+    (beside,) = fleet.watching(MonitorTargets(elsewhere=APP))
     list(beside.sample(0.0))
     time.sleep(0.2)
     samples = list(beside.sample(0.0))
@@ -96,7 +96,7 @@ def test_of_two_monitors_that_see_a_part_one_has_it(namespace: str) -> None:
     other = Member("db-2", "tls://10.231.7.3:8787", "monitor", "db-2.example")
     fleet = FleetMonitors(OneMonitor(BESIDE, other), lambda _: [])
     with listener(namespace):
-        (beside,) = fleet.watching(Watch(elsewhere=APP))
+        (beside,) = fleet.watching(MonitorTargets(elsewhere=APP))
         samples = list(beside.sample(0.0))
     assert [sample.value for sample in samples if (sample.part, sample.metric) == ("app", "alive")] == [1]
     assert figures(samples, "db-2.host")["machine_number"] == 2
@@ -114,7 +114,7 @@ class WithSlowOne(OneMonitor):
 def test_a_slow_monitor_does_not_delay_the_others() -> None:
     slow = Member("db-2", "tls://10.231.7.3:8787", "monitor", "db-2.example")
     fleet = FleetMonitors(WithSlowOne(BESIDE, slow), lambda _: [])
-    (beside,) = fleet.watching(Watch(elsewhere=APP))
+    (beside,) = fleet.watching(MonitorTargets(elsewhere=APP))
     began = time.monotonic()
     first = list(beside.sample(0.0))
     took_s = time.monotonic() - began
@@ -136,7 +136,7 @@ def test_one_that_did_not_answer_as_a_condition_began_has_its_parts_later(
     fleet = FleetMonitors(cluster, lambda _: [])
     with listener(namespace):
         cluster.gone = True
-        (beside,) = fleet.watching(Watch(elsewhere=APP))
+        (beside,) = fleet.watching(MonitorTargets(elsewhere=APP))
         cluster.gone = False
         time.sleep(0.15)
         samples: list[Sample] = []
@@ -149,8 +149,8 @@ def test_one_that_did_not_answer_as_a_condition_began_has_its_parts_later(
 def test_a_fleet_without_monitors_adds_nothing() -> None:
     agent = Member("agent-1", "tls://10.231.7.2:8787", "agent", "load-1")
     cluster = OneMonitor(agent)
-    here = registry.monitors(Watch())
-    assert FleetMonitors(cluster, lambda _: here).watching(Watch(elsewhere=APP)) == here
+    here = registry.monitors(MonitorTargets())
+    assert FleetMonitors(cluster, lambda _: here).watching(MonitorTargets(elsewhere=APP)) == here
     assert cluster.called == []
 
 
@@ -159,7 +159,7 @@ def test_one_that_is_lost_is_noted_once_and_asked_again_later(namespace: str, mo
     cluster = OneMonitor(BESIDE)
     fleet = FleetMonitors(cluster, lambda _: [], notes.append)
     with listener(namespace):
-        (beside,) = fleet.watching(Watch(elsewhere=APP))
+        (beside,) = fleet.watching(MonitorTargets(elsewhere=APP))
         assert list(beside.sample(0.0))
         cluster.gone = True
         asked = len(cluster.called)
@@ -175,16 +175,16 @@ def test_one_that_is_lost_is_noted_once_and_asked_again_later(namespace: str, mo
 def test_one_that_was_started_again_is_told_anew_what_to_watch(namespace: str) -> None:
     cluster = OneMonitor(BESIDE)
     with listener(namespace):
-        (beside,) = FleetMonitors(cluster, lambda _: []).watching(Watch(elsewhere=APP))
+        (beside,) = FleetMonitors(cluster, lambda _: []).watching(MonitorTargets(elsewhere=APP))
         monitors._WATCHES.clear()
         assert list(beside.sample(0.0)) == []
         assert figures(list(beside.sample(0.0)), "app")["alive"] == 1
 
 
 def test_a_part_that_died_is_said_to_be_dead(namespace: str) -> None:
-    (beside,) = FleetMonitors(OneMonitor(BESIDE), lambda _: []).watching(Watch(elsewhere={}))
+    (beside,) = FleetMonitors(OneMonitor(BESIDE), lambda _: []).watching(MonitorTargets(elsewhere={}))
     with listener(namespace):
-        (beside,) = FleetMonitors(OneMonitor(BESIDE), lambda _: []).watching(Watch(elsewhere=APP))
+        (beside,) = FleetMonitors(OneMonitor(BESIDE), lambda _: []).watching(MonitorTargets(elsewhere=APP))
     assert figures(list(beside.sample(0.0)), "app")["alive"] == 0
 
 
@@ -229,7 +229,7 @@ class Lying(OneMonitor):
 def test_a_monitor_that_says_what_is_no_figure_is_left_out(function: Callable[..., object], answer: object) -> None:
     notes: list[str] = []
     fleet = FleetMonitors(Lying(function, answer), lambda _: [], notes.append)
-    (beside,) = fleet.watching(Watch(elsewhere=APP))
+    (beside,) = fleet.watching(MonitorTargets(elsewhere=APP))
     assert list(beside.sample(0.0)) == []
     assert notes == [
         "monitor db-1: it wrote what is no message; install one version on all; its figures may be missing"

@@ -8,12 +8,12 @@ import pytest
 from tests.real_servers import wait_until
 
 from loadstone.machine.processes.endings import (
-    Examinable,
+    HasExitStatus,
     ending_of_process,
     oom_kills_of_group,
     oom_kills_of_machine,
 )
-from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings
+from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment
 from loadstone.machine.processes.resource_limits import Limits, limit
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.programs.subjects.subject import LocalSubject
@@ -27,7 +27,7 @@ EATS = "import time; x = b'x' * 300_000_000; time.sleep(600)"
 
 @pytest.mark.parametrize("kind", [OwnServer, RedisCluster, ReplicatedRedis, ContainerServer, LocalSubject])
 def test_every_part_of_ours_can_be_examined(kind: type[object]) -> None:
-    assert issubclass(kind, Examinable)
+    assert issubclass(kind, HasExitStatus)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has control groups")
@@ -37,7 +37,7 @@ def test_the_oom_killer_is_counted_by_the_group_of_the_part(tmp_path: Path) -> N
     if limited.unavailable is not None:
         workspace.remove()
         pytest.skip(f"no control groups for us here: {limited.unavailable}")
-    around = Surroundings(groups=limited.groups)
+    around = ProcessEnvironment(groups=limited.groups)
     # What is killed is a child: the part itself lives on.
     process = GuardedProcess(
         ["sh", "-c", f'{sys.executable} -c "{EATS}"; echo ended; exec sleep 600'],

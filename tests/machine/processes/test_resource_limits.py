@@ -17,7 +17,7 @@ from tests.real_servers import is_gone, wait_until
 
 from loadstone.machine.limits_in_force import LimitInForce
 from loadstone.machine.processes import resource_limits
-from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings
+from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment
 from loadstone.machine.processes.resource_limits import Limited, Limits, limit, limits_in_force
 from loadstone.machine.processes.workspace import Workspace, sweep
 
@@ -39,7 +39,7 @@ def in_force(limits: Limits, workspace: Workspace) -> Limited:
 
 
 def run(command: list[str], workspace: Workspace, limited: Limited) -> GuardedProcess:
-    around = Surroundings(groups=limited.groups)
+    around = ProcessEnvironment(groups=limited.groups)
     process = GuardedProcess(command, workspace, workspace.path / "log", surroundings=around)
     process.start()
     return process
@@ -102,14 +102,14 @@ def test_what_left_its_session_stays_limited_and_ends(workspace: Workspace) -> N
 PROGRAM = """
 import json, sys, time
 from pathlib import Path
-from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings
+from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment
 from loadstone.machine.processes.resource_limits import Limits, limit
 from loadstone.machine.processes.workspace import Workspace
 
 workspace = Workspace("limited", Path(sys.argv[1]))
 limited = limit(Limits(cpu=0.2), workspace)
 process = GuardedProcess(
-    ["sleep", "600"], workspace, workspace.path / "log", surroundings=Surroundings(groups=limited.groups)
+    ["sleep", "600"], workspace, workspace.path / "log", surroundings=ProcessEnvironment(groups=limited.groups)
 )
 process.start()
 print(json.dumps([process.guard_pid, process.pid, [str(group) for group in limited.groups]]), flush=True)

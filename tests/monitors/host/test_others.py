@@ -16,11 +16,11 @@ import pytest
 from tests.busy_loops import LOOP, SHELL_LOOP, TESTS_RUN
 
 from loadstone.machine import process_table
-from loadstone.monitors.host.others import NAMES_MAX, OthersMonitor
+from loadstone.monitors.host.others import NAMES_MAX, InterferenceMonitor
 from loadstone.monitors.metric import PROGRAM
 from loadstone.monitors.metrics.host import HELPERS, PROGRAMS
 from loadstone.monitors.monitor import Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 HALF = f"""
@@ -95,7 +95,7 @@ class Took:
         return 0.95 * self.least - 0.01 <= cores <= 1.05 * self.most + 0.01
 
 
-def taken(monitor: OthersMonitor, pids: Sequence[int], length_s: float = 1.5) -> tuple[dict[str, float], Took]:
+def taken(monitor: InterferenceMonitor, pids: Sequence[int], length_s: float = 1.5) -> tuple[dict[str, float], Took]:
     """The shares of a stretch of time, and what these processes and those below them took in it."""
 
     def spent_s() -> float:
@@ -116,7 +116,7 @@ def taken(monitor: OthersMonitor, pids: Sequence[int], length_s: float = 1.5) ->
 def test_what_a_program_takes_of_its_cpu_is_reported(start: Start, text: str) -> None:
     pid = start(text)
     time.sleep(0.3)
-    reported, took = taken(OthersMonitor((CPU,), (), {"parked": (pid,)}), [pid])
+    reported, took = taken(InterferenceMonitor((CPU,), (), {"parked": (pid,)}), [pid])
     assert took.most > 0.05
     assert took.agrees(reported["parked"]), "by its name, with all that it started"
     assert reported[f"cpu{CPU}"] >= 99 * reported["parked"] > 0, "and of the CPU"
@@ -125,7 +125,7 @@ def test_what_a_program_takes_of_its_cpu_is_reported(start: Start, text: str) ->
 def test_processes_that_come_and_go_count(start: Start) -> None:
     pid = start("bash", "-c", SHORT)
     time.sleep(0.3)
-    reported, alone = taken(OthersMonitor((CPU,), (), {"shell": (pid,)}), [pid])
+    reported, alone = taken(InterferenceMonitor((CPU,), (), {"shell": (pid,)}), [pid])
     assert reported["shell"] > 1.1 * alone.most, "the shell itself is not all"
 
 
@@ -141,7 +141,7 @@ def test_nothing_counts_twice_when_processes_end(start: Start, tmp_path: Path) -
     """Their parents have the time of ended children again, and theirs."""
     notes = tmp_path / "notes"
     pid = start(sys.executable, "-c", LATE, WORK, str(notes))
-    monitor = OthersMonitor((CPU,), (), {"late": (pid,)})
+    monitor = InterferenceMonitor((CPU,), (), {"late": (pid,)})
     counted_s, last_s = 0.0, time.monotonic()
     while not notes.exists() or notes.read_text().count("\n") < 12:
         time.sleep(0.15)
@@ -162,7 +162,7 @@ def test_the_conditions_own_processes_and_this_one_do_not_count(start: Start) ->
     burner.start()
     try:
         time.sleep(0.3)
-        reported, took = taken(OthersMonitor((CPU,), (mine,), {"parked": (other,)}), [other])
+        reported, took = taken(InterferenceMonitor((CPU,), (mine,), {"parked": (other,)}), [other])
     finally:
         stop.set()
         burner.join()
@@ -176,7 +176,7 @@ def test_programs_of_others_have_no_name() -> None:
     pid = int(subprocess.check_output(["bash", "-c", script]))
     try:
         time.sleep(0.3)
-        reported, took = taken(OthersMonitor((CPU,), (), {}), [pid])
+        reported, took = taken(InterferenceMonitor((CPU,), (), {}), [pid])
         assert reported[PROGRAMS] >= 0.9 * took.least > 0.01
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -194,7 +194,7 @@ def test_other_programs_are_named_without_their_arguments() -> None:
         pid = int(shell.stdout.readline())
     try:
         time.sleep(0.5)
-        monitor = OthersMonitor((CPU,), (), {})
+        monitor = InterferenceMonitor((CPU,), (), {})
         first = list(monitor.sample(0.0))
         time.sleep(1.0)
         samples = [one for one in (*first, *monitor.sample(1.0)) if one.metric.startswith(PROGRAM)]
@@ -209,21 +209,21 @@ def test_other_programs_are_named_without_their_arguments() -> None:
 def test_a_program_on_another_cpu_is_not_reported(start: Start) -> None:
     pid = start(LOOP)
     time.sleep(0.3)
-    reported, took = taken(OthersMonitor((CPU + 1,), (), {"parked": (pid,)}), [pid])
+    reported, took = taken(InterferenceMonitor((CPU + 1,), (), {"parked": (pid,)}), [pid])
     assert took.most > 0.05
     assert reported["parked"] == 0
 
 
 def test_nothing_is_reported_where_a_part_of_the_condition_cannot_be_observed() -> None:
-    assert OthersMonitor.watching(Watch(cpus=(0,), complete=False)) == []
-    assert OthersMonitor.watching(Watch(cpus=())) == []
-    (monitor,) = OthersMonitor.watching(Watch(cpus=(0,), parked={"app": ()}))
+    assert InterferenceMonitor.watching(MonitorTargets(cpus=(0,), complete=False)) == []
+    assert InterferenceMonitor.watching(MonitorTargets(cpus=())) == []
+    (monitor,) = InterferenceMonitor.watching(MonitorTargets(cpus=(0,), parked={"app": ()}))
     reported = {sample.metric for sample in monitor.sample(0.0) if not sample.metric.startswith(PROGRAM)}
-    assert reported == {"others", "app", *OthersMonitor.METRICS}
+    assert reported == {"others", "app", *InterferenceMonitor.METRICS}
 
 
 def test_a_moment_after_another_is_left_to_the_next() -> None:
-    monitor = OthersMonitor((0,), (), {})
+    monitor = InterferenceMonitor((0,), (), {})
     first: list[Sample] = list(monitor.sample(0.0))
     assert first
     assert list(monitor.sample(0.0)) == []

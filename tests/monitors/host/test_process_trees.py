@@ -13,7 +13,7 @@ from tests.monitored_redis import values
 from loadstone.machine import process_table
 from loadstone.monitors.host.processes import ProcessMonitor, ProcessTreeMonitor
 from loadstone.monitors.monitor import SHORTEST_S
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 BURN_S = 0.3
@@ -113,7 +113,7 @@ def test_its_end_is_observed(parent: subprocess.Popen[str]) -> None:
 
 
 def test_a_part_is_observed_by_one_of_both() -> None:
-    watch = Watch(pids={"redis": 1, "store": 1}, trees=frozenset({"store"}))
+    watch = MonitorTargets(pids={"redis": 1, "store": 1}, trees=frozenset({"store"}))
     assert [len(kind.watching(watch)) for kind in (ProcessMonitor, ProcessTreeMonitor)] == [1, 1]
 
 

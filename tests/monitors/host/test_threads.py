@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.monitors.host.waits import Waits
+from loadstone.monitors.host.waits import ThreadWaitSampler
 
 PERIOD_S = 0.01
 """Of the engine: between two looks at a main thread."""
@@ -35,7 +35,7 @@ def _share_of(command: list[str]) -> float | None:
     process = subprocess.Popen(command)
     try:
         time.sleep(0.2)
-        waits = Waits(lambda: (process.pid,), main=process.pid)
+        waits = ThreadWaitSampler(lambda: (process.pid,), main=process.pid)
         time.sleep(50 * PERIOD_S)
         return share(waits)
     finally:
@@ -49,14 +49,14 @@ def test_a_thread_that_waits_all_the_time_and_one_that_sleeps(waiting: Path) -> 
     assert _share_of(["sleep", "20"]) == pytest.approx(0.0)
 
 
-def share(waits: Waits) -> float | None:
+def share(waits: ThreadWaitSampler) -> float | None:
     return waits.figures().get("main_thread_disk_share")
 
 
 def test_of_a_process_that_is_gone_nothing_is_known() -> None:
-    assert share(Waits(lambda: (), main=1 << 22)) is None
+    assert share(ThreadWaitSampler(lambda: (), main=1 << 22)) is None
     process = subprocess.Popen(["sleep", "20"])
-    waits = Waits(lambda: (process.pid,), main=process.pid)
+    waits = ThreadWaitSampler(lambda: (process.pid,), main=process.pid)
     process.kill()
     process.wait()
     time.sleep(5 * PERIOD_S)

@@ -13,7 +13,7 @@ import pytest
 
 from loadstone.measure.sampler import Sampler
 from loadstone.monitors.host.processes import ProcessMonitor, ProcessTreeMonitor
-from loadstone.monitors.host.waits import Waits
+from loadstone.monitors.host.waits import ThreadWaitSampler
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/syscall").exists(), reason="the system does not say what threads wait for"),
@@ -68,7 +68,7 @@ def go_on(child: subprocess.Popen[bytes]) -> None:
     child.stdin.flush()
 
 
-def seen(observed: Waits, seconds: float = 2.0) -> dict[str, float]:
+def seen(observed: ThreadWaitSampler, seconds: float = 2.0) -> dict[str, float]:
     """What was seen from now on; a look that took a millisecond of CPU is followed by a rest of a third of a second."""
     observed.figures()
     end_s = time.monotonic() + PATIENCE_S
@@ -80,7 +80,7 @@ def seen(observed: Waits, seconds: float = 2.0) -> dict[str, float]:
 
 def test_threads_that_want_one_lock_are_counted() -> None:
     with running(LOCKED.replace("GO", "going.set()")) as child:
-        observed = Waits(lambda: (child.pid,))
+        observed = ThreadWaitSampler(lambda: (child.pid,))
         assert seen(observed, 0.5)["lock_waiters"] == 0, "they wait for work"
         go_on(child)
         time.sleep(0.3)
@@ -92,7 +92,7 @@ def test_threads_that_want_one_lock_are_counted() -> None:
 
 def test_threads_that_wait_for_work_wait_for_no_lock() -> None:
     with running(LOCKED.replace("GO", "")) as child:
-        observed = Waits(lambda: (child.pid,))
+        observed = ThreadWaitSampler(lambda: (child.pid,))
         go_on(child)
         found = seen(observed, 1.0)
     assert (found["lock_waiters"], found["lock_wait_share"]) == (0, 0)
@@ -100,7 +100,7 @@ def test_threads_that_wait_for_work_wait_for_no_lock() -> None:
 
 def test_a_thread_in_an_fsync_waits_for_the_disk(tmp_path: Path) -> None:
     with running(SYNCED, str(tmp_path / "file")) as child:
-        observed = Waits(lambda: (child.pid,))
+        observed = ThreadWaitSampler(lambda: (child.pid,))
         assert seen(observed, 0.5)["disk_wait_share"] == 0
         go_on(child)
         end_s = time.monotonic() + PATIENCE_S
@@ -112,13 +112,13 @@ def test_a_thread_in_an_fsync_waits_for_the_disk(tmp_path: Path) -> None:
 
 def test_of_a_process_that_is_gone_nothing_is_seen() -> None:
     with running(LOCKED.replace("GO", "")) as child:
-        observed = Waits(lambda: (child.pid,))
+        observed = ThreadWaitSampler(lambda: (child.pid,))
         assert seen(observed, 0.3)
     time.sleep(0.3)
     observed.figures()
     time.sleep(0.2)
     assert observed.figures() == {}
-    assert Waits(lambda: (child.pid,)).figures() == {}, "it is gone"
+    assert ThreadWaitSampler(lambda: (child.pid,)).figures() == {}, "it is gone"
 
 
 CROWDED = LOCKED.replace("range(6)", "range(400)").replace("time.sleep(0.002)", "time.sleep(0.01)")
@@ -132,7 +132,7 @@ def test_of_many_threads_few_files_are_kept_and_all_are_seen() -> None:
     """The load needs the files that this process may open."""
     with running(CROWDED.replace("GO", "going.set()")) as child:
         before = open_files()
-        parts = [Waits(lambda: (child.pid,)) for _ in range(3)]
+        parts = [ThreadWaitSampler(lambda: (child.pid,)) for _ in range(3)]
         assert open_files() - before <= HELD_MAX + len(parts), "each look may have one more open at this moment"
         go_on(child)
         time.sleep(0.5)
@@ -145,7 +145,7 @@ def test_of_many_threads_few_files_are_kept_and_all_are_seen() -> None:
 def test_files_and_thread_go_with_whoever_asked() -> None:
     with running(LOCKED.replace("GO", "")) as child:
         before = open_files()
-        observed = Waits(lambda: (child.pid,))
+        observed = ThreadWaitSampler(lambda: (child.pid,))
         assert open_files() > before
         del observed
         assert_no_file_is_left(before)

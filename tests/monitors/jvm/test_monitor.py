@@ -12,7 +12,7 @@ from tests.monitored_redis import values
 from loadstone.monitors.jvm import BY_THE_CLOCK, GC_RATES, JvmMonitor, figures
 from loadstone.monitors.monitor import SHORTEST_S, Monitor
 from loadstone.monitors.prometheus_pages import GIVE_UP_S, WAIT_S
-from loadstone.monitors.watch import Page, Watch
+from loadstone.monitors.watch import MetricsPage, MonitorTargets
 
 DATA = Path(__file__).parent / "data"
 SAID = (DATA / "spring-lettuce.txt").read_text()
@@ -78,7 +78,7 @@ def subject() -> Iterator[Subject]:
 
 
 def watching(subject: Subject, *, in_turns: bool = False) -> JvmMonitor:
-    return JvmMonitor({"spring": Page(subject.url)}, in_turns=in_turns)
+    return JvmMonitor({"spring": MetricsPage(subject.url)}, in_turns=in_turns)
 
 
 def await_answer(monitor: Monitor, part: str = "spring") -> dict[str, float]:
@@ -117,7 +117,7 @@ def test_what_is_not_exposed_is_left_out() -> None:
 
 
 def test_a_sample_has_all_of_them_and_rates_from_the_second_on(subject: Subject) -> None:
-    [monitor] = JvmMonitor.watching(Watch(pages={"jvm": {"spring": Page(subject.url)}}))
+    [monitor] = JvmMonitor.watching(MonitorTargets(pages={"jvm": {"spring": MetricsPage(subject.url)}}))
     assert isinstance(monitor, JvmMonitor)
     first = await_answer(monitor)
     assert {name: first[name] for name in TOLD} == TOLD
@@ -149,7 +149,9 @@ def test_several_slow_replicas_are_waited_for_together_and_an_idle_one_is_report
     try:
         subject.free.clear()
         urls = {f"spring-{number}": subject.url for number in range(1, 9)} | {"spring-9": quick.url}
-        [monitor] = JvmMonitor.watching(Watch(pages={"jvm": {part: Page(url) for part, url in urls.items()}}))
+        [monitor] = JvmMonitor.watching(
+            MonitorTargets(pages={"jvm": {part: MetricsPage(url) for part, url in urls.items()}})
+        )
         answered = 0.0
         for _ in range(200):
             observed: dict[str, dict[str, float]] = {part: {} for part in urls}

@@ -10,7 +10,7 @@ import pytest
 
 from loadstone.monitors.monitor import SHORTEST_S
 from loadstone.monitors.node import BY_THE_CLOCK, NodeMonitor, figures
-from loadstone.monitors.watch import Page, Watch
+from loadstone.monitors.watch import MetricsPage, MonitorTargets
 
 SAID = """
 # TYPE http_requests_total counter
@@ -53,7 +53,7 @@ class Worker:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = False
-        self.page = Page(f"http://127.0.0.1:{self.server.server_port}/metrics", os.getpid())
+        self.page = MetricsPage(f"http://127.0.0.1:{self.server.server_port}/metrics", os.getpid())
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
         self.thread.start()
 
@@ -74,7 +74,7 @@ def workers() -> Iterator[list[Worker]]:
 
 def watching(workers: list[Worker], in_turn: frozenset[int] = frozenset()) -> NodeMonitor:
     pages = {f"app-worker-{number}": one.page for number, one in enumerate(workers, 1)}
-    (monitor,) = NodeMonitor.watching(Watch(pages={"node": pages}, in_turn=in_turn))
+    (monitor,) = NodeMonitor.watching(MonitorTargets(pages={"node": pages}, in_turn=in_turn))
     assert isinstance(monitor, NodeMonitor)
     return monitor
 
@@ -138,4 +138,4 @@ def test_those_that_stand_still_at_times_report_nothing_that_the_time_is_in(work
 
 
 def test_nothing_is_watched_where_there_is_no_node() -> None:
-    assert NodeMonitor.watching(Watch()) == []
+    assert NodeMonitor.watching(MonitorTargets()) == []

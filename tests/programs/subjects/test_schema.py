@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.programs.manifest import Manifest, Run
+from loadstone.programs.manifest import Manifest, StartCommand
 from loadstone.programs.subjects.schema import make_tables
 from loadstone.run_folder.ledger import CreatedObject, CreatedObjects
 from loadstone.run_folder.ledger_file import RunLedger
@@ -22,7 +22,12 @@ POST = {"columns": {"id": "int", "title": "text 100"}, "key": "id", "indexes": [
 
 
 def manifest(tables: dict[str, Any], environment: str = "${mariadb.host}") -> Manifest:
-    written = {"name": "shop", "run": Run(command="true"), "environment": {"DB": environment}, "tables": tables}
+    written = {
+        "name": "shop",
+        "run": StartCommand(command="true"),
+        "environment": {"DB": environment},
+        "tables": tables,
+    }
     return Manifest.model_validate(written)
 
 

@@ -22,7 +22,7 @@ from loadstone.programs.build import first_error
 from loadstone.programs.manifest import Manifest, read_manifest
 from loadstone.programs.subjects import replica as replica_module
 from loadstone.programs.subjects import url as subject_url
-from loadstone.programs.subjects.placeholders import Address, address_of
+from loadstone.programs.subjects.placeholders import ServerFactsForSubject, address_of
 from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings, local_subject
 from loadstone.programs.subjects.url import UrlSubject, parse_subject_url
 from loadstone.safety.errors import Interrupted, ServerGone, UserError
@@ -65,7 +65,7 @@ optional_servers: [mariadb]
 jvm_flags: [-Xmx1g, -Dx=y]
 warm_up_s: 3
 """
-REDIS = Address("127.0.0.1", "6379", "", "secret-of-redis", "2")
+REDIS = ServerFactsForSubject("127.0.0.1", "6379", "", "secret-of-redis", "2")
 
 
 @pytest.fixture(autouse=True)
@@ -295,10 +295,10 @@ PROGRAM = """
 import json, sys, time
 from pathlib import Path
 from loadstone.servers.server import DeployContext
-from loadstone.programs.subjects.placeholders import Address
+from loadstone.programs.subjects.placeholders import ServerFactsForSubject
 from loadstone.programs.subjects.subject import SubjectSettings, local_subject
 
-redis = Address("127.0.0.1", "6379", "", "secret", "2")
+redis = ServerFactsForSubject("127.0.0.1", "6379", "", "secret", "2")
 subject = local_subject(Path(sys.argv[1]), SubjectSettings(replicas=2, servers={"redis": redis}))
 subject.start(DeployContext(work_root=Path(sys.argv[2]), log_folder=Path(sys.argv[3])))
 print(json.dumps(list(subject.pids.values())), flush=True)
@@ -431,7 +431,7 @@ def test_urls_of_subjects() -> None:
 
 def test_addresses() -> None:
     facts = ServerFacts("mariadb", "11", "", "", details={"database": "loadstone"})
-    assert address_of(Endpoint(port=3306, username="me", password="p"), facts) == Address(
+    assert address_of(Endpoint(port=3306, username="me", password="p"), facts) == ServerFactsForSubject(
         "127.0.0.1", "3306", "me", "p", "loadstone"
     )
     assert address_of(Endpoint(database=2), ServerFacts("redis", "8", "", "")).database == "2"

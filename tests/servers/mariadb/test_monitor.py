@@ -12,8 +12,8 @@ import pytest
 from tests.monitored_redis import values
 
 from loadstone.machine.ports import free_port
-from loadstone.monitors.monitor import Rates
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.monitor import CounterRates
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.safety.errors import ServerGone
 from loadstone.servers.mariadb.monitor import GAUGES, RATES, MariaDbMonitor
 
@@ -82,13 +82,13 @@ def connection(server: Server) -> Iterator[Connection]:
 @pytest.fixture
 def a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rates are growths: a second passes between any two samples."""
-    of = Rates.of
+    of = CounterRates.of
 
-    def exactly(self: Rates, counters: dict[str, float]) -> dict[str, float]:
+    def exactly(self: CounterRates, counters: dict[str, float]) -> dict[str, float]:
         self._before_s = time.monotonic() - 1.0
         return of(self, counters)
 
-    monkeypatch.setattr(Rates, "of", exactly)
+    monkeypatch.setattr(CounterRates, "of", exactly)
 
 
 @pytest.mark.usefixtures("a_second")
@@ -150,5 +150,5 @@ def test_a_server_that_died_does_not_answer(tmp_path: Path) -> None:
 
 def test_every_metric_has_a_unit_and_a_source(connection: Connection) -> None:
     assert set(MariaDbMonitor.METRICS) == {*RATES, *GAUGES, "answers", "buffer_pool_hits"}
-    [monitor] = MariaDbMonitor.watching(Watch(controls={"mariadb": {"database": connection}}))
+    [monitor] = MariaDbMonitor.watching(MonitorTargets(controls={"mariadb": {"database": connection}}))
     assert {sample.part for sample in monitor.sample(1.0)} == {"database"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.programs.manifest import Manifest, Run
+from loadstone.programs.manifest import Manifest, StartCommand
 from loadstone.programs.subjects.schema import make_tables
 from loadstone.run_folder.ledger import CreatedObject, CreatedObjects
 from loadstone.run_folder.ledger_file import RunLedger
@@ -24,7 +24,12 @@ TABLE = {"columns": {"id": "int", "note": "text 100"}, "key": "id", "indexes": [
 
 
 def manifest(tables: object) -> Manifest:
-    written = {"name": "shop", "run": Run(command="true"), "environment": {"DB": "${db.host}"}, "tables": tables}
+    written = {
+        "name": "shop",
+        "run": StartCommand(command="true"),
+        "environment": {"DB": "${db.host}"},
+        "tables": tables,
+    }
     return Manifest.model_validate(written)
 
 

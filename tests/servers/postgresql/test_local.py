@@ -13,7 +13,7 @@ from tests.monitored_redis import values
 from tests.real_servers import wait_until
 
 from loadstone.monitors.host.processes import ProcessTreeMonitor, cpu_seconds
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.run_folder.ledger import CreatedObject
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers.control import Rows
@@ -232,7 +232,7 @@ def test_its_figures_move(control: PostgresqlControl) -> None:
 
 def test_the_cpu_time_of_its_connections_is_its_own(server: LocalPostgresql, control: PostgresqlControl) -> None:
     (pid,) = server.pids.values()
-    (of_all,) = ProcessTreeMonitor.watching(Watch(pids={"postgresql": pid}, trees=frozenset({"postgresql"})))
+    (of_all,) = ProcessTreeMonitor.watching(MonitorTargets(pids={"postgresql": pid}, trees=frozenset({"postgresql"})))
     before_s = values(of_all, "postgresql")["cpu_s"]
     alone_before_s = cpu_seconds(pid)
     assert alone_before_s is not None

@@ -20,7 +20,7 @@ from loadstone.experiment.plan.operations import Operation
 from loadstone.machine import process_table
 from loadstone.programs.build import built
 from loadstone.programs.clients.guarded_program import GuardedProgram
-from loadstone.programs.clients.messages import Failed, PlanMessage, Ready
+from loadstone.programs.clients.messages import Failed, PlanMessage, ReadyMessage
 from loadstone.programs.clients.program import DriverDied, DriverRefused, MessageLines
 from loadstone.safety.errors import DriveFailed
 from loadstone.servers import registry
@@ -53,7 +53,7 @@ def bad_plans(lab: Lab) -> str:
     return f"{len(lines)} plans refused in a line, by the field that is wrong"
 
 
-def _answer(lab: Lab, line: str) -> Failed | Ready:
+def _answer(lab: Lab, line: str) -> Failed | ReadyMessage:
     program = _program(lab, lab.plan(SET))
     try:
         with contextlib.suppress(BrokenPipeError):  # its output says why
@@ -149,7 +149,7 @@ def _driving(lab: Lab) -> GuardedProgram:
         lines = MessageLines(lab.chosen.manifest.name, program)
         within_s = lab.chosen.manifest.run.ready_within_s
         message = lines.next(within_s, lambda: None, "word that it is ready")
-        require(isinstance(message, Ready), f"it wrote '{message.type}' where 'ready' is expected")
+        require(isinstance(message, ReadyMessage), f"it wrote '{message.type}' where 'ready' is expected")
         lines.next(within_s, lambda: None, "interval")
     except BaseException:
         program.end()

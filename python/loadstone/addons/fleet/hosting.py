@@ -17,8 +17,8 @@ from pydantic import TypeAdapter
 from loadstone.addons.fleet.cluster_seam import own_address
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.spec import subject_names
-from loadstone.machine.processes.endings import Examinable
-from loadstone.machine.processes.idle import Holdable, Quiet, await_quiet
+from loadstone.machine.processes.endings import HasExitStatus
+from loadstone.machine.processes.idle import Holdable, IdleCriteria, await_quiet
 from loadstone.machine.processes.lease import Lease
 from loadstone.machine.processes.resource_limits import Throttling
 from loadstone.machine.processes.workspace import Workspace
@@ -41,7 +41,7 @@ QUESTIONS = ("state", "hold", "release")
 FACTS = TypeAdapter(ServerFacts)
 SETTINGS = TypeAdapter(SubjectSettings)
 THROTTLING = TypeAdapter(dict[str, Throttling])
-QUIET = TypeAdapter(Quiet)
+QUIET = TypeAdapter(IdleCriteria)
 
 
 class _Part:
@@ -92,8 +92,8 @@ class _Part:
             "alive": alive,
             "held": isinstance(it, Holdable) and it.held,
             "output": it.last_output() if isinstance(it, LocalSubject) else "",
-            "ending": it.how_it_ended() if isinstance(it, Examinable) else "",
-            "oom_kills": it.oom_kills() if isinstance(it, Examinable) else None,
+            "ending": it.how_it_ended() if isinstance(it, HasExitStatus) else "",
+            "oom_kills": it.oom_kills() if isinstance(it, HasExitStatus) else None,
             "throttling": THROTTLING.dump_python(
                 dict(it.throttling()) if isinstance(it, LocalSubject) else {}, mode="json"
             ),

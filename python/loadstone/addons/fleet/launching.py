@@ -25,7 +25,7 @@ from loadstone.addons.fleet.certificates import Credential, Part
 from loadstone.addons.fleet.cluster_seam import Role
 from loadstone.addons.fleet.spec import SshHost
 from loadstone.machine.ports import free_port
-from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings
+from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.safety.errors import DriveFailed, Interrupted
 from loadstone.safety.terminal import plain
@@ -61,7 +61,7 @@ class Launched:
         # What the part makes lies within, and goes with it: a part that is slow to end is killed before it tidies up.
         within = {"TMPDIR": str(workspace.path)}
         # It is loadstone itself, or ssh, which needs the user's agent.
-        around = Surroundings(
+        around = ProcessEnvironment(
             environment=within, inherited=tuple(os.environ), standard_input=reads, standard_output=writes
         )
         self._process = GuardedProcess(command, workspace, workspace.path / "log", surroundings=around)

@@ -24,7 +24,7 @@ from loadstone.machine.listening_process import serving
 from loadstone.monitors import catalogue
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.monitor import OTHER_MACHINE, Monitor, Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.run_folder.facts import HOST
 from loadstone.servers import registry
 
@@ -58,7 +58,7 @@ class FleetMonitors:
     def __init__(
         self,
         cluster: Cluster,
-        here: Callable[[Watch], Sequence[Monitor]],
+        here: Callable[[MonitorTargets], Sequence[Monitor]],
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`here`: the monitors of this machine; `note`: told in a line when a monitor is lost, once each."""
@@ -74,7 +74,7 @@ class FleetMonitors:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def watching(self, watch: Watch) -> list[Monitor]:
+    def watching(self, watch: MonitorTargets) -> list[Monitor]:
         """All monitors for what a run lets them see."""
         monitors = list(self._here(watch))
         if self._beside:
@@ -165,7 +165,7 @@ class BesideServers:
 
     METRICS = by_name(metric for metric in catalogue.METRICS.values() if metric.part in (HOST, "process"))
 
-    def __init__(self, beside: Sequence[_Member], pool: ThreadPoolExecutor, name: str, watch: Watch) -> None:
+    def __init__(self, beside: Sequence[_Member], pool: ThreadPoolExecutor, name: str, watch: MonitorTargets) -> None:
         self._beside, self._pool, self._name = beside, pool, name
         self._parts = [{"part": part, **asdict(where)} for part, where in watch.elsewhere.items()]
         self._begun: list[Future[set[str] | None] | None] = [self._begin(one) for one in beside]
@@ -220,7 +220,9 @@ class _Watch:
             name for name, pid in self.pids.items() if found[name][0]["many_processes"] or process_table.children(pid)
         ]
         stores = frozenset(name for name in self.pids if found[name][0]["stores"])
-        self._monitors = registry.monitors_of_machine(Watch(pids=self.pids, trees=frozenset(many), stores=stores))
+        self._monitors = registry.monitors_of_machine(
+            MonitorTargets(pids=self.pids, trees=frozenset(many), stores=stores)
+        )
 
     def sample(self) -> Observed:
         """All figures now."""

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from loadstone.addons.gate.options import Versions
 from loadstone.addons.gate.spec import BASE, HEAD
-from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings, workspace_of
+from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment, workspace_of
 from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.run_folder.folder import make_root
 from loadstone.safety import terminal
@@ -199,7 +199,7 @@ def _build(command: str, at: Path, name: str, folder: Path, side: str) -> None:
         ["sh", "-c", f"umask {mask:03o}; {command}"],  # the guard has one that shuts others out
         workspace_of("--build", "build", folder),
         log,
-        surroundings=Surroundings(folder=at, inherited=os.environ.keys() - variables()),
+        surroundings=ProcessEnvironment(folder=at, inherited=os.environ.keys() - variables()),
     )
     try:
         process.start()

@@ -6,7 +6,7 @@ from statistics import fmean, median
 
 from loadstone.judge.checks.evidence import TrialEvidence
 from loadstone.monitors import catalogue
-from loadstone.monitors.part_kind import PartKind, Pool
+from loadstone.monitors.part_kind import PartKind, PoolMetrics
 from loadstone.run_folder.facts import HOST, AvgMax, PartCpu, cpus_in_force
 from loadstone.safety.bounds.replies import whole_number
 
@@ -318,7 +318,10 @@ def _throttled(evidence: TrialEvidence, name: str) -> float:
 
 
 def _pools(
-    evidence: TrialEvidence, parts: Sequence[str], metric_of: Callable[[Pool], str], read: Callable[[AvgMax], float]
+    evidence: TrialEvidence,
+    parts: Sequence[str],
+    metric_of: Callable[[PoolMetrics], str],
+    read: Callable[[AvgMax], float],
 ) -> dict[str, float]:
     """Pool -> a figure of it, all replicas together."""
     observed = [evidence.facts.seen.get(part, {}) for part in parts]

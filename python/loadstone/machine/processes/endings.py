@@ -12,7 +12,7 @@ MACHINE = Path("/proc/vmstat")
 
 
 @runtime_checkable
-class Examinable(Protocol):
+class HasExitStatus(Protocol):
     """What a server or subject offers beside, if it can be found out why it ended."""
 
     def oom_kills(self) -> int | None:
@@ -35,7 +35,7 @@ def oom_kills_of_machine() -> int | None:
     return _count(MACHINE)
 
 
-def oom_kills_of(parts: Iterable[Examinable]) -> int | None:
+def oom_kills_of(parts: Iterable[HasExitStatus]) -> int | None:
     """Return the OOM kills of all these parts together; None if none is counted."""
     counts = [count for part in parts if (count := part.oom_kills()) is not None]
     return sum(counts) if counts else None

@@ -30,7 +30,7 @@ TELL_S = 10.0
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ProcessEnvironment:
     """What a guarded command finds around it."""
 
     folder: Path | None = None
@@ -62,7 +62,7 @@ class GuardedProcess:
         workspace: Workspace,
         log: Path,
         cpus: Sequence[int] = (),
-        surroundings: Surroundings | None = None,
+        surroundings: ProcessEnvironment | None = None,
         log_within: Path | None = None,
         lease: Lease | None = None,
     ) -> None:
@@ -83,7 +83,7 @@ class GuardedProcess:
         """Whether the command is up and does not run."""
         self._heard = b""
         self._lease = lease
-        around = surroundings or Surroundings()
+        around = surroundings or ProcessEnvironment()
         passed = [fd for fd in (around.standard_input, around.standard_output) if fd is not None]
         self._guard = subprocess.Popen(
             [
@@ -240,7 +240,7 @@ class GuardedProcess:
         return message
 
 
-def _inherited(around: Surroundings) -> dict[str, str]:
+def _inherited(around: ProcessEnvironment) -> dict[str, str]:
     """The guard's environment, which the command gets from it."""
     names = by_runs() if around.inherited is None else around.inherited
     return {name: value for name, value in os.environ.items() if name in names}
@@ -261,7 +261,7 @@ def guarded(
     name: str,
     limits: Limits,
     context: StartContext,
-    command: Callable[[Workspace], tuple[Sequence[str], Surroundings]],
+    command: Callable[[Workspace], tuple[Sequence[str], ProcessEnvironment]],
 ) -> tuple[GuardedProcess, Limited]:
     """A guard with a folder, a log and limits of its own, and the limits that are in force; nothing runs yet.
 

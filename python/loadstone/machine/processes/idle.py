@@ -50,7 +50,7 @@ class OneProcess:
             self._process.release()
 
 
-class Part(Protocol):
+class IdlePart(Protocol):
     """A server or subject."""
 
     name: str
@@ -71,7 +71,7 @@ def release(part: object) -> None:
         part.release()
 
 
-def by_name(parts: Iterable[Part]) -> dict[str, tuple[int, ...]]:
+def by_name(parts: Iterable[IdlePart]) -> dict[str, tuple[int, ...]]:
     """Name of a server or subject -> the processes of all parts that are called so."""
     pids: dict[str, tuple[int, ...]] = {}
     for part in parts:
@@ -80,7 +80,7 @@ def by_name(parts: Iterable[Part]) -> dict[str, tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
-class Quiet:
+class IdleCriteria:
     """What counts as quiet, and how long it is waited for."""
 
     cores: float
@@ -92,24 +92,29 @@ class Quiet:
 
 
 @runtime_checkable
-class Elsewhere(Protocol):
+class RemoteProcesses(Protocol):
     """What a part offers whose processes are on another machine."""
 
-    def await_quiet(self, rule: Quiet, going_on: Callable[[], None], report: Callable[[float], None]) -> float | None:
+    def await_quiet(
+        self, rule: IdleCriteria, going_on: Callable[[], None], report: Callable[[float], None]
+    ) -> float | None:
         """See `await_quiet`; carried out there."""
 
 
 def await_quiet_of(
-    part: Part, rule: Quiet, going_on: Callable[[], None], report: Callable[[float], None] = lambda _: None
+    part: IdlePart, rule: IdleCriteria, going_on: Callable[[], None], report: Callable[[float], None] = lambda _: None
 ) -> float | None:
     """See `await_quiet`; of a server or subject, wherever it runs."""
-    if isinstance(part, Elsewhere):
+    if isinstance(part, RemoteProcesses):
         return part.await_quiet(rule, going_on, report)
     return await_quiet(list(part.pids.values()), rule, going_on, report)
 
 
 def await_quiet(
-    roots: Collection[int], rule: Quiet, going_on: Callable[[], None], report: Callable[[float], None] = lambda _: None
+    roots: Collection[int],
+    rule: IdleCriteria,
+    going_on: Callable[[], None],
+    report: Callable[[float], None] = lambda _: None,
 ) -> float | None:
     """Wait until these processes and all below them are quiet; None if they are.
 

@@ -10,8 +10,8 @@ import psutil
 from loadstone.monitors.host.threads import scheduled
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.metrics.host import GENERATOR, OF_GENERATOR
-from loadstone.monitors.monitor import Monitor, Rates, Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.monitor import CounterRates, Monitor, Sample
+from loadstone.monitors.watch import MonitorTargets
 
 PROC = Path("/proc")
 CGROUPS = Path("/sys/fs/cgroup")
@@ -25,10 +25,10 @@ class GeneratorMonitor:
     def __init__(self) -> None:
         self._process = psutil.Process()
         self._throttle_files = _throttle_files()
-        self._rates = Rates(self._counters())
+        self._rates = CounterRates(self._counters())
 
     @classmethod
-    def watching(cls, watch: Watch) -> list[Monitor]:  # noqa: ARG003 (of every run)
+    def watching(cls, watch: MonitorTargets) -> list[Monitor]:  # noqa: ARG003 (of every run)
         """One for this process."""
         return [cls()]
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import psutil
 
 from loadstone.monitors.host.generator import GeneratorMonitor
-from loadstone.monitors.host.others import OthersMonitor
+from loadstone.monitors.host.others import InterferenceMonitor
 from loadstone.monitors.host.processes import ProcessMonitor, ProcessTreeMonitor
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.metrics.host import HOST, KERNEL, OF_HOST
-from loadstone.monitors.monitor import Monitor, Rates, Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.monitor import CounterRates, Monitor, Sample
+from loadstone.monitors.watch import MonitorTargets
 
 PROC = Path("/proc")
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -24,7 +24,7 @@ PAGE_KIB = resource.getpagesize() / 1024
 CPU_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
-class Reading(NamedTuple):
+class VmstatReading(NamedTuple):
     """What the kernel says at one moment: gauges as they are, counters since it started."""
 
     gauges: dict[str, float]
@@ -51,11 +51,11 @@ class HostMonitor:
         """`pids`: of all parts; some may be on hosts of their own."""
         self._cpus = tuple(cpus)
         self._read = partial(_read_proc, _networks(pids)) if sys.platform == "linux" else _read_psutil
-        self._rates = Rates(self._read().growing())
+        self._rates = CounterRates(self._read().growing())
         self._settings = _memory_settings()
 
     @classmethod
-    def watching(cls, watch: Watch) -> list[Monitor]:
+    def watching(cls, watch: MonitorTargets) -> list[Monitor]:
         """One for the host."""
         return [cls(watch.cpus, watch.pids.values())]
 
@@ -102,7 +102,7 @@ def _memory_settings() -> dict[str, float]:
     return settings
 
 
-def _read_proc(networks: Collection[Path]) -> Reading:
+def _read_proc(networks: Collection[Path]) -> VmstatReading:
     """From /proc, as vmstat reads it."""
     stat = [line.split() for line in (PROC / "stat").read_text().splitlines()]
     cpu_times = {row[0]: tuple(float(n) for n in row[1:9]) for row in stat if row[0].startswith("cpu")}
@@ -126,7 +126,7 @@ def _read_proc(networks: Collection[Path]) -> Reading:
         "cs": counts["ctxt"],
         **_tcp_counters(networks),
     }
-    return Reading(gauges, counters, cpu_times)
+    return VmstatReading(gauges, counters, cpu_times)
 
 
 def _networks(pids: Iterable[int]) -> list[Path]:
@@ -162,7 +162,7 @@ def _table(path: Path) -> dict[str, float]:
     return {row[0]: float(row[1]) for row in rows}
 
 
-def _read_psutil() -> Reading:
+def _read_psutil() -> VmstatReading:
     """Where there is no /proc: the columns that psutil knows."""
     memory, swap, stats = psutil.virtual_memory(), psutil.swap_memory(), psutil.cpu_stats()
     disk = psutil.disk_io_counters()
@@ -171,7 +171,7 @@ def _read_psutil() -> Reading:
     counters |= {"in": float(stats.interrupts), "cs": float(stats.ctx_switches)}
     if disk is not None:
         counters |= {"bi": disk.read_bytes / 1024, "bo": disk.write_bytes / 1024}
-    return Reading(gauges, counters, {"cpu": _psutil_times()})
+    return VmstatReading(gauges, counters, {"cpu": _psutil_times()})
 
 
 def _psutil_times() -> tuple[float, ...]:
@@ -181,7 +181,7 @@ def _psutil_times() -> tuple[float, ...]:
 
 WATCHING = (
     HostMonitor.watching,
-    OthersMonitor.watching,
+    InterferenceMonitor.watching,
     ProcessMonitor.watching,
     ProcessTreeMonitor.watching,
     GeneratorMonitor.watching,

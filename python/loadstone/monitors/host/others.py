@@ -18,7 +18,7 @@ from loadstone.machine import process_table
 from loadstone.monitors.metric import PROGRAM, by_name
 from loadstone.monitors.metrics.host import HELPERS, OF_OTHERS, OTHERS, PROGRAMS
 from loadstone.monitors.monitor import Monitor, Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 
 SHORTEST_S = 0.05
 """Less than for what the kernel counts in ticks: these times come to the nanosecond."""
@@ -42,7 +42,7 @@ class _Known:
     """Empty where it has one thread only."""
 
 
-class OthersMonitor:
+class InterferenceMonitor:
     """`others` of each CPU, and of part `others` who took it."""
 
     METRICS = by_name(OF_OTHERS)
@@ -78,7 +78,7 @@ class OthersMonitor:
         self._begun = False
 
     @classmethod
-    def watching(cls, watch: Watch) -> list[Monitor]:
+    def watching(cls, watch: MonitorTargets) -> list[Monitor]:
         """One for the host; none where it could not distinguish a part of the condition from other programs."""
         if not watch.cpus or not watch.complete or not process_table.pids():
             return []

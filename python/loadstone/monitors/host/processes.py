@@ -11,11 +11,11 @@ import psutil
 
 from loadstone.machine import process_table
 from loadstone.monitors.host.threads import main_thread, switches
-from loadstone.monitors.host.waits import Waits
+from loadstone.monitors.host.waits import ThreadWaitSampler
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.metrics.host import OF_PROCESS
-from loadstone.monitors.monitor import Monitor, Rates, Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.monitor import CounterRates, Monitor, Sample
+from loadstone.monitors.watch import MonitorTargets
 
 PROC = Path("/proc")
 SOCKETS_SHARE = 0.02
@@ -47,12 +47,12 @@ class ProcessMonitor:
         with contextlib.suppress(psutil.Error):
             self._process = psutil.Process(pid)
         self._children_s = 0.0
-        self._rates = Rates(self._counters())
+        self._rates = CounterRates(self._counters())
         self._sockets_after_s = 0.0
-        self._waits = Waits(lambda: (pid,), main=pid if stores else None)
+        self._waits = ThreadWaitSampler(lambda: (pid,), main=pid if stores else None)
 
     @classmethod
-    def watching(cls, watch: Watch) -> list[Monitor]:
+    def watching(cls, watch: MonitorTargets) -> list[Monitor]:
         """One for each process, but for those that are observed with all below them."""
         stores = watch.stores.union(*watch.controls.values())
         own = ((part, pid) for part, pid in watch.pids.items() if part not in watch.trees)
@@ -144,13 +144,13 @@ class ProcessTreeMonitor:
         with contextlib.suppress(psutil.Error):
             self._root = psutil.Process(pid)
         self._cpu_s = self._system_s = 0.0
-        self._rates = Rates(self._counters(self._members()))
-        self._thread_rates = Rates(self._threads())
+        self._rates = CounterRates(self._counters(self._members()))
+        self._thread_rates = CounterRates(self._threads())
         self._sampled_s = time.monotonic()
-        self._waits = Waits(partial(_tree, self._root))
+        self._waits = ThreadWaitSampler(partial(_tree, self._root))
 
     @classmethod
-    def watching(cls, watch: Watch) -> list[Monitor]:
+    def watching(cls, watch: MonitorTargets) -> list[Monitor]:
         """One for each part that works in many processes."""
         trees = ((part, pid) for part, pid in watch.pids.items() if part in watch.trees)
         return [cls(part, pid, watch.workers.get(part, ())) for part, pid in trees]

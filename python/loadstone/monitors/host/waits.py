@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from loadstone import _engine
 
 
-class Waits:
+class ThreadWaitSampler:
     """Looks at the threads of some processes many times a second, until it is dropped."""
 
     def __init__(self, pids: Callable[[], Collection[int]], main: int | None = None) -> None:

@@ -1,7 +1,7 @@
 """The metrics of the host, of each process on it, and of loadstone itself."""
 
-from loadstone.monitors.metric import KIB, PERCENT, STORES, Column, Metric, MetricKind, Series, Table, label
-from loadstone.monitors.part_kind import Lock, Observed, PartKind
+from loadstone.monitors.metric import KIB, PERCENT, STORES, Metric, MetricColumn, MetricKind, MetricTable, Series, label
+from loadstone.monitors.part_kind import LockMetrics, ObservedSoftware, PartKind
 
 HOST, KERNEL, CPU, OTHERS, GENERATOR, PROCESS = "host", "kernel", "cpu<number>", "others", "generator", "process"
 PROGRAMS = "other programs"
@@ -15,8 +15,8 @@ KINDS = (
     PartKind("subject", shows_machine=True),
     PartKind("link", threads="many"),
 )
-MACHINE = Table("The machine (vmstat's columns; memory in MiB, disk and swap in KiB/s)", ("host",))
-EACH_PART = Table("Each part", ("subject", STORES, "driver"))
+MACHINE = MetricTable("The machine (vmstat's columns; memory in MiB, disk and swap in KiB/s)", ("host",))
+EACH_PART = MetricTable("Each part", ("subject", STORES, "driver"))
 
 _MODE = "Share of the time of all CPUs that they spent so"
 _MEMORY = "Memory of the host"
@@ -24,32 +24,32 @@ _SWAP = "Memory swapped in and out"
 _BLOCKS = "Bytes read from and written to block devices"
 _SWITCHES = "Context switches of all threads"
 _THREADS = "CPUs that threads of loadstone took over the last second"
-_SWITCHES_COLUMN = Column(EACH_PART, 3, "context switches /s", "Context switches of all its threads.")
+_SWITCHES_COLUMN = MetricColumn(EACH_PART, 3, "context switches /s", "Context switches of all its threads.")
 
 
 def _threads(place: int, name: str, text: str, series: Series) -> Metric:
-    return Metric(name, HOST, "gauge", "threads", text, series, Column(MACHINE, place, name, f"{text}."))
+    return Metric(name, HOST, "gauge", "threads", text, series, MetricColumn(MACHINE, place, name, f"{text}."))
 
 
 def _memory(place: int, name: str, text: str, kind: str) -> Metric:
     series = Series("host_memory_bytes", _MEMORY, label("kind", kind), KIB)
-    column = Column(MACHINE, place, name, f"{text}, MiB.", "mebibytes")
+    column = MetricColumn(MACHINE, place, name, f"{text}, MiB.", "mebibytes")
     return Metric(name, HOST, "gauge", "KiB", text, series, column, csv_unit="_kib")
 
 
 def _moved(place: int, name: str, text: str, series: Series) -> Metric:
-    column = Column(MACHINE, place, name, f"{text}, KiB/s.")
+    column = MetricColumn(MACHINE, place, name, f"{text}, KiB/s.")
     return Metric(name, HOST, "rate", "KiB/s", text, series, column, csv_unit="_kib_per_s")
 
 
 def _per_second(place: int, name: str, unit: str, text: str, series: Series) -> Metric:
-    column = Column(MACHINE, place, name, f"{text} a second.")
+    column = MetricColumn(MACHINE, place, name, f"{text} a second.")
     return Metric(name, HOST, "rate", unit, text, series, column, csv_unit="_per_s")
 
 
 def _mode(place: int, name: str, text: str, mode: str) -> Metric:
     series = Series("host_cpu_ratio", _MODE, label("mode", mode), PERCENT)
-    column = Column(MACHINE, place, name, f"Per cent of all CPUs: {text}.")
+    column = MetricColumn(MACHINE, place, name, f"Per cent of all CPUs: {text}.")
     return Metric(name, HOST, "rate", "% of all CPUs", f"CPU time {text}", series, column, csv_unit="_percent")
 
 
@@ -139,7 +139,9 @@ _TCP = (
 OF_HOST = (*_VMSTAT, *_CPUS, *_KERNEL, *_TCP)
 
 
-def _of_process(name: str, kind: MetricKind, unit: str, text: str, series: Series, column: Column | None) -> Metric:
+def _of_process(
+    name: str, kind: MetricKind, unit: str, text: str, series: Series, column: MetricColumn | None
+) -> Metric:
     return Metric(name, PROCESS, kind, unit, text, series, column, kept=column is not None)
 
 
@@ -163,7 +165,7 @@ OF_PROCESS = (
     _of_process(
         "cpu_share", "rate", "cores", "user and system time, as pidstat has them (its 100 % is 1)",
         Series("process_cpu_cores", "CPUs that the process took over the last second"),
-        Column(EACH_PART, 1, "CPU", "CPU of the process; 100 % is one core.", "percent"),
+        MetricColumn(EACH_PART, 1, "CPU", "CPU of the process; 100 % is one core.", "percent"),
     ),
     _of_process(
         "main_thread_share", "rate", "cores", "user and system time of its main thread",
@@ -200,7 +202,7 @@ OF_PROCESS = (
     _of_process(
         "rss_bytes", "gauge", "bytes", "resident memory",
         Series("process_resident_memory_bytes", "Memory of the process"),
-        Column(EACH_PART, 2, "memory", "Memory of the process.", "size"),
+        MetricColumn(EACH_PART, 2, "memory", "Memory of the process.", "size"),
     ),
     _of_process(
         "voluntary_per_s", "rate", "context switches/s", "of all its threads, to wait for something",
@@ -212,7 +214,7 @@ OF_PROCESS = (
     ),
     _of_process(
         "threads", "gauge", "threads", "threads of the process", Series("process_threads", "Threads of the process"),
-        Column(EACH_PART, 4, "threads", "Threads of the process."),
+        MetricColumn(EACH_PART, 4, "threads", "Threads of the process."),
     ),
     _of_process("stopped", "gauge", "1 or 0", "1 while a signal or a debugger holds the process",
                 Series("process_stopped", "1 while a signal or a debugger holds the process"), None),
@@ -222,7 +224,7 @@ OF_PROCESS = (
         "sockets", "gauge", "open sockets", "open sockets, connections among them; not in each sample where there are "
         "thousands",
         Series("process_sockets", "Open sockets of the process"),
-        Column(EACH_PART, 5, "sockets", "Open sockets, connections among them."),
+        MetricColumn(EACH_PART, 5, "sockets", "Open sockets, connections among them."),
     ),
     _of_process(
         "workers", "gauge", "processes", "worker processes that do its work, each in its main thread; the "
@@ -276,4 +278,4 @@ _GENERATOR = (
 )  # fmt: skip
 OF_GENERATOR = (*(metric for metric in OF_PROCESS if metric.name in ("cpu_s", "cpu_share", "rss_bytes")), *_GENERATOR)
 METRICS = (*OF_HOST, *OF_OTHERS, *OF_PROCESS, *OF_ELSEWHERE, *_GENERATOR)
-OBSERVED = Observed(METRICS, KINDS, locks=(Lock("lock_waiters", "lock_wait_share"),))
+OBSERVED = ObservedSoftware(METRICS, KINDS, locks=(LockMetrics("lock_waiters", "lock_wait_share"),))

@@ -1,13 +1,13 @@
 """The metrics of a JVM, out of what Micrometer tells of it at Spring Boot's `/actuator/prometheus`."""
 
-from loadstone.monitors.metric import Column, Format, Metric, MetricKind, Series, Table, label
-from loadstone.monitors.part_kind import Lock, Observed, Pool
+from loadstone.monitors.metric import Format, Metric, MetricColumn, MetricKind, MetricTable, Series, label
+from loadstone.monitors.part_kind import LockMetrics, ObservedSoftware, PoolMetrics
 
 PART = "jvm"
-TABLE = Table("The application's JVM", ("subject",))
+TABLE = MetricTable("The application's JVM", ("subject",))
 POOLS = (
-    Pool("hikari", "hikari_active", "hikari_idle", "hikari_pending"),
-    Pool("redis_pool", "redis_pool_active", "redis_pool_idle", "redis_pool_pending"),
+    PoolMetrics("hikari", "hikari_active", "hikari_idle", "hikari_pending"),
+    PoolMetrics("redis_pool", "redis_pool_active", "redis_pool_idle", "redis_pool_pending"),
 )
 
 _MEMORY = ("jvm_memory_bytes", "Memory of the JVM")
@@ -15,17 +15,17 @@ _POOL = ("pool_connections", "Connections of a pool of the subject")
 _WAITING = ("pool_waiting_threads", "Threads of the subject that wait for a connection of a pool")
 
 
-def _column(place: int, title: str, text: str, format_: Format = "plain") -> Column:
-    return Column(TABLE, place, title, text, format_)
+def _column(place: int, title: str, text: str, format_: Format = "plain") -> MetricColumn:
+    return MetricColumn(TABLE, place, title, text, format_)
 
 
 def _metric(
-    name: str, kind: MetricKind, unit: str, text: str, series: Series | str, column: Column | None = None
+    name: str, kind: MetricKind, unit: str, text: str, series: Series | str, column: MetricColumn | None = None
 ) -> Metric:
     return Metric(name, PART, kind, unit, text, series, column)
 
 
-def _pool(name: str, database: str, state: str, text: str, column: Column | None = None) -> Metric:
+def _pool(name: str, database: str, state: str, text: str, column: MetricColumn | None = None) -> Metric:
     """Connections of a pool in a state."""
     series = Series(*_POOL, (("pool", database), ("state", state)))
     return _metric(name, "gauge", "connections", text, series, column)
@@ -78,4 +78,4 @@ METRICS = (
             Series("tomcat_connections", "Connections to Tomcat"),
             _column(6, "clients", "Connections from clients.")),
 )  # fmt: skip
-OBSERVED = Observed(METRICS, pools=POOLS, locks=(Lock("jvm_blocked"),))
+OBSERVED = ObservedSoftware(METRICS, pools=POOLS, locks=(LockMetrics("jvm_blocked"),))

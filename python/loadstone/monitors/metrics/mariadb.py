@@ -3,16 +3,16 @@
 from loadstone.monitors.metric import (
     ANSWERS,
     PERCENT,
-    Column,
     Format,
     Metric,
+    MetricColumn,
     MetricKind,
+    MetricTable,
     Series,
     StudyColumn,
-    Table,
     label,
 )
-from loadstone.monitors.part_kind import Observed, PartKind
+from loadstone.monitors.part_kind import ObservedSoftware, PartKind
 
 PART = "mariadb"
 KIND = PartKind(
@@ -24,7 +24,7 @@ KIND = PartKind(
     disk_rates=("disk_reads_per_s", "disk_writes_per_s", "fsyncs_per_s"),
     fsyncs="fsyncs_per_s",
 )
-TABLE = Table("MariaDB", (PART,))
+TABLE = MetricTable("MariaDB", (PART,))
 
 _POOL = ("mariadb_buffer_pool_bytes", "Pages in MariaDB's buffer pool, and those among them that wait to be written")
 _STATEMENTS = ("mariadb_statements_per_second", "Statements that MariaDB carried out")
@@ -37,14 +37,16 @@ _FILE_BYTES = (
 _CLIENTS = ("mariadb_network_bytes_per_second", "Bytes between MariaDB and its clients")
 
 
-def _column(place: int, title: str, text: str, format_: Format = "plain", *, always: bool = True) -> Column:
-    return Column(TABLE, place, title, text, format_, always)
+def _column(place: int, title: str, text: str, format_: Format = "plain", *, always: bool = True) -> MetricColumn:
+    return MetricColumn(TABLE, place, title, text, format_, always)
 
 
 _WRITTEN = _column(5, "rows written /s", "Rows inserted, updated and deleted.")
 
 
-def _metric(name: str, kind: MetricKind, unit: str, text: str, series: Series, column: Column | None = None) -> Metric:
+def _metric(
+    name: str, kind: MetricKind, unit: str, text: str, series: Series, column: MetricColumn | None = None
+) -> Metric:
     return Metric(name, PART, kind, unit, text, series, column)
 
 
@@ -120,4 +122,4 @@ STUDY_COLUMNS = (
         PART, "rows_read_per_s", "average", "rate", drop=3,
     ),
 )  # fmt: skip
-OBSERVED = Observed(METRICS, (KIND,), study_columns=STUDY_COLUMNS)
+OBSERVED = ObservedSoftware(METRICS, (KIND,), study_columns=STUDY_COLUMNS)

@@ -1,7 +1,7 @@
 """The metrics of memcached: its own names of `stats`, but for `answers` and `item_bytes`."""
 
-from loadstone.monitors.metric import ANSWERS, Column, Format, Metric, Series, StudyColumn, Table, label
-from loadstone.monitors.part_kind import Observed, PartKind
+from loadstone.monitors.metric import ANSWERS, Format, Metric, MetricColumn, MetricTable, Series, StudyColumn, label
+from loadstone.monitors.part_kind import ObservedSoftware, PartKind
 
 PART = "memcached"
 KIND = PartKind(
@@ -13,18 +13,18 @@ KIND = PartKind(
     cpu_counters=("rusage_system", "rusage_user"),
     system_counters=("rusage_system",),
 )
-TABLE = Table("memcached", (PART,))
+TABLE = MetricTable("memcached", (PART,))
 
 _PROCESS_HAS_IT = "process_cpu_seconds_total, of a visible process"
 _READS = ("memcached_reads", "Keys that were read")
 
 
-def _column(place: int, title: str, text: str, format_: Format = "plain", *, always: bool = True) -> Column:
-    return Column(TABLE, place, title, text, format_, always)
+def _column(place: int, title: str, text: str, format_: Format = "plain", *, always: bool = True) -> MetricColumn:
+    return MetricColumn(TABLE, place, title, text, format_, always)
 
 
 def _gauge(
-    name: str, unit: str, text: str, series: Series | str, column: Column | None = None, *, kept: bool = True
+    name: str, unit: str, text: str, series: Series | str, column: MetricColumn | None = None, *, kept: bool = True
 ) -> Metric:
     return Metric(name, PART, "gauge", unit, text, series, column, kept=kept)
 
@@ -68,4 +68,4 @@ METRICS = (
     _counter("rusage_user", "s", "user time of all its threads", _PROCESS_HAS_IT),
 )  # fmt: skip
 STUDY_COLUMNS: tuple[StudyColumn, ...] = ()
-OBSERVED = Observed(METRICS, (KIND,), study_columns=STUDY_COLUMNS)
+OBSERVED = ObservedSoftware(METRICS, (KIND,), study_columns=STUDY_COLUMNS)

@@ -1,10 +1,10 @@
 """The metrics of a Node process, out of what it exposes by the names of prom-client, and of its process."""
 
-from loadstone.monitors.metric import Column, Format, Metric, MetricKind, Series, StudyColumn, Table, label
-from loadstone.monitors.part_kind import Observed
+from loadstone.monitors.metric import Format, Metric, MetricColumn, MetricKind, MetricTable, Series, StudyColumn, label
+from loadstone.monitors.part_kind import ObservedSoftware
 
 PART = "node"
-TABLE = Table("The application's Node processes", ("subject",))
+TABLE = MetricTable("The application's Node processes", ("subject",))
 
 _DELAY = ("node_event_loop_delay_seconds", "How late timers fired")
 _MEMORY = ("node_memory_bytes", "Memory of a Node process")
@@ -22,7 +22,7 @@ def _metric(
     format_: Format = "plain",
     always: bool = True,
 ) -> Metric:
-    column = Column(TABLE, place, title, f"{text[0].upper()}{text[1:]}.", format_, always) if title else None
+    column = MetricColumn(TABLE, place, title, f"{text[0].upper()}{text[1:]}.", format_, always) if title else None
     return Metric(name, PART, kind, unit, text, series, column)
 
 
@@ -80,4 +80,4 @@ STUDY_COLUMNS = (
         "subject", "event_loop_delay_mean_s", "mean", "seconds", drop=4,
     ),
 )  # fmt: skip
-OBSERVED = Observed(METRICS, study_columns=STUDY_COLUMNS)
+OBSERVED = ObservedSoftware(METRICS, study_columns=STUDY_COLUMNS)

@@ -3,16 +3,16 @@
 from loadstone.monitors.metric import (
     ANSWERS,
     PERCENT,
-    Column,
     Format,
     Metric,
+    MetricColumn,
     MetricKind,
+    MetricTable,
     Series,
     StudyColumn,
-    Table,
     label,
 )
-from loadstone.monitors.part_kind import Observed, PartKind
+from loadstone.monitors.part_kind import ObservedSoftware, PartKind
 
 PART = "postgresql"
 KIND = PartKind(
@@ -23,21 +23,23 @@ KIND = PartKind(
     shows_machine=True,
     connections="client_sessions",
 )
-TABLE = Table("PostgreSQL", (PART,))
+TABLE = MetricTable("PostgreSQL", (PART,))
 
 _ROWS = ("postgresql_rows_per_second", "Rows that PostgreSQL handled")
 _ENDS = ("postgresql_transactions_per_second", "Transactions that ended in PostgreSQL")
 _CHECKPOINTS = ("postgresql_checkpoints", "Checkpoints since its statistics began")
 
 
-def _column(place: int, title: str, text: str, format_: Format = "plain", *, always: bool = True) -> Column:
-    return Column(TABLE, place, title, text, format_, always)
+def _column(place: int, title: str, text: str, format_: Format = "plain", *, always: bool = True) -> MetricColumn:
+    return MetricColumn(TABLE, place, title, text, format_, always)
 
 
 _WRITTEN = _column(5, "rows written /s", "Rows inserted, updated and deleted.")
 
 
-def _metric(name: str, kind: MetricKind, unit: str, text: str, series: Series, column: Column | None = None) -> Metric:
+def _metric(
+    name: str, kind: MetricKind, unit: str, text: str, series: Series, column: MetricColumn | None = None
+) -> Metric:
     return Metric(name, PART, kind, unit, text, series, column)
 
 
@@ -96,4 +98,4 @@ METRICS = (
             Series("postgresql_deadlocks", "Transactions that were ended because of a deadlock")),
 )  # fmt: skip
 STUDY_COLUMNS: tuple[StudyColumn, ...] = ()
-OBSERVED = Observed(METRICS, (KIND,), study_columns=STUDY_COLUMNS)
+OBSERVED = ObservedSoftware(METRICS, (KIND,), study_columns=STUDY_COLUMNS)

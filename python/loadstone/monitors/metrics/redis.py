@@ -1,7 +1,17 @@
 """The metrics of Redis: its own names of INFO, but for `answers` and `keys`."""
 
-from loadstone.monitors.metric import ANSWERS, Column, Format, Metric, OverNodes, Series, StudyColumn, Table, label
-from loadstone.monitors.part_kind import Observed, PartKind
+from loadstone.monitors.metric import (
+    ANSWERS,
+    Format,
+    Metric,
+    MetricColumn,
+    MetricTable,
+    OverNodes,
+    Series,
+    StudyColumn,
+    label,
+)
+from loadstone.monitors.part_kind import ObservedSoftware, PartKind
 
 PART = "redis"
 KIND = PartKind(
@@ -16,7 +26,7 @@ KIND = PartKind(
     main_thread_counters=("used_cpu_sys_main_thread", "used_cpu_user_main_thread"),
     disk_file="aof_current_size",
 )
-TABLE = Table("Redis", (PART,))
+TABLE = MetricTable("Redis", (PART,))
 OWN_CONNECTIONS = 2
 """loadstone's own to each Redis in addition to the load: its control, and its monitor."""
 
@@ -26,12 +36,12 @@ _CHILDREN_HAVE_IT = "process_children_cpu_seconds_total, of a visible process"
 _MAIN_THREAD_HAS_IT = "process_main_thread_cores, of a visible process"
 
 
-def _column(place: int, title: str, text: str, format_: Format = "plain", *, always: bool = True) -> Column:
-    return Column(TABLE, place, title, text, format_, always)
+def _column(place: int, title: str, text: str, format_: Format = "plain", *, always: bool = True) -> MetricColumn:
+    return MetricColumn(TABLE, place, title, text, format_, always)
 
 
 def _gauge(
-    name: str, over_nodes: OverNodes, unit: str, text: str, series: Series | str, column: Column | None = None,
+    name: str, over_nodes: OverNodes, unit: str, text: str, series: Series | str, column: MetricColumn | None = None,
     *, kept: bool = True,
 ) -> Metric:  # fmt: skip
     return Metric(name, PART, "gauge", unit, text, series, column, kept=kept, over_nodes=over_nodes)
@@ -132,4 +142,4 @@ STUDY_COLUMNS = (
         PART, "connected_clients", "maximum", "count", drop=2, own=OWN_CONNECTIONS,
     ),
 )  # fmt: skip
-OBSERVED = Observed(METRICS, (KIND,), study_columns=STUDY_COLUMNS)
+OBSERVED = ObservedSoftware(METRICS, (KIND,), study_columns=STUDY_COLUMNS)

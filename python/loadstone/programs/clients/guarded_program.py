@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from loadstone.machine.processes.endings import ending_of_process
-from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings, workspace_of
+from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment, workspace_of
 from loadstone.machine.processes.inherited import by_runs
 from loadstone.programs.clients.manifest import DriverManifest
 from loadstone.safety.bounds.replies import shortened
@@ -126,7 +126,7 @@ def _process(
         output = str(place / manifest.build.output) if manifest.build is not None else ""
         words = manifest.run.words(output, str(place))
         log, within = context.log_of(f"driver {manifest.name}", f"driver-{manifest.name}.log", workspace.path)
-        around = Surroundings(
+        around = ProcessEnvironment(
             environment=manifest.run.environment,
             inherited=by_runs(manifest.run.inherits),
             folder=place,

@@ -103,7 +103,7 @@ class DriverBuild(Build):
     for `{version}`. Empty: there is none but that of `commands`."""
 
 
-Option = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+OptionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
 Value = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
 
 
@@ -123,7 +123,7 @@ class DriverManifest(_Part):
     warm_up_s: float = Field(default=0.0, ge=0, le=LONGEST_S)
     """The least warm-up phase of a trial."""
     can: Can
-    options: dict[Option, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(default_factory=dict)
+    options: dict[OptionName, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(default_factory=dict)
     """Settings of its own: the values of each, the first of which is the default."""
 
     @field_validator("options")

@@ -57,7 +57,7 @@ class StopMessage(_Sent):
     type: Literal["stop"] = "stop"
 
 
-class Ready(_Received):
+class ReadyMessage(_Received):
     """The pool's idle connections are open, and the load begins."""
 
     type: Literal["ready"]
@@ -194,6 +194,6 @@ class Failed(_Received):
     message: Annotated[OneLine, Field(min_length=1)]
 
 
-Message = Annotated[Ready | IntervalMessage | RecordMessage | Failed, Field(discriminator="type")]
-MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
+ProgramMessage = Annotated[ReadyMessage | IntervalMessage | RecordMessage | Failed, Field(discriminator="type")]
+MESSAGE: TypeAdapter[ProgramMessage] = TypeAdapter(ProgramMessage)
 """Reads a line of a program: `MESSAGE.validate_json(line)`."""

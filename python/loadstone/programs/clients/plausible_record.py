@@ -24,7 +24,7 @@ CLOCKS_OFF_S = 2.0
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedProgram:
     """What loadstone observed of the drive itself; times by the clock of the program, in ns since 1970."""
 
     sent_unix_ns: int
@@ -35,13 +35,13 @@ class Observed:
     """What happened in all intervals."""
 
 
-def require_plausible(name: str, share: Plan, record: RecordMessage, observed: Observed) -> None:
+def require_plausible(name: str, share: Plan, record: RecordMessage, observed: ObservedProgram) -> None:
     """Raises DriverImplausible with the first contradiction."""
     for wrong in _wrong(share, record, observed):
         raise DriverImplausible("driver {name}: its record is wrong: {wrong}", name=name, wrong=wrong)
 
 
-def _wrong(share: Plan, record: RecordMessage, observed: Observed) -> Iterator[str]:
+def _wrong(share: Plan, record: RecordMessage, observed: ObservedProgram) -> Iterator[str]:
     yield from _names(share, record)
     yield from _intervals(record.total, observed.counted)
     for what, counts in (
@@ -75,7 +75,7 @@ def _intervals(total: ProgramCounts, counted: Counted) -> Iterator[str]:
             yield f"{whole} {what}, and {parts} in its intervals"
 
 
-class Pace:
+class PlannedPace:
     """Whether the intervals of a drive can be those of its plan, while they come."""
 
     def __init__(self, name: str, share: Plan) -> None:
@@ -176,7 +176,7 @@ def _more_than_all(record: RecordMessage) -> Iterator[str]:
             yield f"operation {name}: {replies} in the measure phase"
 
 
-def _clocks(record: RecordMessage, observed: Observed) -> Iterator[str]:
+def _clocks(record: RecordMessage, observed: ObservedProgram) -> Iterator[str]:
     """Times that were not when the program ran: a clock of another unit, or of another beginning."""
     began_s = (record.started_unix_ns - observed.sent_unix_ns) / 1e9
     lasted_s, end_s = (observed.ended_unix_ns - observed.sent_unix_ns) / 1e9, record.phases["drain"].end_s

@@ -10,7 +10,7 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from loadstone.experiment.plan.drive_plan import Plan
-from loadstone.programs.clients.messages import MESSAGE, Failed, IntervalMessage, Ready, RecordMessage
+from loadstone.programs.clients.messages import MESSAGE, Failed, IntervalMessage, ReadyMessage, RecordMessage
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import DriveFailed
 
@@ -18,7 +18,7 @@ LONGEST_LINE_BYTES = 16 * 1024 * 1024
 POLL_S = 0.05
 """How long one wait lasts: the time after which an order to stop is passed on."""
 
-Received = Ready | IntervalMessage | RecordMessage | Failed
+Received = ReadyMessage | IntervalMessage | RecordMessage | Failed
 
 
 class Program(Protocol):

@@ -12,8 +12,15 @@ from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.spec.driver_names import MANIFEST
 from loadstone.machine import clock, hardware
 from loadstone.programs.clients.cpu_time import CpuOfProgram
-from loadstone.programs.clients.messages import Failed, IntervalMessage, PlanMessage, Ready, RecordMessage, StopMessage
-from loadstone.programs.clients.plausible_record import Observed, Pace, require_plausible
+from loadstone.programs.clients.messages import (
+    Failed,
+    IntervalMessage,
+    PlanMessage,
+    ReadyMessage,
+    RecordMessage,
+    StopMessage,
+)
+from loadstone.programs.clients.plausible_record import ObservedProgram, PlannedPace, require_plausible
 from loadstone.programs.clients.program import (
     DriverBroken,
     DriverHung,
@@ -112,18 +119,18 @@ class ProgramDriver:
         except DriverHung as hung:
             at = ", ".join(endpoint.label for endpoint in share.endpoints[:3])
             raise DriverHung("{hung}; or {at} does not answer its connections in time", hung=hung, at=at) from None
-        if not isinstance(ready, Ready):
+        if not isinstance(ready, ReadyMessage):
             raise self._unexpected(ready, "ready")
         self._require_library(ready)
         translation = Translation(self.name, share, self._options, cpu, ahead_ns)
-        end_s, pace = _longest_s(share), Pace(self.name, share)
+        end_s, pace = _longest_s(share), PlannedPace(self.name, share)
         began_s = time.monotonic()
         while True:
             silence_s = STOP_S if order.given else max(SILENCE_S, 3 * share.interval_s)
             message = lines.next(silence_s, waiting, "message")
             if isinstance(message, RecordMessage):
                 cpu.look()
-                observed = Observed(sent_ns - ahead_ns, clock.unix_ns() - ahead_ns, translation.counted)
+                observed = ObservedProgram(sent_ns - ahead_ns, clock.unix_ns() - ahead_ns, translation.counted)
                 require_plausible(self.name, share, message, observed)
                 return translation.record(message, ready)
             if not isinstance(message, IntervalMessage):
@@ -157,7 +164,7 @@ class ProgramDriver:
                 "driver {name}: it takes {shares}; replies without end may be the reason", name=self.name, shares=shares
             )
 
-    def _require_library(self, ready: Ready) -> None:
+    def _require_library(self, ready: ReadyMessage) -> None:
         reported = f"{ready.library} {ready.version}"
         if self._library not in ("", reported):
             raise DriverImplausible(
@@ -169,7 +176,9 @@ class ProgramDriver:
                 library=self._library,
             )
 
-    def _unexpected(self, message: Ready | IntervalMessage | RecordMessage | Failed, expected: str) -> DriveFailed:
+    def _unexpected(
+        self, message: ReadyMessage | IntervalMessage | RecordMessage | Failed, expected: str
+    ) -> DriveFailed:
         if isinstance(message, Failed):
             return DriverRefused("driver {name}: {message}", name=self.name, message=message.message)
         return DriverBroken(

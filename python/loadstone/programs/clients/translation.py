@@ -23,7 +23,7 @@ from loadstone.programs.clients.cpu_time import CpuOfProgram
 from loadstone.programs.clients.messages import (
     IntervalMessage,
     ProgramIntervalOperation,
-    Ready,
+    ReadyMessage,
     RecordMessage,
 )
 from loadstone.programs.clients.program import DriverBroken
@@ -79,7 +79,7 @@ class Translation:
             cpu_s=[spent_s / self.cpus] * self.cpus,
         )
 
-    def record(self, message: RecordMessage, ready: Ready) -> DriveRecord:
+    def record(self, message: RecordMessage, ready: ReadyMessage) -> DriveRecord:
         """The record. Raises DriverBroken: a histogram cannot be read, or has more or fewer times than replies."""
         started_ns = message.started_unix_ns + self._ahead_ns
         measure = message.phases["measure"]

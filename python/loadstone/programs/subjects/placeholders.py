@@ -15,7 +15,7 @@ from loadstone.text.language import said
 
 
 @dataclass(frozen=True)
-class Address:
+class ServerFactsForSubject:
     """What a subject may know of a server; each field is a `fact`."""
 
     host: str
@@ -70,7 +70,9 @@ class Address:
         return options(self.host, self.port, tls)
 
 
-def address_of(endpoint: Endpoint, facts: ServerFacts, software: str = "", *, behind_line: bool = False) -> Address:
+def address_of(
+    endpoint: Endpoint, facts: ServerFacts, software: str = "", *, behind_line: bool = False
+) -> ServerFactsForSubject:
     """Where a server of a software that was started is, or the line to it; its database by name or number.
 
     Raises:
@@ -83,11 +85,16 @@ def address_of(endpoint: Endpoint, facts: ServerFacts, software: str = "", *, be
         )
     database = facts.details.get("database", str(endpoint.database))
     login = (endpoint.username or "", endpoint.password or "")
-    return Address(endpoint.host, str(endpoint.port), *login, database, endpoint.tls, software, behind_line)
+    return ServerFactsForSubject(
+        endpoint.host, str(endpoint.port), *login, database, endpoint.tls, software, behind_line
+    )
 
 
 def resolved(
-    environment: Mapping[str, str], servers: Mapping[str, Address], optional: Collection[str], subject: str
+    environment: Mapping[str, str],
+    servers: Mapping[str, ServerFactsForSubject],
+    optional: Collection[str],
+    subject: str,
 ) -> dict[str, str]:
     """The environment with every reference replaced. May hold secrets.
 
@@ -118,7 +125,7 @@ def resolved(
     return values
 
 
-def unencrypted(environment: Mapping[str, str], servers: Mapping[str, Address]) -> list[str]:
+def unencrypted(environment: Mapping[str, str], servers: Mapping[str, ServerFactsForSubject]) -> list[str]:
     """Servers that take TLS and whose address the environment gives without saying so."""
     return [
         server
@@ -127,7 +134,9 @@ def unencrypted(environment: Mapping[str, str], servers: Mapping[str, Address]) 
     ]
 
 
-def require_verifiable(environment: Mapping[str, str], servers: Mapping[str, Address], subject: str) -> None:
+def require_verifiable(
+    environment: Mapping[str, str], servers: Mapping[str, ServerFactsForSubject], subject: str
+) -> None:
     """Returns if a subject can verify the certificate of each server that is behind a line, whose address it gets.
 
     Raises:

@@ -11,11 +11,11 @@ from pydantic import ValidationError
 
 from loadstone.experiment.plan.required import RequiredSubject
 from loadstone.machine.placement import application_cpus
-from loadstone.machine.processes.idle import Holdable, Quiet, await_quiet_of, release
+from loadstone.machine.processes.idle import Holdable, IdleCriteria, await_quiet_of, release
 from loadstone.machine.processes.resource_limits import Limits
 from loadstone.programs.manifest import REFERENCE, Manifest, read_manifest
 from loadstone.programs.ready import DeployedSubject
-from loadstone.programs.subjects.placeholders import Address, address_of
+from loadstone.programs.subjects.placeholders import ServerFactsForSubject, address_of
 from loadstone.programs.subjects.remote_subject import HostedSubject, manifest_sent, require_reachable
 from loadstone.programs.subjects.subject import LocalSubject, Subject, SubjectSettings
 from loadstone.programs.subjects.url import UrlSubject
@@ -27,7 +27,7 @@ from loadstone.text.language import _
 MEMORY_FLOOR_BYTES = 3 * 1024**3 // 2
 """Below it a subject that is not needed at the moment is stopped before another part starts."""
 
-SETTLED = Quiet(cores=0.1, window_s=0.05, windows=2, longest_s=2.0)
+SETTLED = IdleCriteria(cores=0.1, window_s=0.05, windows=2, longest_s=2.0)
 """When a subject that is to be held has ended what it had under way."""
 
 
@@ -42,7 +42,7 @@ class _Key:
 
     name: str
     required: str
-    addresses: tuple[tuple[str, Address], ...]
+    addresses: tuple[tuple[str, ServerFactsForSubject], ...]
     """Addresses of the servers that it refers to."""
 
 
@@ -194,7 +194,7 @@ def _written(required: RequiredSubject) -> str:
     return json.dumps(asdict(required), sort_keys=True, default=str)
 
 
-def _address(deployed: Deployed) -> Address:
+def _address(deployed: Deployed) -> ServerFactsForSubject:
     """What a subject may know of a server. Raises UserError if it has no port."""
     endpoint, facts = deployed.endpoint, deployed.server.facts
     return address_of(endpoint, facts, deployed.control.software, behind_line=deployed.line is not None)

@@ -10,11 +10,11 @@ from pydantic import TypeAdapter
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.spec.subject_names import FOLDER
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
-from loadstone.machine.processes.idle import Quiet
+from loadstone.machine.processes.idle import IdleCriteria
 from loadstone.machine.processes.resource_limits import Throttling
 from loadstone.programs.build import source_files
 from loadstone.programs.manifest import Manifest
-from loadstone.programs.subjects.placeholders import Address
+from loadstone.programs.subjects.placeholders import ServerFactsForSubject
 from loadstone.programs.subjects.replica import Worker
 from loadstone.programs.subjects.subject import SubjectSettings
 from loadstone.safety.errors import UserError
@@ -26,7 +26,7 @@ from loadstone.servers.transport import is_loopback
 _LIMITS = TypeAdapter(dict[LimitName, LimitInForce])
 _THROTTLING = TypeAdapter(dict[str, Throttling])
 _SETTINGS = TypeAdapter(SubjectSettings)
-_QUIET = TypeAdapter(Quiet)
+_QUIET = TypeAdapter(IdleCriteria)
 
 
 class HostedSubject(Hosted[tuple[Endpoint, ...]]):
@@ -57,7 +57,9 @@ class HostedSubject(Hosted[tuple[Endpoint, ...]]):
         """See `programs.subjects.subject.Subject`."""
         return _THROTTLING.validate_python(self._state().get("throttling", {}))
 
-    def await_quiet(self, rule: Quiet, going_on: Callable[[], None], report: Callable[[float], None]) -> float | None:
+    def await_quiet(
+        self, rule: IdleCriteria, going_on: Callable[[], None], report: Callable[[float], None]
+    ) -> float | None:
         """See `idle.await_quiet`; carried out where its processes are."""
 
         def said(line: str) -> None:
@@ -95,7 +97,7 @@ class HostedSubject(Hosted[tuple[Endpoint, ...]]):
             )
 
 
-def require_reachable(subject: str, host: str, server: Server, address: Address) -> None:
+def require_reachable(subject: str, host: str, server: Server, address: ServerFactsForSubject) -> None:
     """An application on another machine must reach its server from there. Raises UserError."""
     if is_loopback(address.host) and not isinstance(server, Hosted):
         raise UserError(

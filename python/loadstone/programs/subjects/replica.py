@@ -17,13 +17,13 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.ports import PORT_TRIES, free_port, listeners
 from loadstone.machine.process_identity import started
 from loadstone.machine.processes.endings import ending_of_process
-from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings, guarded
+from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment, guarded
 from loadstone.machine.processes.idle import OneProcess
 from loadstone.machine.processes.inherited import by_runs
 from loadstone.machine.processes.resource_limits import Limited, Limits, Throttling
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.machine.start_context import LOOPBACK, silent
-from loadstone.programs.manifest import PLACES, WORKERS_MAX, Manifest, Run
+from loadstone.programs.manifest import PLACES, WORKERS_MAX, Manifest, StartCommand
 from loadstone.safety.bounds.http_exchange import NotHttp, exchange
 from loadstone.safety.bounds.replies import whole_number
 from loadstone.safety.errors import SubjectFailed, UserError
@@ -47,7 +47,7 @@ class Worker:
         return self.pid is not None and self.started_ticks is not None and started(self.pid) != self.started_ticks
 
 
-def worker_count(run: Run, environment: Mapping[str, str], subject: str) -> int:
+def worker_count(run: StartCommand, environment: Mapping[str, str], subject: str) -> int:
     """Return how many workers a replica has, 0 where its manifest says nothing of any.
 
     Raises:
@@ -168,11 +168,11 @@ class Replica(OneProcess):
         return self._process is not None and self._process.alive()
 
     def oom_kills(self) -> int | None:
-        """See `endings.Examinable`."""
+        """See `endings.HasExitStatus`."""
         return self.limited.oom_kills()
 
     def how_it_ended(self) -> str:
-        """See `endings.Examinable`."""
+        """See `endings.HasExitStatus`."""
         if self._process is None or self.alive():
             return ""
         return loss_of(self.workers) if self._runs() else ending_of_process(self._process.exit_status)
@@ -340,7 +340,7 @@ class Replica(OneProcess):
 
         return PLACE.sub(value, text)
 
-    def _command(self, workspace: Workspace) -> tuple[list[str], Surroundings]:
+    def _command(self, workspace: Workspace) -> tuple[list[str], ProcessEnvironment]:
         """What is run in this workspace, and what it finds around it."""
         places = self._places(workspace)
         arguments: list[str] = []
@@ -350,4 +350,4 @@ class Replica(OneProcess):
         filled = {n: self._filled(v, places, f"environment.{n}") for n, v in self._environment.items()}
         folder = self._place if self._manifest.run.folder is None else self._place / self._manifest.run.folder
         inherited = by_runs(self._manifest.run.inherits)
-        return arguments, Surroundings(folder, {"TMPDIR": str(workspace.path), **filled}, inherited)
+        return arguments, ProcessEnvironment(folder, {"TMPDIR": str(workspace.path), **filled}, inherited)

@@ -14,7 +14,7 @@ from loadstone.machine.processes.resource_limits import Limits, Throttling, limi
 from loadstone.machine.start_context import Remark
 from loadstone.programs.build import built
 from loadstone.programs.manifest import Manifest, read_manifest
-from loadstone.programs.subjects.placeholders import Address, require_verifiable, resolved, unencrypted
+from loadstone.programs.subjects.placeholders import ServerFactsForSubject, require_verifiable, resolved, unencrypted
 from loadstone.programs.subjects.replica import Replica, Worker
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.errors import UserError
@@ -96,7 +96,7 @@ class SubjectSettings:
     """Limits of each replica, as of a pod."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the condition varies; goes before the manifest's."""
-    servers: Mapping[str, Address] = field(default_factory=dict)
+    servers: Mapping[str, ServerFactsForSubject] = field(default_factory=dict)
     """The experiment's servers, started (`placeholders.address_of`)."""
 
 
@@ -157,11 +157,11 @@ class LocalSubject:
         return {name: throttling for name, throttling in reported.items() if throttling is not None}
 
     def oom_kills(self) -> int | None:
-        """See `endings.Examinable`."""
+        """See `endings.HasExitStatus`."""
         return oom_kills_of(self._replicas)
 
     def how_it_ended(self) -> str:
-        """See `endings.Examinable`."""
+        """See `endings.HasExitStatus`."""
         return next((told for replica in self._replicas if (told := replica.how_it_ended())), "")
 
     def alive(self) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row
 from loadstone.monitors import catalogue
-from loadstone.monitors.metric import STORES, Column, Format, Table
+from loadstone.monitors.metric import STORES, Format, MetricColumn, MetricTable
 from loadstone.report import figure_format as fmt
 from loadstone.run_folder.facts import HOST, AvgMax
 from loadstone.run_folder.part_kinds import declared
@@ -103,9 +103,9 @@ class ObservedTable:
         return any(line.part for line in self.lines)
 
 
-def columns_of(table: Table) -> list[ObservedColumn]:
+def columns_of(table: MetricTable) -> list[ObservedColumn]:
     """The columns that metrics declare for a table, in their order."""
-    found: dict[Column, list[str]] = {}
+    found: dict[MetricColumn, list[str]] = {}
     for metric in catalogue.METRICS.values():
         if metric.column is not None and metric.column.table == table:
             found.setdefault(metric.column, []).append(metric.name)
@@ -124,7 +124,7 @@ def observed_in(analysis: Analysis, table: ResultTable) -> list[ObservedTable]:
     return [one for one in made if one is not None]
 
 
-def _lines(rows: Iterable[Row], table: Table) -> Iterator[tuple[Row, str, Figures]]:
+def _lines(rows: Iterable[Row], table: MetricTable) -> Iterator[tuple[Row, str, Figures]]:
     """The parts of the table's kinds, row by row, in this order of kinds."""
     for row in rows:
         for kind in _kinds_in(*table.kinds):
@@ -132,7 +132,7 @@ def _lines(rows: Iterable[Row], table: Table) -> Iterator[tuple[Row, str, Figure
                 yield row, "" if part == HOST else part, figures
 
 
-def _table(table: Table, lines: Iterable[tuple[Row, str, Figures]]) -> ObservedTable | None:
+def _table(table: MetricTable, lines: Iterable[tuple[Row, str, Figures]]) -> ObservedTable | None:
     """The columns and lines with something to say; None where there is nothing."""
     known = list(lines)
     shown = [column for column in columns_of(table) if _says_something(column, [figures for _, _, figures in known])]

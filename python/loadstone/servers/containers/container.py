@@ -93,11 +93,11 @@ class ContainerServer:
         return self._run is not None and self._run.running()
 
     def oom_kills(self) -> int | None:
-        """See `endings.Examinable`; 1 for any number."""
+        """See `endings.HasExitStatus`; 1 for any number."""
         return None if self._run is None else self._run.oom_kills()
 
     def how_it_ended(self) -> str:
-        """See `endings.Examinable`."""
+        """See `endings.HasExitStatus`."""
         return "" if self._run is None else ending_of_process(self._run.exit_status())
 
     def control(self, timeout_s: float = 5.0) -> Control:

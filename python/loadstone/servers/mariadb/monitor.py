@@ -6,8 +6,8 @@ from typing import Any, Protocol
 from loadstone.experiment.software import MARIADB
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.metrics import mariadb
-from loadstone.monitors.monitor import Monitor, Rates, Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.monitor import CounterRates, Monitor, Sample
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.safety.bounds.replies import read_as
 from loadstone.safety.errors import LoadstoneError
 from loadstone.text.language import said
@@ -63,10 +63,10 @@ class MariaDbMonitor:
     def __init__(self, part: str, control: Queried) -> None:
         self._part = part
         self._control = control
-        self._rates = Rates(_counters(self._status()))
+        self._rates = CounterRates(_counters(self._status()))
 
     @classmethod
-    def watching(cls, watch: Watch) -> list[Monitor]:
+    def watching(cls, watch: MonitorTargets) -> list[Monitor]:
         """One for each server."""
         return [cls(part, control) for part, control in watch.controls_of(MARIADB.name).items()]
 

@@ -9,7 +9,7 @@ from loadstone.machine import clock
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.metrics import memcached
 from loadstone.monitors.monitor import Monitor, Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.safety.bounds.replies import finite, read_as, recordable
 from loadstone.safety.errors import LoadstoneError
 from loadstone.servers.memcached.memory import start_of
@@ -51,7 +51,7 @@ class MemcachedMonitor:
         self._control = control
 
     @classmethod
-    def watching(cls, watch: Watch) -> list[Monitor]:
+    def watching(cls, watch: MonitorTargets) -> list[Monitor]:
         """One for each server."""
         return [cls(part, control) for part, control in watch.controls_of(MEMCACHED.name).items()]
 

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings
+from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment
 from loadstone.machine.processes.resource_limits import Limits
 from loadstone.machine.start_context import LOOPBACK
 from loadstone.safety.errors import UserError
@@ -64,7 +64,9 @@ class LocalPostgresql(OwnSqlServer):
     program: ClassVar[str] = "postgres"
     how_to_get: ClassVar[str] = HOW_TO_GET
     # On SIGTERM it would wait for its clients to leave.
-    around: ClassVar[Surroundings] = Surroundings(environment={"LC_ALL": "C", "PGDATA": ""}, end_signal=signal.SIGINT)
+    around: ClassVar[ProcessEnvironment] = ProcessEnvironment(
+        environment={"LC_ALL": "C", "PGDATA": ""}, end_signal=signal.SIGINT
+    )
 
     def control(self, timeout_s: float = 5.0) -> PostgresqlControl:
         """A connection for loadstone's own questions."""

@@ -76,11 +76,11 @@ class RedisCluster:
         return all(node.alive() for node in self._nodes)
 
     def oom_kills(self) -> int | None:
-        """See `endings.Examinable`."""
+        """See `endings.HasExitStatus`."""
         return oom_kills_of(self._nodes)
 
     def how_it_ended(self) -> str:
-        """See `endings.Examinable`."""
+        """See `endings.HasExitStatus`."""
         return next((f"{node.name}: {ending}" for node in self._nodes if (ending := node.how_it_ended())), "")
 
     def control(self, timeout_s: float = 5.0) -> ClusterControl:

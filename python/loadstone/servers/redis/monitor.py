@@ -10,7 +10,7 @@ from loadstone.machine import clock
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.metrics import redis
 from loadstone.monitors.monitor import Monitor, Sample
-from loadstone.monitors.watch import Watch
+from loadstone.monitors.watch import MonitorTargets
 from loadstone.safety.bounds.replies import read_as
 from loadstone.safety.errors import LoadstoneError
 from loadstone.servers.redis.session import RedisSession
@@ -34,7 +34,7 @@ class RedisMonitor:
         self._control = control
 
     @classmethod
-    def watching(cls, watch: Watch) -> list[Monitor]:
+    def watching(cls, watch: MonitorTargets) -> list[Monitor]:
         """One for each server."""
         return [cls(part, control) for part, control in watch.controls_of(REDIS.name).items()]
 

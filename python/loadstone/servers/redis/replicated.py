@@ -111,11 +111,11 @@ class ReplicatedRedis:
         return all(server.alive() for server in self._all())
 
     def oom_kills(self) -> int | None:
-        """See `endings.Examinable`."""
+        """See `endings.HasExitStatus`."""
         return oom_kills_of(self._all())
 
     def how_it_ended(self) -> str:
-        """See `endings.Examinable`."""
+        """See `endings.HasExitStatus`."""
         return next((f"{server.name}: {ending}" for server in self._all() if (ending := server.how_it_ended())), "")
 
     def control(self, timeout_s: float = 5.0) -> RedisControl:

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.ports import free_port
-from loadstone.machine.processes.guarded_process import GuardedProcess, Surroundings
+from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment
 from loadstone.machine.processes.resource_limits import Limits, limits_in_force
 from loadstone.machine.start_context import Remark
 from loadstone.safety.errors import LoadstoneError, UserError
@@ -46,7 +46,7 @@ class OwnSqlServer(OwnServer):
     """The server's program."""
     how_to_get: ClassVar[str]
     """What helps where a program is missing."""
-    around: ClassVar[Surroundings] = Surroundings()
+    around: ClassVar[ProcessEnvironment] = ProcessEnvironment()
 
     def __init__(self, name: str, settings: OwnSqlSettings) -> None:
         super().__init__(name)
