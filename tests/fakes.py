@@ -41,7 +41,7 @@ from loadstone.monitors import catalogue
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.monitor import Monitor, Sample
 from loadstone.monitors.watch import MonitorTargets
-from loadstone.programs.ready import DeployedSubject, Ready
+from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.programs.subjects.replica import Worker
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.facts import Ceiling
@@ -49,7 +49,7 @@ from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.plan_summary import summarise_plan
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 from loadstone.servers.server import DeployContext
 
 from .fake_redis import FakeServer, numbered
@@ -273,10 +273,10 @@ class FakeSubject:
         """It is no process."""
 
 
-def deployed(server: FakeServer) -> Deployed:
+def deployed(server: FakeServer) -> RunningServer:
     """A fake server, started, as `deploy/` hands it on."""
     endpoint = server.start(DeployContext())
-    return Deployed(server, endpoint, (endpoint,), server.control(), server.control(), dict(server.pids))
+    return RunningServer(server, endpoint, (endpoint,), server.control(), server.control(), dict(server.pids))
 
 
 @dataclass
@@ -288,19 +288,19 @@ class FakeParts:
     needed: list[str] = field(default_factory=list)
     """The trials that needed them."""
     fails: Exception | None = None
-    _running: dict[str, Deployed] = field(default_factory=dict)
+    _running: dict[str, RunningServer] = field(default_factory=dict)
 
-    def need(self, planned: PlannedTrial) -> Ready:
+    def need(self, planned: PlannedTrial) -> RunningParts:
         return self.need_all([planned])[0]
 
-    def need_all(self, planned: Sequence[PlannedTrial], *, restarted: bool = False) -> list[Ready]:
+    def need_all(self, planned: Sequence[PlannedTrial], *, restarted: bool = False) -> list[RunningParts]:
         self.needed += [one.name for one in planned]
         for name, server in self.servers.items():
             if restarted and name in self._running:
                 server.restart()
         return [self._ready() for _ in planned]
 
-    def _ready(self) -> Ready:
+    def _ready(self) -> RunningParts:
         if self.fails is not None:
             raise self.fails
         for name, server in self.servers.items():
@@ -312,14 +312,14 @@ class FakeParts:
                 traces = self._running[name].traces
                 self._running[name] = deployed_again(server)
                 self._running[name].traces = traces
-        subjects = {name: DeployedSubject(one, (Endpoint(),), {}, one.warm_up_s) for name, one in self.subjects.items()}
-        return Ready(dict(self._running), subjects)
+        subjects = {name: RunningSubject(one, (Endpoint(),), {}, one.warm_up_s) for name, one in self.subjects.items()}
+        return RunningParts(dict(self._running), subjects)
 
 
-def deployed_again(server: FakeServer) -> Deployed:
+def deployed_again(server: FakeServer) -> RunningServer:
     """A fake server that was restarted."""
     endpoint = server.control().endpoint
-    return Deployed(server, endpoint, (endpoint,), server.control(), server.control(), dict(server.pids))
+    return RunningServer(server, endpoint, (endpoint,), server.control(), server.control(), dict(server.pids))
 
 
 @dataclass

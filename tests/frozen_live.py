@@ -18,7 +18,7 @@ from loadstone.addons.pages.settings import Place
 from loadstone.drivers.outcome import AgentInterval, AgentState
 from loadstone.experiment.plan.rounds import Rounds
 from loadstone.judge.verdict import CpuCost, Verdict
-from loadstone.machine.start_context import Remark, Step
+from loadstone.machine.start_context import LastingStep, Step
 from loadstone.monitors.monitor import Sample
 from loadstone.report.live.events import RunEvents
 from loadstone.report.live.live_panel import LiveFigures
@@ -154,7 +154,7 @@ def _study(progress: RunProgress, clock: Clock, kept: Kept) -> None:
     progress.left(10, False)
     _measured(progress, clock, "b01-001", "trial 1 of 2", {"set, 100 B": 18_432})
     progress.finished("invalid", [message("check.errors.failed", percent=1.5, kinds={"timeout": 15})])
-    progress.note(Remark("the disk has 200 MB left"))
+    progress.note(LastingStep("the disk has 200 MB left"))
     progress.last_step("writing the report")
     clock.now += 2
     progress.events.ended(3, "a server is gone")

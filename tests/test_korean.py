@@ -107,8 +107,20 @@ def test_no_english_but_names_code_and_terms() -> None:
 
 SAYING = frozenset(
     {
-        *("Refused", "Refusal", "FieldError", "YamlTextError", "Doubt", "ReplyTooLarge", "refuse"),
-        *("progress", "Remark", "Step", "step", "last_step", "note", "note_here", "detail", "remark", "say", "error"),
+        *("Refused", "CommandRefusal", "FieldError", "YamlTextError", "CommandWarning", "ReplyTooLarge", "refuse"),
+        *(
+            "progress",
+            "LastingStep",
+            "Step",
+            "step",
+            "last_step",
+            "note",
+            "note_here",
+            "detail",
+            "remark",
+            "say",
+            "error",
+        ),
     }
 )
 """What is called beside our errors with what a person is to read."""

@@ -26,7 +26,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.machine.placement import place
 from loadstone.measure.links import median_interval
-from loadstone.servers.delay_line import Line, LinkSettings
+from loadstone.servers.delay_line import DelayLine, LinkSettings
 from loadstone.servers.server import DeployContext
 
 RATES = "100,1000,10000,30000"
@@ -65,7 +65,7 @@ def service_ns(record: DriveRecord) -> float:
     return record.operations["get"].service_ns.mean
 
 
-def pair(line: Line, plans: tuple[Plan, Plan], first: int) -> Pair:
+def pair(line: DelayLine, plans: tuple[Plan, Plan], first: int) -> Pair:
     """Both drives, `first` of them first: 0 through the line, 1 beside it."""
     records: list[DriveRecord | None] = [None, None]
     report: dict[str, Any] = {}
@@ -112,7 +112,7 @@ def rows(options: argparse.Namespace, settings: LinkSettings) -> Iterator[dict[s
     """A row for each rate."""
     placed = place()
     context = DeployContext(cpus=placed.server_cpus, generator_cpus=placed.generator_cpus)
-    server, line = NullServerProcess(), Line("null", settings, context.generator_cpus)
+    server, line = NullServerProcess(), DelayLine("null", settings, context.generator_cpus)
     dice = random.Random(options.seed)
     try:
         beside = server.start(context)

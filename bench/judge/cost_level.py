@@ -85,7 +85,7 @@ def record(path: Path, rounds: int, state: str) -> None:
     """Append so many rounds; a line a round, with `FIGURES` of each condition."""
     require_release_engine()
     dice, where = random.Random(path.name), place()
-    server = registry.server("redis", {"kind": "embedded", "modules": ["json"]})
+    server = registry.make_server("redis", {"kind": "embedded", "modules": ["json"]})
     endpoint = server.start(DeployContext(cpus=where.server_cpus))
     try:
         with path.open("a") as file:

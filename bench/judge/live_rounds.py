@@ -155,7 +155,7 @@ def _drive(driver: NativeDriver, sides: Sides, seed: int, dice: random.Random, r
 def equal_conditions() -> Iterator[Sides]:
     """Two conditions on one Redis, each with keys of its own."""
     where = place()
-    server = registry.server("redis", {"kind": "embedded"})
+    server = registry.make_server("redis", {"kind": "embedded"})
     endpoint = server.start(DeployContext(cpus=where.server_cpus))
     document = ServerCommand(args=("SET", "{key}", "{document}"), expect="ok")
     try:

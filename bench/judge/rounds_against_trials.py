@@ -71,7 +71,7 @@ class Bench:
 
     def __init__(self) -> None:
         self._where = place()
-        self._server = registry.server("redis", {"kind": "embedded", "modules": ["json"]})
+        self._server = registry.make_server("redis", {"kind": "embedded", "modules": ["json"]})
         self._endpoint: Endpoint = self._server.start(DeployContext(cpus=self._where.server_cpus))
         self._driver = NativeDriver()
 

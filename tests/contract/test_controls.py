@@ -7,7 +7,7 @@ import pytest
 from loadstone.experiment.software import SOFTWARE
 from loadstone.safety.errors import ServerGone, ServerRefused, UserError
 from loadstone.servers import registry
-from loadstone.servers.control import Control, KeyStore, Refusal, TableStore
+from loadstone.servers.control import CommandRefusal, Control, KeyStore, TableStore
 from loadstone.servers.mariadb.local import find as find_mariadb
 from loadstone.servers.memcached.control import MemcachedControl
 from loadstone.servers.memcached.local import find as find_memcached
@@ -58,7 +58,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         pytest.skip("no PostgreSQL: scripts/apt installs it where it can")
     if request.param == "memcached" and find_memcached() is None:
         pytest.skip("no memcached: scripts/apt installs it where it can")
-    server = registry.server("store", {"kind": SOFTWARE[request.param].kinds[0]})
+    server = registry.make_server("store", {"kind": SOFTWARE[request.param].kinds[0]})
     server.start(DeployContext(work_root=tmp_path_factory.mktemp("store")))
     yield server
     server.stop()
@@ -164,9 +164,9 @@ def test_a_place_names_the_server_and_its_scheme(control: Control) -> None:
 
 def test_what_is_not_confined_is_refused(control: Control) -> None:
     confinement = control.confinement()
-    with pytest.raises(Refusal):
+    with pytest.raises(CommandRefusal):
         confinement.row_command("SHUTDOWN")
-    with pytest.raises(Refusal):
+    with pytest.raises(CommandRefusal):
         confinement.command(["SHUTDOWN"], "loadstone:")
-    with pytest.raises(Refusal):
+    with pytest.raises(CommandRefusal):
         confinement.count("SHUTDOWN;", of_application=True)

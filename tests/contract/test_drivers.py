@@ -64,7 +64,7 @@ def lab_of(name: str, folder: Path) -> Iterator[Lab]:
         yield Lab(FakeDriver([store]), store, store.start(context))
         store.stop()
     else:
-        server = registry.server("redis", {"kind": "embedded"})
+        server = registry.make_server("redis", {"kind": "embedded"})
         yield Lab(driver_of(name, context), server, server.start(context))
         server.stop()
 

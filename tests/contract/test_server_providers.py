@@ -49,7 +49,7 @@ def has_modules(kind: str) -> bool:
     """Whether a server of this kind is given modules: the software says so itself."""
     software = software_of({"kind": kind})
     try:
-        registry.server("store", {"kind": software.kinds[0], **MODULES})
+        registry.make_server("store", {"kind": software.kinds[0], **MODULES})
     except UserError:
         return False
     return True
@@ -75,7 +75,7 @@ def theirs(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tupl
         yield None
         return
     started = next(one for one in software_of({"kind": kind}).kinds if one != kind)
-    theirs = registry.server("theirs", {"kind": started} | (MODULES if has_modules(started) else {}))
+    theirs = registry.make_server("theirs", {"kind": started} | (MODULES if has_modules(started) else {}))
     with empty_again(tmp_path_factory.mktemp("theirs") / "work") as context:
         yield theirs, theirs.start(context)
         assert theirs.alive(), "a server that is not ours was ended"
@@ -104,7 +104,7 @@ def server(
     theirs: tuple[Server, Endpoint] | None,
     context: DeployContext,  # noqa: ARG001 (ends after it)
 ) -> Iterator[Server]:
-    server = registry.server("store", settings)
+    server = registry.make_server("store", settings)
     yield server
     server.stop()
     assert theirs is None or theirs[0].alive(), "a server that is not ours was ended"
@@ -120,7 +120,7 @@ class Running:
 
 @pytest.fixture(scope="module")
 def running(settings: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    server = registry.server("store", settings)
+    server = registry.make_server("store", settings)
     with empty_again(tmp_path_factory.mktemp("running") / "work") as context:
         yield Running(server, server.start(context))
         server.stop()
@@ -197,7 +197,7 @@ def test_settings_cannot_be_changed(settings: dict[str, Any], kind: str) -> None
 
 def test_an_unknown_key_is_named(settings: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=r"^servers\.store\.modulez: unknown key") as refused:
-        registry.server("store", settings | {"modulez": []})
+        registry.make_server("store", settings | {"modulez": []})
     assert "\n" not in str(refused.value)
 
 
@@ -208,14 +208,14 @@ def test_what_has_no_json_is_refused(
         pytest.skip("it has no modules, and so none for JSON")
     monkeypatch.setattr(packages, "JSON_WHEEL", "no-such-wheel")
     if kind == "url":
-        plain = registry.server("plain", {"kind": "embedded"})
+        plain = registry.make_server("plain", {"kind": "embedded"})
         endpoint = plain.start(context)
         settings = settings | {"url": f"redis://:{endpoint.password}@{endpoint.label}"}
     elif kind == "container":
         settings = settings | {"image": "localhost/bare-redis:8"}  # nothing in it loads the module
     try:
         with pytest.raises(UserError, match="JSON"):
-            registry.server("store", settings).start(context)
+            registry.make_server("store", settings).start(context)
     finally:
         if kind == "url":
             plain.stop()

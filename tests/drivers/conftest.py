@@ -26,7 +26,7 @@ class Store:
 
 @pytest.fixture
 def stores(tmp_path: Path) -> Iterator[tuple[Store, Store]]:
-    servers = [registry.server(name, {"kind": "embedded"}) for name in ("one", "other")]
+    servers = [registry.make_server(name, {"kind": "embedded"}) for name in ("one", "other")]
     try:
         first, second = (server.start(DeployContext(work_root=tmp_path)) for server in servers)
         with servers[0].control() as one, servers[1].control() as other:

@@ -49,7 +49,7 @@ def drive(*shares: Plan) -> list[DriveRecord]:
 
 @pytest.fixture
 def cluster(context: DeployContext) -> Iterator[RedisCluster]:
-    server = registry.server("nodes", {"kind": "cluster", "nodes": 3})
+    server = registry.make_server("nodes", {"kind": "cluster", "nodes": 3})
     assert isinstance(server, RedisCluster)
     server.start(context)
     yield server

@@ -32,7 +32,7 @@ data:
 @pytest.fixture
 def mariadb(tmp_path: Path) -> Iterator[Endpoint]:
     """A MariaDB of the user's, with a table of theirs."""
-    server = registry.server("theirs", {"kind": "mariadb"})
+    server = registry.make_server("theirs", {"kind": "mariadb"})
     root = tmp_path / "theirs"
     root.mkdir()
     endpoint = server.start(DeployContext(work_root=root))

@@ -156,7 +156,7 @@ def rig(tmp_path: Path, synthetic: object) -> Iterator[Callable[[str], Rig]]:
             experiment = load_experiment(text)
             run_plan = make_run_plan(experiment, blocks=1)
             context = DeployContext(work_root=tmp_path / "work")
-            servers = stack.enter_context(Deployments(registry.server, context))
+            servers = stack.enter_context(Deployments(registry.make_server, context))
             summary, environment = summarise_plan(run_plan), synthetic.ENVIRONMENT  # type: ignore[attr-defined]
             written = experiment.model_dump(mode="json", by_alias=True)
             folder = RunFolder.create(tmp_path / "runs", experiment.name, written, environment, summary)

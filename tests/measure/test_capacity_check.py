@@ -12,7 +12,7 @@ from loadstone.judge.checks.checks import BOUNDS
 from loadstone.run.preflight import ask_users_parts
 from loadstone.safety.errors import OutOfSpace, UserError
 from loadstone.servers.redis import memory
-from loadstone.servers.redis.memory import MemoryUse
+from loadstone.servers.redis.memory import RedisMemoryUse
 from loadstone.text.sentences import render_message as sentence
 
 from .conftest import Rig, UsersRedis, check_of, experiment_text
@@ -145,7 +145,7 @@ def test_a_server_that_refuses_config_tells_by_info(users_redis: Start) -> None:
     ],
 )
 def test_nonsense_of_a_server_is_no_room_and_no_crash(info: dict[str, Any]) -> None:
-    use = MemoryUse.of(info)
+    use = RedisMemoryUse.of(info)
     assert (use.used_bytes, use.evicted_keys, use.refused, use.keys) == (0, 0, 0, 0)
     assert use.free_bytes >= 0
     assert use.reserve_bytes >= 0

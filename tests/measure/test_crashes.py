@@ -73,7 +73,7 @@ def crash(tmp_path: Path) -> Iterator[Crash]:
         context = DeployContext(work_root=tmp_path / "work")
 
         def make(name: str, settings: Mapping[str, Any]) -> Server:
-            server = registry.server(name, settings)
+            server = registry.make_server(name, settings)
             return server if lose is None else losing(server, lose)
 
         with Deployments(make, context) as servers:

@@ -10,7 +10,7 @@ from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.machine.placement import Placement, split, with_own_cpus
 from loadstone.measure import driven_plan
 from loadstone.measure.driven_plan import with_spin
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 
 TWO, FOUR = split([(0,), (1,)]), split([(0,), (1,), (2,), (3,)])
 MODELS = [Closed(users=2), Open(rate_per_s=100)]
@@ -20,7 +20,7 @@ def spin_us(model: Closed | Open, placement: Placement, threads: int = 1) -> flo
     get = Operation(name="get", commands=(ServerCommand(args=("GET", "{key}")),))
     pool = Pool(connections=2)
     plan = Plan(endpoints=(Endpoint(port=1),), operations=(get,), pool=pool, model=model, threads=threads)
-    return with_spin(plan, placement, Ready({}, {})).model.spin_us
+    return with_spin(plan, placement, RunningParts({}, {})).model.spin_us
 
 
 @pytest.fixture(autouse=True)

@@ -14,21 +14,21 @@ from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.measure.failures import OomKills, failure
 from loadstone.measure.links import begin_links, link_facts, median_interval
 from loadstone.measure.processes import watch_of
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 from loadstone.servers import registry
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 from loadstone.servers.pool import ServerPool
 from loadstone.servers.server import DeployContext
 
 
 @pytest.fixture
-def linked() -> Iterator[Deployed]:
-    pool = ServerPool(registry.server, DeployContext(), lambda: None)
+def linked() -> Iterator[RunningServer]:
+    pool = ServerPool(registry.make_server, DeployContext(), lambda: None)
     yield pool.need({"redis": {"kind": "embedded", "link": "5 ms"}})["redis"]
     pool.stop()
 
 
-def driven(one: Deployed) -> DriveRecord:
+def driven(one: RunningServer) -> DriveRecord:
     plan = Plan.model_validate(
         {
             "endpoints": list(one.endpoints),
@@ -41,8 +41,8 @@ def driven(one: Deployed) -> DriveRecord:
     return drive_alone(NativeDriver(), plan)
 
 
-def test_pings_say_what_it_adds_and_the_line_what_it_carried(linked: Deployed) -> None:
-    ready = Ready({"redis": linked}, {})
+def test_pings_say_what_it_adds_and_the_line_what_it_carried(linked: RunningServer) -> None:
+    ready = RunningParts({"redis": linked}, {})
     before = begin_links(ready)
     record = driven(linked)
     found = link_facts(ready, before)["redis"]
@@ -62,8 +62,8 @@ def test_pings_say_what_it_adds_and_the_line_what_it_carried(linked: Deployed) -
     assert set(watch_of(ready, ()).pids) == {"redis", "redis.link"}
 
 
-def test_a_trial_whose_line_was_killed_does_not_count(linked: Deployed) -> None:
-    ready, record = Ready({"redis": linked}, {}), driven(linked)
+def test_a_trial_whose_line_was_killed_does_not_count(linked: RunningServer) -> None:
+    ready, record = RunningParts({"redis": linked}, {}), driven(linked)
     none = OomKills({}, None)
     assert failure(record, ready, none) is None
     line = linked.line

@@ -11,7 +11,7 @@ from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.required import PlannedCrash, RequiredSubject
 from loadstone.experiment.plan.run_plan import CrashTrial, PlannedTrial, RunPlan
 from loadstone.experiment.spec.loading import load_experiment
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 from loadstone.run.preflight import (
     ask_users_parts,
     check_parts,
@@ -54,7 +54,7 @@ def of_trials() -> Callable[..., RunPlan]:
 
 @dataclass
 class Made:
-    """Stands for `servers.registry.server`: makes fakes, and says of which settings."""
+    """Stands for `servers.registry.make_server`: makes fakes, and says of which settings."""
 
     servers: dict[str, FakeServer] = field(default_factory=dict)
 
@@ -69,7 +69,7 @@ class Made:
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Made:
     found = Made()
-    monkeypatch.setattr(registry, "server", found)
+    monkeypatch.setattr(registry, "make_server", found)
     return found
 
 
@@ -128,7 +128,7 @@ class Needed(FakeParts):
         self.trials: list[PlannedTrial] = []
         self.subjects = {"app": FakeSubject("app")}
 
-    def need(self, planned: PlannedTrial) -> Ready:
+    def need(self, planned: PlannedTrial) -> RunningParts:
         self.trials.append(planned)
         servers = {name: FakeServer(f"{name} {settings['kind']}") for name, settings in planned.servers.items()}
         found = FakeParts(servers, self.subjects if planned.subjects else {})

@@ -12,7 +12,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.process_identity import started
 from loadstone.measure.processes import alike, in_turn_with, paused_of, read_by_driver, watch_of, watched_apart
 from loadstone.measure.warm_up import warm_up_each
-from loadstone.programs.ready import DeployedSubject, Ready
+from loadstone.programs.ready import RunningParts, RunningSubject
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeSubject, deployed
@@ -56,27 +56,29 @@ def sleeping() -> Iterator[list[int]]:
         one.wait()
 
 
-def of(application: FakeSubject) -> DeployedSubject:
-    return DeployedSubject(application, (Endpoint(),), dict(application.pids), application.warm_up_s)
+def of(application: FakeSubject) -> RunningSubject:
+    return RunningSubject(application, (Endpoint(),), dict(application.pids), application.warm_up_s)
 
 
 def test_a_process_is_named_by_its_start_and_belongs_to_those_who_need_it(sleeping: list[int]) -> None:
     first, second = (of(Application("app", pid)) for pid in sleeping)
-    found = paused_of([Ready({}, {"app": first}), Ready({}, {"app": second}), Ready({}, {"app": first})])
+    found = paused_of(
+        [RunningParts({}, {"app": first}), RunningParts({}, {"app": second}), RunningParts({}, {"app": first})]
+    )
     named = [[(one.pid, one.started_ticks) for one in processes] for processes in found]
     assert named == [[(pid, started(pid))] for pid in (*sleeping, sleeping[0])]
 
 
 def test_nothing_is_paused_where_all_need_the_same(sleeping: list[int]) -> None:
     one = of(Application("app", sleeping[0]))
-    assert paused_of([Ready({}, {"app": one}), Ready({}, {"app": one})]) == ()
-    assert paused_of([Ready({}, {}), Ready({}, {})]) == ()
+    assert paused_of([RunningParts({}, {"app": one}), RunningParts({}, {"app": one})]) == ()
+    assert paused_of([RunningParts({}, {}), RunningParts({}, {})]) == ()
 
 
 def test_an_application_of_the_users_is_never_paused(sleeping: list[int]) -> None:
     some = [Application("app", pid) for pid in sleeping]
     some[0].ours = False
-    found = paused_of([Ready({}, {"app": of(one)}) for one in some])
+    found = paused_of([RunningParts({}, {"app": of(one)}) for one in some])
     assert [len(processes) for processes in found] == [0, 1]
 
 
@@ -84,7 +86,7 @@ def test_a_process_that_is_gone_is_not_named() -> None:
     with subprocess.Popen(["true"], start_new_session=True) as gone:
         gone.wait()
     one, other = of(Application("app", gone.pid)), of(Application("app", os.getpid()))
-    assert paused_of([Ready({}, {"app": one}), Ready({}, {"app": other})])[0] == ()
+    assert paused_of([RunningParts({}, {"app": one}), RunningParts({}, {"app": other})])[0] == ()
 
 
 def test_parts_that_differ_are_watched_apart_and_know_who_takes_turns_with_them() -> None:
@@ -92,9 +94,9 @@ def test_parts_that_differ_are_watched_apart_and_know_who_takes_turns_with_them(
     shared = deployed(FakeServer("database"))
     app = of(Application("app", 77))
     every = [
-        Ready({"redis": servers[0], "database": shared}, {"app": app}),
-        Ready({"redis": servers[1], "database": shared}, {}),
-        Ready({"redis": servers[0], "database": shared}, {"app": app}),
+        RunningParts({"redis": servers[0], "database": shared}, {"app": app}),
+        RunningParts({"redis": servers[1], "database": shared}, {}),
+        RunningParts({"redis": servers[0], "database": shared}, {"app": app}),
     ]
     assert alike(every[0], every[2])
     assert not alike(every[0], every[1])
@@ -129,15 +131,15 @@ def test_each_application_is_warmed_up_once_while_the_others_stand_still(fake_ri
 def test_what_is_on_other_machines_is_named_as_it_would_be_here() -> None:
     two = [Endpoint(host="10.0.0.1"), Endpoint(host="10.0.0.2", replica_of=0), Endpoint(host="10.0.0.9", standby=True)]
     nodes = tuple(Endpoint(host=f"10.0.1.{number}", port=7000 + number) for number in (1, 2))
-    ready = Ready(
+    ready = RunningParts(
         {
             "redis": replace(deployed(Elsewhere("redis")), endpoints=tuple(two)),
             "nodes": replace(deployed(Elsewhere("nodes")), endpoints=nodes),
         },
         {
-            "app": DeployedSubject(FakeSubject("app"), (Endpoint(host="app.example", port=8080),), {}, 0.0),
-            "here": DeployedSubject(FakeSubject("here"), (Endpoint(host="localhost", port=8080),), {}, 0.0),
-            "ours": DeployedSubject(Application("ours", os.getpid()), (Endpoint(host="10.0.2.1"),), {}, 0.0),
+            "app": RunningSubject(FakeSubject("app"), (Endpoint(host="app.example", port=8080),), {}, 0.0),
+            "here": RunningSubject(FakeSubject("here"), (Endpoint(host="localhost", port=8080),), {}, 0.0),
+            "ours": RunningSubject(Application("ours", os.getpid()), (Endpoint(host="10.0.2.1"),), {}, 0.0),
         },
     )
     found = {part: (one.host, one.port, one.stores) for part, one in watch_of(ready, ()).elsewhere.items()}
@@ -158,7 +160,7 @@ def test_all_that_runs_beneath_an_applications_process_is_its_own() -> None:
         assert shell.stdout is not None
         assert shell.stdout.readline() == b"begun\n"
         application = Application("app", shell.pid)
-        ready = Ready({}, {"app": DeployedSubject(application, (), {"app": shell.pid}, 0.0)})
+        ready = RunningParts({}, {"app": RunningSubject(application, (), {"app": shell.pid}, 0.0)})
         found = read_by_driver(ready)["app"]
         assert found[0] == shell.pid
         assert len(found) == 2, "the shell, and what it waits for"

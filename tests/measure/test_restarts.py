@@ -14,10 +14,10 @@ from tests.changed_facts import with_facts, written
 from loadstone.drivers.outcome import Interval
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.measure.snapshots import part_starts, snapshots, starts_before
-from loadstone.programs.ready import DeployedSubject, Ready
+from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.programs.subjects.url import UrlSubject
 from loadstone.run_folder.facts import PartStart
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.local import find
 from loadstone.text.sentences import render_message
@@ -120,8 +120,8 @@ def test_an_application_that_came_back_as_another_process_is_observed() -> None:
         def alive(self) -> bool:
             return True
 
-    one = DeployedSubject(Answers("app", ["http://127.0.0.1:9"]), (Endpoint(),), {"app": process.pid}, 0.0)
-    ready = Ready({}, {"app": one})
+    one = RunningSubject(Answers("app", ["http://127.0.0.1:9"]), (Endpoint(),), {"app": process.pid}, 0.0)
+    ready = RunningParts({}, {"app": one})
     before = starts_before(ready, {})
     same = part_starts(ready, before, {})["app"]
     assert same.before == same.after
@@ -158,8 +158,8 @@ class Uptime(MariaDbControl):
         return [("Uptime", str(self.seconds))]
 
 
-def remote(control: MariaDbControl) -> Ready:
-    return Ready({"db": Deployed(None, Endpoint(), (), control, control, {})}, {})  # type: ignore[arg-type]
+def remote(control: MariaDbControl) -> RunningParts:
+    return RunningParts({"db": RunningServer(None, Endpoint(), (), control, control, {})}, {})  # type: ignore[arg-type]
 
 
 def test_a_mariadb_whose_process_cannot_be_observed_tells_its_uptime() -> None:

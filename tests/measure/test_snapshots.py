@@ -25,7 +25,7 @@ from loadstone.measure.snapshots import (
     throttled_s,
 )
 from loadstone.monitors.watch import MetricsPage
-from loadstone.programs.ready import DeployedSubject, Ready
+from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.servers.server import ServerFacts
 
 from ..fake_redis import FakeServer
@@ -64,18 +64,18 @@ def server() -> FakeServer:
 
 
 @pytest.fixture
-def ready(server: FakeServer) -> Ready:
+def ready(server: FakeServer) -> RunningParts:
     app = Throttled(parked_s=1.5)
-    subject = DeployedSubject(app, (Endpoint(), Endpoint(port=2)), dict(app.pids), 0.0, restless_cores=0.2)
-    return Ready({"redis": deployed(server)}, {"app": subject}, parked={"old": (7, 8)})
+    subject = RunningSubject(app, (Endpoint(), Endpoint(port=2)), dict(app.pids), 0.0, restless_cores=0.2)
+    return RunningParts({"redis": deployed(server)}, {"app": subject}, parked={"old": (7, 8)})
 
 
-def test_servers_get_the_load_themselves_unless_an_application_does(ready: Ready) -> None:
+def test_servers_get_the_load_themselves_unless_an_application_does(ready: RunningParts) -> None:
     assert list(targets_of(ready, None)) == list(targets_of(ready, "redis")) == ["redis"]
     assert targets_of(ready, "app") == {}
 
 
-def test_monitors_get_every_process_and_a_connection_of_their_own(ready: Ready, server: FakeServer) -> None:
+def test_monitors_get_every_process_and_a_connection_of_their_own(ready: RunningParts, server: FakeServer) -> None:
     watch = watch_of(ready, [3])
     assert watch.pids == {**server.pids, "app-1": 11, "app-2": 12}
     assert watch.controls == {"redis": {"redis": ready.servers["redis"].monitor}}
@@ -87,7 +87,7 @@ def test_monitors_get_every_process_and_a_connection_of_their_own(ready: Ready, 
     assert not watch_of(ready, []).complete, "a part without a process may be anything"
 
 
-def test_a_server_that_does_not_answer_has_no_counters(ready: Ready, server: FakeServer) -> None:
+def test_a_server_that_does_not_answer_has_no_counters(ready: RunningParts, server: FakeServer) -> None:
     found = snapshots(ready)["redis"]
     assert found is not None
     assert found.run_id == server.store.run_id
@@ -95,7 +95,7 @@ def test_a_server_that_does_not_answer_has_no_counters(ready: Ready, server: Fak
     assert snapshots(ready) == {"redis": None}
 
 
-def test_what_is_stored_is_counted_with_all_keys(ready: Ready, server: FakeServer) -> None:
+def test_what_is_stored_is_counted_with_all_keys(ready: RunningParts, server: FakeServer) -> None:
     server.store.keys |= {"loadstone:posts": {"1", "2"}, "other": "x"}
     assert held(ready, [COUNT]) == [Held(2, 2)]
     assert held(ready, [replace(COUNT, count="FLUSHALL")]) == [Held(None, None)]
@@ -118,7 +118,7 @@ def test_the_counts_stand_beside_what_the_driver_was_answered(
 
 
 def test_settings_are_read_back_and_those_that_differ_are_named(
-    ready: Ready, server: FakeServer, planned: PlannedTrial
+    ready: RunningParts, server: FakeServer, planned: PlannedTrial
 ) -> None:
     reported, different = settings_of(ready, planned)
     assert reported == {"redis": {"appendonly": "no", "maxmemory": "0"}}
@@ -130,13 +130,15 @@ def test_settings_are_read_back_and_those_that_differ_are_named(
     assert settings_of(ready, planned) == ({}, {})
 
 
-def test_servers_without_settings_are_not_queried(ready: Ready, server: FakeServer, planned: PlannedTrial) -> None:
+def test_servers_without_settings_are_not_queried(
+    ready: RunningParts, server: FakeServer, planned: PlannedTrial
+) -> None:
     server.events.clear()
     assert settings_of(ready, replace(planned, servers={"redis": {"kind": "embedded"}})) == ({}, {})
     assert server.events == []
 
 
-def test_limits_are_those_that_a_server_reports(ready: Ready) -> None:
+def test_limits_are_those_that_a_server_reports(ready: RunningParts) -> None:
     class Limited(FakeServer):
         @property
         def facts(self) -> ServerFacts:
@@ -147,7 +149,7 @@ def test_limits_are_those_that_a_server_reports(ready: Ready) -> None:
     assert limits_of(ready) == {"redis": ONE_CPU}
 
 
-def test_an_application_is_recorded_with_how_long_its_limit_held_it_back(ready: Ready) -> None:
+def test_an_application_is_recorded_with_how_long_its_limit_held_it_back(ready: RunningParts) -> None:
     before = throttled_s(ready)
     assert before == {"app": 3.0}
     ready.subjects["app"].subject.parked_s = 2.0  # type: ignore[attr-defined]
@@ -168,7 +170,7 @@ def test_an_application_is_recorded_with_how_long_its_limit_held_it_back(ready: 
     ],
 )
 def test_the_first_cause_is_the_failure(
-    fake_rig: Callable[..., FakeRig], ready: Ready, server: FakeServer, happens: str, why: str
+    fake_rig: Callable[..., FakeRig], ready: RunningParts, server: FakeServer, happens: str, why: str
 ) -> None:
     rig = fake_rig()
     rig.driver.stop()
@@ -185,7 +187,7 @@ def test_the_first_cause_is_the_failure(
 
 
 def test_a_drive_that_ended_in_order_on_parts_that_live_has_no_failure(
-    fake_rig: Callable[..., FakeRig], ready: Ready
+    fake_rig: Callable[..., FakeRig], ready: RunningParts
 ) -> None:
     rig = fake_rig()
     rig.trial()

@@ -17,7 +17,7 @@ from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.machine import process_table
 from loadstone.measure.warm_up import FEW_USERS, GENTLY, LONGEST, QUIET_CORES, WINDOWS, warm_up
-from loadstone.programs.ready import DeployedSubject, Ready
+from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.programs.subjects.url import UrlSubject
 from loadstone.safety.errors import DriveFailed, Interrupted
 
@@ -58,9 +58,9 @@ class Rates:
 
 
 @pytest.fixture
-def ready() -> Ready:
+def ready() -> RunningParts:
     subject = UrlSubject("app", ["http://127.0.0.1:9"])
-    return Ready({}, {"app": DeployedSubject(subject, (), {}, LENGTH_S)})
+    return RunningParts({}, {"app": RunningSubject(subject, (), {}, LENGTH_S)})
 
 
 def drive_of(synthetic: ModuleType) -> DriveRecord:
@@ -68,26 +68,26 @@ def drive_of(synthetic: ModuleType) -> DriveRecord:
     return drive
 
 
-def warmed_s(synthetic: ModuleType, ready: Ready, rates: Sequence[int]) -> float:
+def warmed_s(synthetic: ModuleType, ready: RunningParts, rates: Sequence[int]) -> float:
     """How long it was warmed up in all."""
     driver = Rates(drive_of(synthetic), rates)
     warm_up(driver, ready, None, synthetic.make_plan("set"), lambda _: None)
     return sum(plan.phases.measure_s for plan in driver.driven)
 
 
-def test_a_steady_rate_ends_after_the_planned_length(synthetic: ModuleType, ready: Ready) -> None:
+def test_a_steady_rate_ends_after_the_planned_length(synthetic: ModuleType, ready: RunningParts) -> None:
     assert warmed_s(synthetic, ready, [1000]) == LENGTH_S
     assert warmed_s(synthetic, ready, [1000]) == 0, "once for each kind of load"
 
 
-def test_a_rising_rate_has_it_go_on_but_not_for_ever(synthetic: ModuleType, ready: Ready) -> None:
+def test_a_rising_rate_has_it_go_on_but_not_for_ever(synthetic: ModuleType, ready: RunningParts) -> None:
     assert warmed_s(synthetic, ready, [500, 900, 1200, 1210]) == 2 * LENGTH_S
     ready.subjects["app"].warmed.clear()
     assert warmed_s(synthetic, ready, [2**power for power in range(10, 40)]) == LONGEST * LENGTH_S
 
 
 def test_each_stretch_begins_with_a_few_users_who_leave_the_compiler_its_cpu(
-    synthetic: ModuleType, ready: Ready
+    synthetic: ModuleType, ready: RunningParts
 ) -> None:
     driver = Rates(drive_of(synthetic), [1000])
     plan = synthetic.make_plan("set")
@@ -97,7 +97,7 @@ def test_each_stretch_begins_with_a_few_users_who_leave_the_compiler_its_cpu(
     assert all(one.pool.connections >= 1 and one.threads <= FEW_USERS for one in driver.driven[::2])
 
 
-def test_a_rate_that_is_set_leaves_it_as_it_is(synthetic: ModuleType, ready: Ready) -> None:
+def test_a_rate_that_is_set_leaves_it_as_it_is(synthetic: ModuleType, ready: RunningParts) -> None:
     driver = Rates(drive_of(synthetic), [1000])
     plan = synthetic.make_plan("set").model_copy(update={"model": Open(rate_per_s=100)})
     warm_up(driver, ready, None, plan, lambda _: None)
@@ -105,19 +105,19 @@ def test_a_rate_that_is_set_leaves_it_as_it_is(synthetic: ModuleType, ready: Rea
     assert sum(one.phases.measure_s for one in driver.driven) == LENGTH_S
 
 
-def test_another_kind_of_load_is_another_warm_up(synthetic: ModuleType, ready: Ready) -> None:
+def test_another_kind_of_load_is_another_warm_up(synthetic: ModuleType, ready: RunningParts) -> None:
     assert warmed_s(synthetic, ready, [1000]) == LENGTH_S
     driver = Rates(drive_of(synthetic), [1000])
     warm_up(driver, ready, None, synthetic.make_plan("get"), lambda _: None)
     assert len(driver.of_all_users) == 2
 
 
-def test_what_fails_is_tried_again_by_the_next_trial(synthetic: ModuleType, ready: Ready) -> None:
+def test_what_fails_is_tried_again_by_the_next_trial(synthetic: ModuleType, ready: RunningParts) -> None:
     assert warmed_s(synthetic, ready, [0]) == GENTLY * LENGTH_S / 2
     assert warmed_s(synthetic, ready, [1000]) == LENGTH_S
 
 
-def test_nothing_but_the_load_of_the_trial_is_driven(synthetic: ModuleType, ready: Ready) -> None:
+def test_nothing_but_the_load_of_the_trial_is_driven(synthetic: ModuleType, ready: RunningParts) -> None:
     driver = Rates(drive_of(synthetic), [1000])
     plan = synthetic.make_plan("set")
     warm_up(driver, ready, "redis", plan, lambda _: None)
@@ -162,7 +162,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 @linux
 def test_it_is_waited_for_until_it_falls_quiet(synthetic: ModuleType, computing: OursUnderLoad) -> None:
-    deployed = DeployedSubject(computing, (), dict(computing.pids), 600.0)
+    deployed = RunningSubject(computing, (), dict(computing.pids), 600.0)
     looks = []
 
     def going_on() -> None:
@@ -172,20 +172,24 @@ def test_it_is_waited_for_until_it_falls_quiet(synthetic: ModuleType, computing:
 
     driver = Rates(drive_of(synthetic), [1000])
     plan = synthetic.make_plan("set")
-    warm_up(driver, Ready({}, {"app": deployed}), None, plan, lambda _: None, going_on)
+    warm_up(driver, RunningParts({}, {"app": deployed}), None, plan, lambda _: None, going_on)
     assert looks[:5] == [False] * 5, "it was waited for as long as it computed"
     assert len(looks) >= 5 + WINDOWS, "and until it was quiet for some time"
     assert deployed.restless_cores is None
-    warm_up(driver, Ready({}, {"app": deployed}), None, plan, lambda _: None, going_on)
+    warm_up(driver, RunningParts({}, {"app": deployed}), None, plan, lambda _: None, going_on)
     assert len(driver.of_all_users) == 2, "once for each kind of load"
 
 
 @linux
 def test_one_that_never_falls_quiet_is_taken_as_it_is(synthetic: ModuleType, computing: OursUnderLoad) -> None:
-    deployed = DeployedSubject(computing, (), dict(computing.pids), 0.4)
+    deployed = RunningSubject(computing, (), dict(computing.pids), 0.4)
     said: list[str] = []
     warm_up(
-        Rates(drive_of(synthetic), [1000]), Ready({}, {"app": deployed}), None, synthetic.make_plan("set"), said.append
+        Rates(drive_of(synthetic), [1000]),
+        RunningParts({}, {"app": deployed}),
+        None,
+        synthetic.make_plan("set"),
+        said.append,
     )
     assert deployed.restless_cores is not None
     assert deployed.restless_cores > QUIET_CORES
@@ -195,7 +199,7 @@ def test_one_that_never_falls_quiet_is_taken_as_it_is(synthetic: ModuleType, com
 
 @linux
 def test_waiting_for_it_ends_when_the_user_asks_to_stop(synthetic: ModuleType, computing: OursUnderLoad) -> None:
-    deployed = DeployedSubject(computing, (), dict(computing.pids), 600.0)
+    deployed = RunningSubject(computing, (), dict(computing.pids), 600.0)
 
     def going_on() -> None:
         raise Interrupted("interrupted")
@@ -203,7 +207,7 @@ def test_waiting_for_it_ends_when_the_user_asks_to_stop(synthetic: ModuleType, c
     with pytest.raises(Interrupted):
         warm_up(
             Rates(drive_of(synthetic), [1000]),
-            Ready({}, {"app": deployed}),
+            RunningParts({}, {"app": deployed}),
             None,
             synthetic.make_plan("set"),
             lambda _: None,
@@ -213,9 +217,9 @@ def test_waiting_for_it_ends_when_the_user_asks_to_stop(synthetic: ModuleType, c
 
 def test_one_of_the_users_is_not_waited_for(synthetic: ModuleType, computing: OursUnderLoad) -> None:
     computing.ours = False
-    deployed = DeployedSubject(computing, (), dict(computing.pids), 600.0)
+    deployed = RunningSubject(computing, (), dict(computing.pids), 600.0)
     looks: list[int] = []
-    ready = Ready({}, {"app": deployed})
+    ready = RunningParts({}, {"app": deployed})
     warm_up(
         Rates(drive_of(synthetic), [1000]),
         ready,

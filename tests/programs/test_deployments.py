@@ -97,7 +97,9 @@ def reported() -> list[str]:
 
 @pytest.fixture
 def run(context: DeployContext, reported: list[str], tmp_path: Path) -> Iterator[Deployments]:
-    with Deployments(registry.server, replace(context, progress=reported.append, log_folder=tmp_path / "logs")) as run:
+    with Deployments(
+        registry.make_server, replace(context, progress=reported.append, log_folder=tmp_path / "logs")
+    ) as run:
         yield run
 
 
@@ -167,7 +169,7 @@ def test_keys_of_an_application_are_removed_by_the_prefix_that_it_has(
     with (
         theirs.client() as client,
         closing(RunLedger(folder)) as ledger,
-        Deployments(registry.server, replace(context, ledger=ledger, log_folder=tmp_path / "logs")) as run,
+        Deployments(registry.make_server, replace(context, ledger=ledger, log_folder=tmp_path / "logs")) as run,
     ):
         run.need(trial(mine, {"redis": {"kind": "url", "url": theirs.url}}))
         client.mset({"loadstone:mine:1": 1, "loadstone:subject:1": 1, "loadstone:others:1": 1, "mine:1": 1})
@@ -336,7 +338,7 @@ def test_the_subjects_keys_leave_the_users_redis(
     theirs = user_redis()
     with theirs.client() as client:
         client.set("theirs", 1)
-        with Deployments(registry.server, context) as run:
+        with Deployments(registry.make_server, context) as run:
             ready = run.need(trial(shop, {"redis": {"kind": "url", "url": theirs.url}}, (DATA,)))
             assert client.scard("loadstone:posts") == 100
             assert environment_of(ready.endpoints(None)[0])["STORE"] == f"redis://:@127.0.0.1:{theirs.port}"
@@ -382,7 +384,7 @@ def test_a_file_of_sql_is_run_on_a_server_of_ours_alone(
     script.write_text("CREATE TABLE post (id INT PRIMARY KEY);\nINSERT INTO post SELECT 7;\n")
     ready = run.need(trial(shop, {"mariadb": {"kind": "mariadb"}}))
     assert ready.servers["mariadb"].control.count("post") == 1
-    theirs = registry.server("theirs", {"kind": "mariadb"})
+    theirs = registry.make_server("theirs", {"kind": "mariadb"})
     endpoint = theirs.start(context)
     try:
         url = f"mariadb://{endpoint.username}:{endpoint.password}@{endpoint.label}/loadstone"
@@ -401,11 +403,11 @@ def test_a_file_of_sql_is_run_on_a_server_of_ours_alone(
 @needs_mariadb
 def test_the_users_mariadb_is_left_as_it_was(shop: RequiredSubject, context: DeployContext) -> None:
     posts = replace(DATA, server="mariadb", commands=(), table="post")
-    theirs = registry.server("theirs", {"kind": "mariadb"})
+    theirs = registry.make_server("theirs", {"kind": "mariadb"})
     endpoint = theirs.start(context)
     url = f"mariadb://{endpoint.username}:{endpoint.password}@{endpoint.label}"
     try:
-        with theirs.control() as control, Deployments(registry.server, context) as run:
+        with theirs.control() as control, Deployments(registry.make_server, context) as run:
             assert not isinstance(control, RedisControl)
             ready = run.need(trial(shop, {"mariadb": {"kind": "mariadb-url", "url": f"{url}/loadstone"}}, (posts,)))
             assert ready.servers["mariadb"].control.count("post") == 100
@@ -426,7 +428,7 @@ def test_tables_of_the_user_are_neither_emptied_nor_removed(
     shop: RequiredSubject, context: DeployContext, tmp_path: Path
 ) -> None:
     posts = replace(DATA, server="mariadb", commands=(), table="post")
-    theirs = registry.server("theirs", {"kind": "mariadb"})
+    theirs = registry.make_server("theirs", {"kind": "mariadb"})
     endpoint = theirs.start(context)
     url = f"mariadb://{endpoint.username}:{endpoint.password}@{endpoint.label}/loadstone"
     servers: dict[str, Mapping[str, object]] = {"mariadb": {"kind": "mariadb-url", "url": url}}
@@ -434,7 +436,7 @@ def test_tables_of_the_user_are_neither_emptied_nor_removed(
     more = "row_added: {columns: {id: int, n: int}, key: id, indexes: [[n]]}"
     manifest.write_text(manifest.read_text().replace(TABLES, f"{TABLES[:-1]}, {more}}}"))
     try:
-        with theirs.control() as control, Deployments(registry.server, context) as run:
+        with theirs.control() as control, Deployments(registry.make_server, context) as run:
             assert not isinstance(control, RedisControl)
             control.run_script("CREATE TABLE post (id INT PRIMARY KEY);\nINSERT INTO post VALUES (1000);")
             run.need(trial(shop, servers))
@@ -486,11 +488,13 @@ def test_a_wish_to_stop_is_honoured_and_nothing_is_left(shop: RequiredSubject, c
             pids.extend(pid for deployed in run._servers.all() for pid in deployed.pids.values())
             requested.set()
 
-    with Deployments(registry.server, replace(context, progress=progress, stopped=requested.is_set)) as run:
+    with Deployments(registry.make_server, replace(context, progress=progress, stopped=requested.is_set)) as run:
         with pytest.raises(Interrupted, match=r"^interrupted; what was finished is kept$"):
             run.need(trial(shop))
         with pytest.raises(Interrupted):
-            ServerPool(registry.server, replace(context, stopped=requested.is_set), lambda: None).need({"other": REDIS})
+            ServerPool(registry.make_server, replace(context, stopped=requested.is_set), lambda: None).need(
+                {"other": REDIS}
+            )
     assert pids
     assert all(is_gone(pid) for pid in pids)
 

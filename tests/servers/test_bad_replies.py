@@ -21,7 +21,7 @@ from loadstone.servers.redis import connection as redis_connection
 from loadstone.servers.redis import probe as probe_module
 from loadstone.servers.redis.cluster_control import ClusterControl
 from loadstone.servers.redis.control import RedisControl
-from loadstone.servers.redis.memory import MemoryUse, foreign_keys
+from loadstone.servers.redis.memory import RedisMemoryUse, foreign_keys
 from loadstone.servers.redis.monitor import RedisMonitor, snapshot
 from loadstone.servers.redis.pipe import Pipe, Replies
 from loadstone.servers.redis.requirements import inspect_server
@@ -111,7 +111,7 @@ CALLS: dict[str, Callable[[RedisControl], object]] = {
     "scan": lambda control: control.remove_beginning("loadstone:x"),
     "numbered": lambda control: control.remove_numbered("loadstone:x", 3),
     "snapshot": lambda control: snapshot(control),
-    "foreign keys": lambda control: foreign_keys(control, MemoryUse.of({"db0": {"keys": 5}})),
+    "foreign keys": lambda control: foreign_keys(control, RedisMemoryUse.of({"db0": {"keys": 5}})),
 }
 
 

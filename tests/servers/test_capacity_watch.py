@@ -11,7 +11,7 @@ from tests.real_servers import PATIENCE_S, UserRedis
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.errors import OutOfSpace
 from loadstone.servers import registry
-from loadstone.servers.free_space import RoomWatch
+from loadstone.servers.free_space import SpaceWatch
 from loadstone.servers.pool import ServerPool
 from loadstone.servers.redis.control import RedisControl
 from loadstone.servers.redis.memory import MemoryWatch, memory_use
@@ -31,10 +31,10 @@ def theirs(user_redis: Start) -> UserRedis:
     return found
 
 
-def watch(found: UserRedis, stop: Callable[[], None] = lambda: None) -> RoomWatch:
-    pool = ServerPool(registry.server, DeployContext(), lambda: None)
+def watch(found: UserRedis, stop: Callable[[], None] = lambda: None) -> SpaceWatch:
+    pool = ServerPool(registry.make_server, DeployContext(), lambda: None)
     servers = pool.need({"redis": {"kind": "url", "url": found.url}})
-    return RoomWatch((part.server for part in servers.values()), stop)
+    return SpaceWatch((part.server for part in servers.values()), stop)
 
 
 def fill(found: UserRedis, free: int, name: str = "theirs") -> int:
@@ -147,9 +147,9 @@ def test_a_server_that_goes_away_is_not_out_of_room(theirs: UserRedis) -> None:
 
 
 def test_nothing_is_queried_of_servers_of_ours(context: DeployContext) -> None:
-    pool = ServerPool(registry.server, context, lambda: None)
+    pool = ServerPool(registry.make_server, context, lambda: None)
     servers = pool.need({"redis": {"kind": "embedded"}})
-    with RoomWatch(part.server for part in servers.values()) as room:
+    with SpaceWatch(part.server for part in servers.values()) as room:
         assert room._watched == []
         room.note_refused(7)
     assert room.reason is None

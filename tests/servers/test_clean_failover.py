@@ -17,7 +17,7 @@ from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.machine.start_context import Stays
 from loadstone.measure.snapshots import numbered_keys, remove_keys
 from loadstone.programs.deployments import Deployments
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 from loadstone.report.live.progress import RunProgress
 from loadstone.run_folder.ledger import CreatedObject
 from loadstone.run_folder.ledger_file import RunLedger
@@ -78,7 +78,7 @@ def fill(client: redis.Redis) -> None:
 def killed(context: DeployContext, folder: Path, url: str, client: redis.Redis, copies: int = 1) -> None:
     """What a run makes before its process is gone."""
     with closing(RunLedger(folder)) as ledger:
-        run = Deployments(registry.server, replace(context, ledger=ledger))
+        run = Deployments(registry.make_server, replace(context, ledger=ledger))
         (deployed,) = run._servers.need({"redis": {"kind": "url", "url": url}}).values()
         deployed.traces.note(KEYS)
         deployed.close()
@@ -216,9 +216,9 @@ def test_a_busy_redis_is_tried_again_after_a_trial_at_the_end_and_by_clean(
         theirs = busy()
         with theirs.client() as client:
             wait_until(lambda: not is_busy_now(theirs))
-            run = Deployments(registry.server, replace(context, ledger=ledger))
+            run = Deployments(registry.make_server, replace(context, ledger=ledger))
             planned = trial(theirs.url)
-            ready: Ready = run.need(planned)
+            ready: RunningParts = run.need(planned)
             note = ready.servers["redis"].traces.note
             for remove in (lambda: remove_keys(planned, ready, None), run.stop):
                 note(numbered_keys(planned.plan))

@@ -18,7 +18,7 @@ from loadstone.safety.errors import Interrupted, UserError
 from loadstone.servers import data_rows as rows_module
 from loadstone.servers import registry
 from loadstone.servers.data_rows import DataWriter, each_second, rows_of
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.local import find
 from loadstone.servers.pool import ServerPool
@@ -148,24 +148,24 @@ def test_progress_is_reported_once_a_second(monkeypatch: pytest.MonkeyPatch) -> 
     assert reported == ["posts: 340,000 of 1,000,000 rows", "posts: 900,000 of 1,000,000 rows"]
 
 
-Serve = Callable[..., dict[str, Deployed]]
+Serve = Callable[..., dict[str, RunningServer]]
 
 
 @pytest.fixture
 def serve(context: DeployContext) -> Iterator[Serve]:
     """Starts one server by its settings, or gives the one that runs."""
-    pool = ServerPool(registry.server, context, lambda: None)
+    pool = ServerPool(registry.make_server, context, lambda: None)
     yield lambda **settings: pool.need({"store": settings})
     pool.stop()
 
 
-def redis_of(servers: Mapping[str, Deployed]) -> RedisControl:
+def redis_of(servers: Mapping[str, RunningServer]) -> RedisControl:
     control = servers["store"].control
     assert isinstance(control, RedisControl)
     return control
 
 
-def mariadb_of(servers: Mapping[str, Deployed]) -> MariaDbControl:
+def mariadb_of(servers: Mapping[str, RunningServer]) -> MariaDbControl:
     control = servers["store"].control
     assert isinstance(control, MariaDbControl)
     return control
@@ -256,7 +256,7 @@ def test_the_users_redis_keeps_its_own_keys(user_redis: Callable[..., UserRedis]
     with theirs.client() as client:
         client.mset({"theirs": 1, "loadstone:other": 1, "loadstone:post*:x": 1, "loadstone:post*2": 1})
         commands = ("SET loadstone:post*:{id} {json}", "SADD loadstone:posts {id}")
-        pool = ServerPool(registry.server, DeployContext(), lambda: None)
+        pool = ServerPool(registry.make_server, DeployContext(), lambda: None)
         servers = pool.need({"store": {"kind": "url", "url": theirs.url}})
         DataWriter(DeployContext()).write([required(3000, commands=commands)], servers)
         assert client.dbsize() == 3004

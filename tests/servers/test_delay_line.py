@@ -15,8 +15,8 @@ import redis
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
-from loadstone.servers.delay_line import Line, LinkSettings
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.delay_line import DelayLine, LinkSettings
+from loadstone.servers.deployed import RunningServer
 from loadstone.servers.pool import ServerPool
 from loadstone.servers.server import DeployContext
 
@@ -29,16 +29,16 @@ def behind(link: object) -> Settings:
 
 @pytest.fixture
 def pool() -> Iterator[ServerPool]:
-    servers = ServerPool(registry.server, DeployContext(), lambda: None)
+    servers = ServerPool(registry.make_server, DeployContext(), lambda: None)
     yield servers
     servers.stop()
 
 
-def client_of(one: Deployed) -> "redis.Redis[bytes]":
+def client_of(one: RunningServer) -> "redis.Redis[bytes]":
     return redis.Redis(host=one.endpoint.host, port=one.endpoint.port, password=one.endpoint.password)
 
 
-def line_of(one: Deployed) -> Line:
+def line_of(one: RunningServer) -> DelayLine:
     assert one.line is not None
     return one.line
 
@@ -115,13 +115,13 @@ def test_nothing_of_it_is_left(pool: ServerPool) -> None:
 
 
 def test_a_server_without_a_port_and_a_cluster_have_no_line() -> None:
-    line = Line("redis", LinkSettings(), ())
+    line = DelayLine("redis", LinkSettings(), ())
     with pytest.raises(UserError, match=r"servers\.redis\.link: .* is a Unix socket"):
         line.reach(Endpoint(unix_path="/tmp/redis.sock"))
 
 
 def test_a_certificate_is_held_against_the_servers_own_name() -> None:
-    line = Line("redis", LinkSettings(), ())
+    line = DelayLine("redis", LinkSettings(), ())
     try:
         through = line.reach(Endpoint(host="localhost", port=1, tls=Tls()))
         named = line.reach(Endpoint(host="localhost", port=1, tls=Tls(server_name="db.example")))

@@ -15,7 +15,7 @@ from loadstone.run.preflight import ask_users_parts, require_room
 from loadstone.safety.errors import OutOfSpace, UserError
 from loadstone.servers import registry
 from loadstone.servers.data_rows import DataWriter
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 from loadstone.servers.free_space import free_here
 from loadstone.servers.mariadb import control as mariadb_control
 from loadstone.servers.mariadb.control import MariaDbControl
@@ -68,7 +68,7 @@ def control(theirs: LocalMariaDb) -> Iterator[MariaDbControl]:
 @pytest.mark.fault("your server fills while rows are written", "the run ends and removes them", area="data")
 def test_a_full_table_of_the_users_ends_the_run(url: str, control: MariaDbControl) -> None:
     control.query(FULL)
-    pool = ServerPool(registry.server, DeployContext(), lambda: None)
+    pool = ServerPool(registry.make_server, DeployContext(), lambda: None)
     servers = pool.need({"db": {"kind": "mariadb-url", "url": url}})
     with pytest.raises(OutOfSpace, match=r"^data\.posts: .*is full; give it more room, or ask for fewer rows"):
         DataWriter(DeployContext()).write([rows()], servers)
@@ -78,7 +78,7 @@ def test_a_full_table_of_the_users_ends_the_run(url: str, control: MariaDbContro
 
 def test_a_full_table_of_ours_spoils_the_trial_alone(theirs: LocalMariaDb, control: MariaDbControl) -> None:
     control.query(FULL)
-    deployed = Deployed(theirs, theirs._endpoint, (theirs._endpoint,), control, control, {})
+    deployed = RunningServer(theirs, theirs._endpoint, (theirs._endpoint,), control, control, {})
     with pytest.raises(UserError, match=r"^data\.posts: .*is full"):
         DataWriter(DeployContext()).write([rows()], {"db": deployed})
 

@@ -170,7 +170,7 @@ class TestTheServersOwnLists:
     @pytest.fixture
     def asked(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, set[str]]]:
         """The version of a real server of this kind, and the settings that it lists itself."""
-        server = registry.server("own", {"kind": request.param})
+        server = registry.make_server("own", {"kind": request.param})
         try:
             server.start(DeployContext(work_root=tmp_path))
         except UserError as error:
@@ -201,7 +201,7 @@ class TestTheServersOwnLists:
 
 @cache
 def names_of_redis(kind: str, work_root: Path) -> frozenset[str]:
-    server = registry.server("own", {"kind": kind})
+    server = registry.make_server("own", {"kind": kind})
     try:
         server.start(DeployContext(work_root=work_root))
     except UserError:
@@ -230,7 +230,7 @@ def names_listed(kind: str, control: Any) -> Iterator[str]:
 @pytest.mark.fault("an experiment sets what reaches files, programs or others")
 def test_the_configuration_of_postgresql_holds_the_requested_settings_alone(tmp_path: Path) -> None:
     """As the server itself reads its file, without a restart."""
-    server = registry.server("own", {"kind": "postgresql"})
+    server = registry.make_server("own", {"kind": "postgresql"})
     try:
         server.start(DeployContext(work_root=tmp_path))
     except UserError as error:

@@ -50,7 +50,7 @@ def run_folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def mariadb(context: DeployContext) -> Iterator[Endpoint]:
     """A MariaDB of the user's with a database of theirs, and one called loadstone_kept with a table of theirs."""
-    server = registry.server("theirs", {"kind": "mariadb"})
+    server = registry.make_server("theirs", {"kind": "mariadb"})
     endpoint = server.start(context)
     try:
         for statement in (
@@ -116,7 +116,7 @@ def shop(tmp_path: Path, tables: str) -> RequiredSubject:
 def killed(context: DeployContext, folder: Path, address: str, *, tables: str = "", data: bool = True) -> None:
     """What a run makes before its first trial; then its process is gone, which takes nothing but the lock with it."""
     with closing(RunLedger(folder)) as ledger:
-        run = Deployments(registry.server, replace(context, ledger=ledger))
+        run = Deployments(registry.make_server, replace(context, ledger=ledger))
         servers = run._servers.need({"mariadb": {"kind": "mariadb-url", "url": address}})
         try:
             if tables:
@@ -173,7 +173,7 @@ def test_a_new_run_names_the_one_that_left_it_and_resume_goes_on(
     killed(context, run_folder, address, tables=TABLES)  # the same run goes on
     assert everything(mariadb) == {**before, "loadstone_lab.post": 100}
     with closing(RunLedger(run_folder)) as ledger:
-        with Deployments(registry.server, replace(context, ledger=ledger)) as run:
+        with Deployments(registry.make_server, replace(context, ledger=ledger)) as run:
             run._servers.need({"mariadb": {"kind": "mariadb-url", "url": address}})
         assert ledger.left() == {}
     assert everything(mariadb) == before
@@ -415,7 +415,7 @@ def test_nothing_is_made_that_cannot_be_noted(theirs: UserRedis, run_folder: Pat
         load=None,
         data=(RequiredData("posts", 9, {"id": "{number}"}, "redis", commands=("SADD loadstone:posts {id}",)),),
     )
-    with closing(Full(run_folder)) as ledger, Deployments(registry.server, replace(context, ledger=ledger)) as run:
+    with closing(Full(run_folder)) as ledger, Deployments(registry.make_server, replace(context, ledger=ledger)) as run:
         with pytest.raises(LoadstoneError, match="no space left"):
             run.need(trial)
         with theirs.client() as client:

@@ -31,6 +31,6 @@ def test_what_is_requested_is_what_a_round_trip_takes_more() -> None:
 )
 def test_bad_settings_name_field_value_and_remedy(link: object, said: str) -> None:
     with pytest.raises(UserError) as error:
-        registry.server("redis", {"kind": "embedded", "link": link})
+        registry.make_server("redis", {"kind": "embedded", "link": link})
     assert said in str(error.value)
     assert "\n" not in str(error.value)

@@ -14,7 +14,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.safety.errors import DriveFailed, UserError
 from loadstone.servers import registry
-from loadstone.servers.delay_line import Line, LinkSettings
+from loadstone.servers.delay_line import DelayLine, LinkSettings
 from loadstone.servers.pool import ServerPool
 from loadstone.servers.redis.control import RedisControl
 from loadstone.servers.redis.url import parse_url
@@ -26,7 +26,7 @@ DELAY = "2 ms"
 
 @pytest.fixture
 def pool() -> Iterator[ServerPool]:
-    servers = ServerPool(registry.server, DeployContext(), lambda: None)
+    servers = ServerPool(registry.make_server, DeployContext(), lambda: None)
     yield servers
     servers.stop()
 
@@ -116,7 +116,7 @@ def test_a_certificate_that_is_not_accepted_is_one_line_and_leaves_no_line_behin
 def test_the_load_verifies_the_certificate_through_the_line_as_without_it(
     tls_redis: Start, odd_certificates: Path, certificate: str, ca: str, said: str
 ) -> None:
-    line = Line("redis", LinkSettings.model_validate(DELAY), ())
+    line = DelayLine("redis", LinkSettings.model_validate(DELAY), ())
     try:
         through = line.reach(parse_url(url(tls_redis(certificate), ca.format(odd_certificates))))
         with pytest.raises(DriveFailed) as failed:

@@ -21,7 +21,7 @@ from loadstone.servers import registry
 )
 def test_a_wrong_server_is_named_in_one_line(settings: dict[str, object], words: str) -> None:
     with pytest.raises(UserError) as refused:
-        registry.server("redis", settings)
+        registry.make_server("redis", settings)
     assert str(refused.value).startswith(words)
     assert "\n" not in str(refused.value)
 

@@ -4,7 +4,7 @@ import pytest
 
 from loadstone.servers.mariadb import session as mariadb_session
 from loadstone.servers.redis import settings as redis_settings
-from loadstone.servers.settings_in_force import Spelling, differences, mismatched
+from loadstone.servers.settings_in_force import SettingNotation, differences, mismatched
 
 REDIS, MARIADB = redis_settings.SPELLING, mariadb_session.SPELLING
 BOTH = (REDIS, MARIADB)
@@ -33,7 +33,7 @@ BOTH = (REDIS, MARIADB)
         ("O_DIRECT", "o_direct"),
     ],
 )
-def test_one_setting_in_two_spellings(spelling: Spelling, requested: object, reported: str) -> None:
+def test_one_setting_in_two_spellings(spelling: SettingNotation, requested: object, reported: str) -> None:
     assert mismatched({"name": requested}, {"name": reported}, spelling) == {}
     assert differences({"name": requested}, {"name": reported}, spelling) == []
 
@@ -51,7 +51,9 @@ def test_one_setting_in_two_spellings(spelling: Spelling, requested: object, rep
         ("5x", "5"),
     ],
 )
-def test_another_setting_is_named_with_what_was_requested(spelling: Spelling, requested: object, reported: str) -> None:
+def test_another_setting_is_named_with_what_was_requested(
+    spelling: SettingNotation, requested: object, reported: str
+) -> None:
     assert mismatched({"name": requested}, {"name": reported}, spelling) == {"name": str(requested)}
     assert differences({"name": requested}, {"name": reported}, spelling) == [
         f"name is {reported}, not {requested} as requested"
@@ -71,7 +73,7 @@ def test_another_setting_is_named_with_what_was_requested(spelling: Spelling, re
         ("2K", "2048", MARIADB),
     ],
 )
-def test_a_size_is_what_the_server_takes_it_for(requested: str, reported: str, spelling: Spelling) -> None:
+def test_a_size_is_what_the_server_takes_it_for(requested: str, reported: str, spelling: SettingNotation) -> None:
     assert mismatched({"name": requested}, {"name": reported}, spelling) == {}
 
 
@@ -79,7 +81,7 @@ def test_a_size_is_what_the_server_takes_it_for(requested: str, reported: str, s
     ("requested", "reported", "spelling"),
     [("64mb", "64000000", REDIS), ("1g", "1073741824", REDIS), ("1g", "1000000000", MARIADB)],
 )
-def test_a_size_of_another_server_s_is_another_size(requested: str, reported: str, spelling: Spelling) -> None:
+def test_a_size_of_another_server_s_is_another_size(requested: str, reported: str, spelling: SettingNotation) -> None:
     assert mismatched({"name": requested}, {"name": reported}, spelling) == {"name": requested}
 
 
@@ -95,5 +97,5 @@ def test_names_of_option_files_and_of_the_server_are_the_same() -> None:
 
 
 @pytest.mark.parametrize("spelling", BOTH, ids=["redis", "mariadb"])
-def test_a_setting_that_the_server_does_not_tell_is_left_out(spelling: Spelling) -> None:
+def test_a_setting_that_the_server_does_not_tell_is_left_out(spelling: SettingNotation) -> None:
     assert mismatched({"rename-command": "x"}, {}, spelling) == {}

@@ -11,7 +11,7 @@ from tests.real_servers import Certificates
 from tests.servers.mariadb.rogue_mariadb import rogue, switch_to
 
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
-from loadstone.machine.start_context import Remark
+from loadstone.machine.start_context import LastingStep
 from loadstone.programs.manifest import Manifest, read_manifest
 from loadstone.programs.subjects.placeholders import ServerFactsForSubject, require_verifiable, resolved, unencrypted
 from loadstone.programs.subjects.url import UrlSubject
@@ -150,7 +150,7 @@ def test_a_mariadb_of_another_host_without_tls_is_refused_with_the_remedy(tmp_pa
 def test_a_mariadb_of_this_machine_needs_no_option(with_tls: LocalMariaDb) -> None:
     remarks: list[str] = []
     Remote(with_tls).theirs("").start(DeployContext(progress=remarks.append))
-    assert not [line for line in remarks if isinstance(line, Remark)]
+    assert not [line for line in remarks if isinstance(line, LastingStep)]
 
 
 @pytest.mark.fault("an attacker removes TLS on the network path", "no login is sent", area="transport")
@@ -209,7 +209,7 @@ def test_the_run_says_it_before_it_connects(kind: str, monkeypatch: pytest.Monke
     }[kind]()
     with pytest.raises(UserError):
         started.start(DeployContext(progress=remarks.append))
-    (remark,) = [line for line in remarks if isinstance(line, Remark)]
+    (remark,) = [line for line in remarks if isinstance(line, LastingStep)]
     assert "not encrypted" in remark
     assert "secret" not in remark
 

@@ -26,7 +26,7 @@ from loadstone.monitors.host.processes import ProcessTreeMonitor
 from loadstone.monitors.node import NodeMonitor
 from loadstone.programs.deployments import Deployments
 from loadstone.programs.manifest import read_manifest
-from loadstone.programs.ready import DeployedSubject, Ready
+from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.programs.subjects.placeholders import ServerFactsForSubject, address_of, resolved
 from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings, local_subject
 from loadstone.run_folder.ledger import CreatedObjects
@@ -261,8 +261,8 @@ def test_it_stays_at_its_address_and_its_manager_obeys_no_variable(
 
 def watched(subject: LocalSubject, endpoint: Endpoint, count: int) -> None:
     """Each worker reports its figures, and the CPU of all together is that of the part."""
-    deployed = DeployedSubject(subject, (endpoint,), dict(subject.pids), 0)
-    watch = watch_of(Ready({}, {"nest": deployed}), ())
+    deployed = RunningSubject(subject, (endpoint,), dict(subject.pids), 0)
+    watch = watch_of(RunningParts({}, {"nest": deployed}), ())
     (monitor,) = NodeMonitor.watching(watch)
     (tree,) = ProcessTreeMonitor.watching(watch)
     parts = [f"nest-worker-{number}" for number in range(1, count + 1)]
@@ -355,7 +355,7 @@ def test_what_does_not_start_is_one_line(environment: dict[str, str], said: str,
 
 
 @contextmanager
-def study(folder: Path, **levels: str) -> Iterator[Ready]:
+def study(folder: Path, **levels: str) -> Iterator[RunningParts]:
     """A trial of `local-vs-cloud` at these levels, running: a tenth of its rows. Nothing but logs is left of it."""
     only = {name: (level,) for name, level in levels.items()}
     run_plan = make_run_plan(find_experiment("local-vs-cloud"), only=only, scale=0.1)
@@ -364,12 +364,12 @@ def study(folder: Path, **levels: str) -> Iterator[Ready]:
     work.mkdir()
     cpus, generator_cpus = placement.server_cpus, placement.generator_cpus
     context = DeployContext(cpus=cpus, generator_cpus=generator_cpus, work_root=work, log_folder=folder / "logs")
-    with Deployments(registry.server, context) as deployments:
+    with Deployments(registry.make_server, context) as deployments:
         yield deployments.need(trial)
     wait_until(lambda: list(work.iterdir()) == [])
 
 
-def raffles_of(endpoint: Endpoint, ready: Ready) -> str:
+def raffles_of(endpoint: Endpoint, ready: RunningParts) -> str:
     """The list, held against the study's own rows and against what Redis then keeps."""
     redis, mariadb = ready.servers["redis"].control, ready.servers["mariadb"].control
     assert isinstance(redis, RedisControl)

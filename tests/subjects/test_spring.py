@@ -20,7 +20,7 @@ from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.spec.loading import find_source as find_experiment
 from loadstone.machine.ports import free_port
 from loadstone.monitors.jvm import figures
-from loadstone.programs.deployments import Deployments, Ready
+from loadstone.programs.deployments import Deployments, RunningParts
 from loadstone.programs.manifest import read_manifest
 from loadstone.programs.subjects.placeholders import ServerFactsForSubject, address_of, resolved
 from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings, local_subject
@@ -129,11 +129,11 @@ def planned(study: str, **levels: str) -> PlannedTrial:
 
 
 @contextmanager
-def deployed(trial: PlannedTrial, folder: Path) -> Iterator[Ready]:
+def deployed(trial: PlannedTrial, folder: Path) -> Iterator[RunningParts]:
     """What the trial wants, running. Nothing but logs is left of it afterwards."""
     work = folder / "work"
     work.mkdir()
-    with Deployments(registry.server, DeployContext(work_root=work, log_folder=folder / "logs")) as deployments:
+    with Deployments(registry.make_server, DeployContext(work_root=work, log_folder=folder / "logs")) as deployments:
         yield deployments.need(trial)
     assert list(work.iterdir()) == []
 
@@ -148,7 +148,7 @@ def answer(endpoint: Endpoint, method: str, path: str, body: object = None) -> t
         connection.close()
 
 
-def shape_of(ready: Ready, store: str, post_id: int) -> object:
+def shape_of(ready: RunningParts, store: str, post_id: int) -> object:
     """How a post is kept: the fields and what they hold, with the id and the letters left out."""
     if store == "mariadb":
         control = ready.servers["mariadb"].control

@@ -296,7 +296,7 @@ def _running(folder: Path) -> LedgerContent | None:
 
 def _control(place: ServerIdentity, url: str) -> Control:
     kind = software_by_url(url).url_kind
-    return registry.server(place.server, {"kind": kind, "url": url}).control(TIMEOUT_S)
+    return registry.make_server(place.server, {"kind": kind, "url": url}).control(TIMEOUT_S)
 
 
 def _given(text: str) -> Given:

@@ -23,26 +23,26 @@ def never() -> bool:
 
 
 class Step(str):
-    """A line of progress. Of lines with the same `about` the later ones say the same with newer figures."""
+    """A line of progress. Of lines with the same `step_subject` the later ones say the same with newer figures."""
 
     about: str
 
     def __new__(cls, text: str, about: str = "") -> Self:
-        """`about`: what the line is about; without it the line itself."""
+        """`step_subject`: what the line is about; without it the line itself."""
         line = super().__new__(cls, text)
         line.about = about or text
         return line
 
 
-class Remark(Step):
+class LastingStep(Step):
     """A line of progress that the user must know: it stays, where others show only what is done just now."""
 
 
-class Stays(Remark):
+class Stays(LastingStep):
     """A line on what of loadstone's stays somewhere, for the user to remove: it is printed under --quiet, too."""
 
 
-def about(text: str) -> str:
+def step_subject(text: str) -> str:
     """What a line of progress is about."""
     return text.about if isinstance(text, Step) else text
 

@@ -14,7 +14,7 @@ from loadstone.measure.failures import explained
 from loadstone.measure.measure_block import observe_block, prepared_block
 from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.measure.warm_up import warm_up_each
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 from loadstone.run_folder.facts import Ceiling
 from loadstone.run_folder.folder import RunFolder, TrialWriter
 from loadstone.run_folder.make_trial import failed_trial_record, make_trial_record
@@ -77,7 +77,7 @@ class Conductor:
         _require_undisturbed(written, prepared)
         return written
 
-    def _ready(self, block: Block) -> list[Ready]:
+    def _ready(self, block: Block) -> list[RunningParts]:
         """What its trials need, all of it running. Raises UserError, at once where it could not be started before."""
         kind = repr([(trial.servers, trial.subjects) for trial in block.trials])
         if self._not_started[kind] >= START_TRIES:
@@ -147,7 +147,7 @@ def _require_undisturbed(written: Sequence[TrialRecord], prepared: Sequence[Prep
             raise trial.gone
 
 
-def _prepare_again(ready: Ready) -> None:
+def _prepare_again(ready: RunningParts) -> None:
     """After a restart that loadstone did not make: data is written again, and applications are warmed up again."""
     for server in ready.servers.values():
         server.holds.clear()

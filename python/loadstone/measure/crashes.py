@@ -30,7 +30,7 @@ from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.run_folder.crash import CrashRecord, LookedUp
 from loadstone.safety.errors import DriveFailed, ServerGone, UserError
 from loadstone.servers.control import KeyStore
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 from loadstone.text.language import _
 
 Versions = NDArray[np.int64]
@@ -144,7 +144,7 @@ class Crashes:
         except ProcessLookupError:
             return _without_result(one, "the server was dead before the load began")
 
-    def _measured(self, one: CrashTrial, prepared: PreparedTrial, victim: Deployed, killer: Killer) -> CrashRecord:
+    def _measured(self, one: CrashTrial, prepared: PreparedTrial, victim: RunningServer, killer: Killer) -> CrashRecord:
         """Snapshot, drive, restart and snapshot, assemble."""
         before = None if one.crash.look_up else _counted(one, victim)
         started_unix_ns = clock.unix_ns()
@@ -187,7 +187,7 @@ class Crashes:
             found=None if before is None else _counted(one, server, before),
         )
 
-    def _looked_up(self, one: CrashTrial, plan: Plan, server: Deployed, drive: DriveRecord) -> LookedUp | None:
+    def _looked_up(self, one: CrashTrial, plan: Plan, server: RunningServer, drive: DriveRecord) -> LookedUp | None:
         """None where keys cannot be looked up."""
         if not one.crash.look_up or drive.acknowledged is None or not isinstance(server.control, KeyStore):
             return None
@@ -196,7 +196,7 @@ class Crashes:
         return look_up.run(drive.acknowledged)
 
 
-def _counted(one: CrashTrial, server: Deployed, before: int = 0) -> int | None:
+def _counted(one: CrashTrial, server: RunningServer, before: int = 0) -> int | None:
     """What the server counts, without what was there before; None: nothing says how to count."""
     return None if one.crash.count is None else server.control.count(one.crash.count) - before
 
@@ -208,7 +208,7 @@ def _contradiction(plan: Plan, looked_up: LookedUp | None, drive: DriveRecord) -
     return f"{drive.total.ok} writes were acknowledged, of {looked_up.keys} keys; please report this"
 
 
-def _evicts(victim: Deployed) -> str:
+def _evicts(victim: RunningServer) -> str:
     """Return the policy by which the server may throw away what it acknowledged; empty where it does not."""
     return victim.control.evicting_policy() if isinstance(victim.control, KeyStore) else ""
 

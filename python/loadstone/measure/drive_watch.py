@@ -14,7 +14,7 @@ from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.measure.processes import alike, watch_of, watched_apart
 from loadstone.measure.sampler import Sampler
 from loadstone.monitors.monitor import Sample
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 from loadstone.run_folder.observation import ObservedDrive
 
 
@@ -103,7 +103,7 @@ class DriveWatch:
             for trial, record, intervals in zip(self._prepared, records, self._intervals, strict=True)
         ]
 
-    def _sampler(self, place: int, ready: Ready, in_turn: Collection[int]) -> Sampler:
+    def _sampler(self, place: int, ready: RunningParts, in_turn: Collection[int]) -> Sampler:
         watch = watch_of(ready, self._steps.cpus, in_turn, driving=self._steps.drivers.pids)
         monitors = self._steps.monitors(watch) if self._monitored else ()
         # Together they are to take no more CPU than those of one condition.
@@ -113,7 +113,7 @@ class DriveWatch:
         self._samples[place].extend(observed)
         self._steps.live.sample(observed)
 
-    def _samples_of(self, ready: Ready) -> list[Sample]:
+    def _samples_of(self, ready: RunningParts) -> list[Sample]:
         return next(
             samples for (watched, _), samples in zip(self._watched, self._samples, strict=True) if alike(watched, ready)
         )

@@ -7,21 +7,21 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.operations import Operation
 from loadstone.machine.hardware import cpu_limit
 from loadstone.machine.placement import Placement
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 from loadstone.servers.control import KeyStore, KnowsReads
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 
 FAILOVER_S = 120.0
 """For how long no server may answer where Sentinel is to find another primary: its own default is 30 s and more."""
 
 
-def targets_of(ready: Ready, target: str | None) -> dict[str, Deployed]:
+def targets_of(ready: RunningParts, target: str | None) -> dict[str, RunningServer]:
     """The servers that get the load themselves, and so hold the keys of the plan."""
     stores = {name: deployed for name, deployed in ready.servers.items() if isinstance(deployed.control, KeyStore)}
     return {name: deployed for name, deployed in stores.items() if target is None or name == target}
 
 
-def on_endpoints(plan: Plan, ready: Ready, target: str | None) -> Plan:
+def on_endpoints(plan: Plan, ready: RunningParts, target: str | None) -> Plan:
     """The plan on the endpoints of its target.
 
     Each node of a cluster, and each replica that is read from, has a pool of the planned size, as in clients.
@@ -59,7 +59,7 @@ def _is_apart(endpoint: Endpoint) -> bool:
     return bool(endpoint.slots) or endpoint.replica_of is not None
 
 
-def with_spin(plan: Plan, placement: Placement, ready: Ready) -> Plan:
+def with_spin(plan: Plan, placement: Placement, ready: RunningParts) -> Plan:
     """The plan with the time that its driver may stay awake, where it leaves that open.
 
     A thread that sleeps wakes up late, by 40 to 100 us on a virtual machine: it sends late, and notices late. One that
@@ -71,7 +71,7 @@ def with_spin(plan: Plan, placement: Placement, ready: Ready) -> Plan:
     return plan.model_copy(update={"model": plan.model.model_copy(update={"spin_us": spin_us})})
 
 
-def _has_cpus_of_its_own(plan: Plan, placement: Placement, ready: Ready) -> bool:
+def _has_cpus_of_its_own(plan: Plan, placement: Placement, ready: RunningParts) -> bool:
     """A CPU for each thread that nothing else of the run is placed on: no server, no line to one, no receivers.
 
     Nor is there a quota, which staying awake would use up.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.machine.ports import ports_running_out
 from loadstone.machine.processes.endings import HasExitStatus, oom_kills_of_machine
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 
 
 @dataclass(frozen=True)
@@ -19,13 +19,13 @@ class OomKills:
     """On the whole machine; None where it is not counted."""
 
 
-def count_oom_kills(ready: Ready) -> OomKills:
+def count_oom_kills(ready: RunningParts) -> OomKills:
     """The counts now."""
     counted = {label: part.oom_kills() for label, part in _parts(ready).items()}
     return OomKills({label: count for label, count in counted.items() if count is not None}, oom_kills_of_machine())
 
 
-def killed_for_memory(ready: Ready, before: OomKills) -> str | None:
+def killed_for_memory(ready: RunningParts, before: OomKills) -> str | None:
     """The part of which the OOM killer ended a process since; None if it ended none, or no one counts."""
     for label, count in count_oom_kills(ready).parts.items():
         ended = count - before.parts.get(label, 0)
@@ -38,7 +38,7 @@ def killed_for_memory(ready: Ready, before: OomKills) -> str | None:
     return None
 
 
-def how_it_ended(ready: Ready, label: str, before: OomKills) -> str:
+def how_it_ended(ready: RunningParts, label: str, before: OomKills) -> str:
     """What is known of the end of a part, to follow `died during the trial`; empty if nothing is."""
     part = _parts(ready).get(label)
     ending = part.how_it_ended() if part is not None else ""
@@ -48,13 +48,13 @@ def how_it_ended(ready: Ready, label: str, before: OomKills) -> str:
     return f": {ending}" if ending else ""
 
 
-def _parts(ready: Ready) -> dict[str, HasExitStatus]:
+def _parts(ready: RunningParts) -> dict[str, HasExitStatus]:
     parts: dict[str, object] = {f"server {name}": deployed.server for name, deployed in ready.servers.items()}
     parts |= {f"subject {name}": deployed.subject for name, deployed in ready.subjects.items()}
     return {label: part for label, part in parts.items() if isinstance(part, HasExitStatus)}
 
 
-def explained(error: str, parts: Iterable[tuple[Ready, OomKills]]) -> str:
+def explained(error: str, parts: Iterable[tuple[RunningParts, OomKills]]) -> str:
     """The driver's message, and after it what explains it in the parts of one of these, if something does.
 
     Each with the OOM kills before the drive.
@@ -64,7 +64,7 @@ def explained(error: str, parts: Iterable[tuple[Ready, OomKills]]) -> str:
     return f"{error}; {why}" if why else error
 
 
-def _explanation(ready: Ready, before: OomKills) -> str:
+def _explanation(ready: RunningParts, before: OomKills) -> str:
     if why := killed_for_memory(ready, before) or ports_running_out():
         return why
     for name, server in ready.servers.items():
@@ -78,7 +78,7 @@ def _explanation(ready: Ready, before: OomKills) -> str:
     return ""
 
 
-def failure(drive: DriveRecord, ready: Ready, before: OomKills) -> str | None:
+def failure(drive: DriveRecord, ready: RunningParts, before: OomKills) -> str | None:
     """Why the trial does not count although it was driven; `before`: what the OOM killer had ended by then."""
     because = f" ({drive.stopped})" if drive.stopped else ""
     if out_of_memory := killed_for_memory(ready, before):

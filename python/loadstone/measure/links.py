@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 from loadstone.run_folder.facts import LinkFacts
 from loadstone.safety.bounds.deadlines import SNAPSHOT, deadline
 from loadstone.safety.errors import LoadstoneError
 from loadstone.servers.control import Control
-from loadstone.servers.delay_line import Line, part_of
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.delay_line import DelayLine, part_of
+from loadstone.servers.deployed import RunningServer
 
 PINGS, PINGS_LEAST = 60, 8
 PINGS_S = 0.3
@@ -20,7 +20,7 @@ PINGS_S = 0.3
 PING_TIMEOUT_S = 20.0
 
 
-def begin_links(ready: Ready) -> dict[str, LinkFacts]:
+def begin_links(ready: RunningParts) -> dict[str, LinkFacts]:
     """Ping each server that has a line, in turns through the line and beside it; the lines count anew from here."""
     links = {}
     for name, deployed in ready.servers.items():
@@ -33,7 +33,7 @@ def begin_links(ready: Ready) -> dict[str, LinkFacts]:
     return links
 
 
-def link_facts(ready: Ready, before: Mapping[str, LinkFacts]) -> dict[str, LinkFacts]:
+def link_facts(ready: RunningParts, before: Mapping[str, LinkFacts]) -> dict[str, LinkFacts]:
     """Return the facts of the links, with what each line did since."""
     links = {}
     for name, link in before.items():
@@ -77,7 +77,7 @@ def _unrecorded_ns(pinged: LinkFacts, report: Mapping[str, Any] | None) -> tuple
     return value, low, high
 
 
-def _pinged(name: str, one: Deployed, line: Line) -> LinkFacts:
+def _pinged(name: str, one: RunningServer, line: DelayLine) -> LinkFacts:
     """What a round trip takes; without pings where they are not answered."""
     width = float(line.settings.bandwidth) if line.settings.bandwidth else None
     plain = LinkFacts(requested_ns=line.settings.requested_ns, part=part_of(name), bits_per_s=width)

@@ -16,12 +16,12 @@ from loadstone.measure.failures import failure
 from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.measure.processes import paused_of, read_by_driver
 from loadstone.measure.snapshots import Before, read_after, read_before, readings
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 from loadstone.run_folder.facts import ConcurrentLoadFacts
 from loadstone.run_folder.observation import Observation, ObservedDrive, concurrent_load_of, measure_phase
 from loadstone.safety.errors import DriveFailed
 from loadstone.servers.free_space import INTERVAL_S as ROOM_S
-from loadstone.servers.free_space import RoomWatch
+from loadstone.servers.free_space import SpaceWatch
 
 Read = TypeVar("Read")
 REST_S = 1.0
@@ -29,14 +29,14 @@ REST_S = 1.0
 
 
 @contextmanager
-def prepared_block(steps: Measurement, block: Block, ready: Sequence[Ready]) -> Iterator[list[PreparedTrial]]:
+def prepared_block(steps: Measurement, block: Block, ready: Sequence[RunningParts]) -> Iterator[list[PreparedTrial]]:
     """Every trial of the block prepared on its parts, with one watch over all servers; their keys go in the end.
 
     Raises:
         UserError: what is to be made on a server that is not ours cannot be noted.
     """
     servers = {id(part.server): part.server for parts in ready for part in parts.servers.values()}
-    room = RoomWatch(servers.values(), steps.drivers.stop)
+    room = SpaceWatch(servers.values(), steps.drivers.stop)
     with ExitStack() as held:
         yield [
             held.enter_context(steps.prepare(planned, parts, room))

@@ -21,11 +21,11 @@ from loadstone.monitors.monitor import Monitor, Sample
 from loadstone.monitors.watch import MonitorTargets
 from loadstone.programs.clients.drivers import Drivers
 from loadstone.programs.deployments import Deployments
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import Interrupted, ServerGone
 from loadstone.servers import registry
-from loadstone.servers.free_space import RoomWatch
+from loadstone.servers.free_space import SpaceWatch
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class PreparedTrial:
     planned: PlannedTrial
     plan: Plan
     """On the endpoints of its target."""
-    ready: Ready
+    ready: RunningParts
     """Replaced where a part was started again."""
-    room: RoomWatch
+    room: SpaceWatch
     """Whether servers that are not ours lose something; a context, which watches while it is open."""
     oom_before: OomKills
     offered: int | None = None
@@ -115,7 +115,9 @@ class Measurement:
             raise Interrupted("interrupted; what was finished is kept")
 
     @contextmanager
-    def prepare(self, planned: PlannedTrial, ready: Ready, room: RoomWatch | None = None) -> Iterator[PreparedTrial]:
+    def prepare(
+        self, planned: PlannedTrial, ready: RunningParts, room: SpaceWatch | None = None
+    ) -> Iterator[PreparedTrial]:
         """The plan on the parts that are ready, and its keys noted before they are made; removed in the end.
 
         They are removed whatever happens within: an interruption and a full disk leave no key behind either. `room`:
@@ -124,7 +126,7 @@ class Measurement:
         Raises:
             UserError: the target is no part, or what is to be made on a server that is not ours cannot be noted.
         """
-        room = room or RoomWatch((part.server for part in ready.servers.values()), self.drivers.stop)
+        room = room or SpaceWatch((part.server for part in ready.servers.values()), self.drivers.stop)
         plan = self.drivers.share(planned.driver, on_endpoints(planned.plan, ready, planned.target))
         plan = with_spin(plan, self.placement, ready)
         prepared = PreparedTrial(planned, plan, ready, room, count_oom_kills(ready))
@@ -135,12 +137,12 @@ class Measurement:
         finally:
             prepared.gone = remove_keys(planned, prepared.ready, prepared.offered)
 
-    def placement_of(self, ready: Ready) -> Placement | None:
+    def placement_of(self, ready: RunningParts) -> Placement | None:
         """Which CPUs servers and driver were given; None where someone else placed a part."""
         return self.placement if _all_ours(ready) else None
 
 
-def _all_ours(ready: Ready) -> bool:
+def _all_ours(ready: RunningParts) -> bool:
     """Whether loadstone placed every part."""
     servers = all(deployed.server.ours for deployed in ready.servers.values())
     return servers and all(deployed.subject.ours for deployed in ready.subjects.values())

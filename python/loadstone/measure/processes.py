@@ -16,16 +16,16 @@ from loadstone.machine import process_table
 from loadstone.machine.process_identity import started
 from loadstone.monitors import catalogue
 from loadstone.monitors.watch import MetricsPage, MonitorTargets, RemotePartTarget
-from loadstone.programs.ready import DeployedSubject, Ready
+from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.programs.subjects.subject import Subject
 from loadstone.servers.control import Control
-from loadstone.servers.deployed import Deployed
-from loadstone.servers.remote_part import Hosted
+from loadstone.servers.deployed import RunningServer
+from loadstone.servers.remote_part import RemotePart
 from loadstone.servers.transport import is_loopback
 
 
 def watch_of(
-    ready: Ready, cpus: Sequence[int], in_turn: Iterable[int] = (), driving: Collection[int] = frozenset()
+    ready: RunningParts, cpus: Sequence[int], in_turn: Iterable[int] = (), driving: Collection[int] = frozenset()
 ) -> MonitorTargets:
     """What the monitors may observe of it.
 
@@ -55,17 +55,17 @@ def watch_of(
     )
 
 
-def _elsewhere(ready: Ready) -> Iterator[tuple[str, RemotePartTarget]]:
+def _elsewhere(ready: RunningParts) -> Iterator[tuple[str, RemotePartTarget]]:
     """The parts of which no process was found on this machine, as they would be called here."""
     for name, server in ready.servers.items():
         if not server.processes:
             kind = catalogue.PART_KINDS.get(server.control.software)
             many, stores = kind is not None and kind.many_processes, kind is not None and kind.store
-            for part, endpoint in _named(name, server.endpoints, hosted=isinstance(server.server, Hosted)):
+            for part, endpoint in _named(name, server.endpoints, hosted=isinstance(server.server, RemotePart)):
                 yield part, RemotePartTarget(endpoint.host, endpoint.port, many, stores)
     for name, subject in ready.subjects.items():
         if not subject.subject.pids:
-            for part, endpoint in _named(name, subject.endpoints, hosted=isinstance(subject.subject, Hosted)):
+            for part, endpoint in _named(name, subject.endpoints, hosted=isinstance(subject.subject, RemotePart)):
                 yield part, RemotePartTarget(endpoint.host, endpoint.port)
 
 
@@ -98,7 +98,7 @@ def _pages_of(subject: Subject) -> Iterator[tuple[str, MetricsPage]]:
             yield f"{part}-worker-{worker.number}", MetricsPage(own.geturl(), worker.pid)
 
 
-def _trees(servers: Iterable[Deployed]) -> Iterator[str]:
+def _trees(servers: Iterable[RunningServer]) -> Iterator[str]:
     """The parts of servers that have many processes, which come and go."""
     for deployed in servers:
         kind = catalogue.PART_KINDS.get(deployed.control.software)
@@ -106,16 +106,16 @@ def _trees(servers: Iterable[Deployed]) -> Iterator[str]:
             yield from deployed.server.pids
 
 
-def watched_apart(every: Sequence[Ready]) -> list[tuple[Ready, set[int]]]:
+def watched_apart(every: Sequence[RunningParts]) -> list[tuple[RunningParts, set[int]]]:
     """What is watched apart: parts that differ, each with the processes that take turns with them."""
-    apart: list[Ready] = []
+    apart: list[RunningParts] = []
     for ready in every:
         if not any(alike(ready, other) for other in apart):
             apart.append(ready)
     return [(ready, in_turn_with(ready, every)) for ready in apart]
 
 
-def read_by_driver(ready: Ready) -> dict[str, tuple[int, ...]]:
+def read_by_driver(ready: RunningParts) -> dict[str, tuple[int, ...]]:
     """Part -> its process, and its workers'; of an application that we started without workers that we know of, all
     that runs beneath its process. Parts of many processes, which come and go, are the monitors'."""
     watch = watch_of(ready, ())
@@ -129,7 +129,7 @@ def read_by_driver(ready: Ready) -> dict[str, tuple[int, ...]]:
     return {part: (pid, *watch.workers.get(part, ()), *beneath.get(part, ())) for part, pid in alone.items()}
 
 
-def paused_of(every: Sequence[Ready]) -> tuple[tuple[ProcessOfDrive, ...], ...]:
+def paused_of(every: Sequence[RunningParts]) -> tuple[tuple[ProcessOfDrive, ...], ...]:
     """Return, for each condition, the processes of the applications that loadstone started for it. Empty if all
     conditions share them, because then none has to be paused."""
     needed = [
@@ -139,7 +139,7 @@ def paused_of(every: Sequence[Ready]) -> tuple[tuple[ProcessOfDrive, ...], ...]:
     return tuple(needed) if len(set(needed)) > 1 else ()
 
 
-def _started_by(deployed: DeployedSubject) -> Iterator[ProcessOfDrive]:
+def _started_by(deployed: RunningSubject) -> Iterator[ProcessOfDrive]:
     """Those that its guards started, each the leader of a group, and what left such a group."""
     leaders = set(deployed.subject.pids.values())
     for pid in sorted(process_table.tree(leaders)) if leaders else ():
@@ -149,20 +149,20 @@ def _started_by(deployed: DeployedSubject) -> Iterator[ProcessOfDrive]:
                 yield ProcessOfDrive(pid=pid, started_ticks=ticks)
 
 
-def in_turn_with(ready: Ready, every: Sequence[Ready]) -> set[int]:
+def in_turn_with(ready: RunningParts, every: Sequence[RunningParts]) -> set[int]:
     """The processes of all of these that are not this one's."""
     return {pid for other in every for pid in _pids(other)} - _pids(ready)
 
 
-def _pids(ready: Ready) -> set[int]:
+def _pids(ready: RunningParts) -> set[int]:
     servers = (pid for deployed in ready.servers.values() for pid in deployed.processes.values())
     return {*servers, *(pid for deployed in ready.subjects.values() for pid in deployed.subject.pids.values())}
 
 
-def alike(a: Ready, b: Ready) -> bool:
+def alike(a: RunningParts, b: RunningParts) -> bool:
     """Whether both are the same servers and applications."""
     return _ids(a) == _ids(b)
 
 
-def _ids(ready: Ready) -> set[int]:
+def _ids(ready: RunningParts) -> set[int]:
     return {id(deployed) for deployed in (*ready.servers.values(), *ready.subjects.values())}

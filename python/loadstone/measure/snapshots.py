@@ -25,7 +25,7 @@ from loadstone.measure.driven_plan import targets_of
 from loadstone.measure.links import begin_links, link_facts
 from loadstone.measure.machine_speed import machine_speed, speed_facts
 from loadstone.monitors.snapshot import Snapshot
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 from loadstone.run_folder.facts import LinkFacts, PartStart, PortFacts, StoredFacts, SubjectFacts
 from loadstone.run_folder.ledger import CreatedObject
 from loadstone.run_folder.observation import ObservedDrive, PartReadings
@@ -33,7 +33,7 @@ from loadstone.safety.bounds.deadlines import REMOVAL, SNAPSHOT, deadline
 from loadstone.safety.errors import LoadstoneError, ServerGone
 from loadstone.servers.addresses import resolved
 from loadstone.servers.control import KeyStore, Start, TableStore
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 from loadstone.servers.patience import is_busy, patiently
 from loadstone.servers.settings_in_force import mismatched
 
@@ -78,7 +78,7 @@ class After:
     """Those of before, with what the lines did since."""
 
 
-def read_before(planned: PlannedTrial, ready: Ready, cpus: Sequence[int]) -> Before:
+def read_before(planned: PlannedTrial, ready: RunningParts, cpus: Sequence[int]) -> Before:
     """Read the parts; `cpus` are those whose speed is taken."""
     settings, mismatched = settings_of(ready, planned)
     speed, links = machine_speed(cpus), begin_links(ready)
@@ -86,14 +86,16 @@ def read_before(planned: PlannedTrial, ready: Ready, cpus: Sequence[int]) -> Bef
     return Before(settings, mismatched, speed, stored, throttled, counters, starts_before(ready, counters), links)
 
 
-def read_after(planned: PlannedTrial, ready: Ready, cpus: Sequence[int], before: Before) -> After:
+def read_after(planned: PlannedTrial, ready: RunningParts, cpus: Sequence[int], before: Before) -> After:
     """Read the parts that were as `before` before the drive."""
     ports, counters, links = port_facts(), snapshots(ready), link_facts(ready, before.links)
     subjects, stored = subject_facts(ready, before.throttled_s), held(ready, planned.stored)
     return After(ports, counters, subjects, stored, machine_speed(cpus), links)
 
 
-def readings(planned: PlannedTrial, ready: Ready, before: Before, drive: ObservedDrive, after: After) -> PartReadings:
+def readings(
+    planned: PlannedTrial, ready: RunningParts, before: Before, drive: ObservedDrive, after: After
+) -> PartReadings:
     """Both put together, as an observation has them."""
     return PartReadings(
         software={name: deployed.control.software for name, deployed in ready.servers.items()},
@@ -110,7 +112,7 @@ def readings(planned: PlannedTrial, ready: Ready, before: Before, drive: Observe
     )
 
 
-def starts_before(ready: Ready, snapshots: Mapping[str, Snapshot | None]) -> dict[str, Start]:
+def starts_before(ready: RunningParts, snapshots: Mapping[str, Snapshot | None]) -> dict[str, Start]:
     """Part -> its start, of all servers and subjects; `snapshots` are those of `snapshots`."""
     starts = _of_processes(ready)
     for name, snapshot in snapshots.items():
@@ -124,7 +126,7 @@ def starts_before(ready: Ready, snapshots: Mapping[str, Snapshot | None]) -> dic
 
 
 def part_starts(
-    ready: Ready, before: Mapping[str, Start], snapshots: Mapping[str, Snapshot | None]
+    ready: RunningParts, before: Mapping[str, Start], snapshots: Mapping[str, Snapshot | None]
 ) -> dict[str, PartStart]:
     """Part -> its start before the drive and now. Of a part that does not run now nothing is known."""
     starts: dict[str, PartStart] = {}
@@ -145,7 +147,7 @@ def part_starts(
     return starts
 
 
-def _of_processes(ready: Ready) -> dict[str, Start]:
+def _of_processes(ready: RunningParts) -> dict[str, Start]:
     pids = [
         *(deployed.pids for deployed in ready.servers.values()),
         *(deployed.pids for deployed in ready.subjects.values()),
@@ -160,7 +162,7 @@ def _process_start(pid: int) -> Start | None:
     return None if ticks is None else Start(f"process {pid}, tick {ticks}", pid=pid)
 
 
-def _owner_runs(part: str, ready: Ready) -> bool:
+def _owner_runs(part: str, ready: RunningParts) -> bool:
     """Whether the server or subject that a process belonged to runs now."""
     servers = any(part in deployed.pids and deployed.server.alive() for deployed in ready.servers.values())
     return servers or any(part in deployed.pids and deployed.subject.alive() for deployed in ready.subjects.values())
@@ -170,7 +172,7 @@ def _of_counters(snapshot: Snapshot) -> Start:
     return Start(snapshot.run_id or None, float(snapshot.uptime_s), time.monotonic())
 
 
-def snapshots(ready: Ready) -> dict[str, Snapshot | None]:
+def snapshots(ready: RunningParts) -> dict[str, Snapshot | None]:
     """The counters of each server that has some; None of one that does not answer."""
     counters: dict[str, Snapshot | None] = {}
     for name, deployed in ready.servers.items():
@@ -183,12 +185,12 @@ def snapshots(ready: Ready) -> dict[str, Snapshot | None]:
     return counters
 
 
-def held(ready: Ready, counts: Iterable[StoredCount]) -> list[Held]:
+def held(ready: RunningParts, counts: Iterable[StoredCount]) -> list[Held]:
     """What the servers hold, in the order of `counts`."""
     return [_held(ready.servers[required.server], required.count) for required in counts]
 
 
-def _held(one: Deployed, text: str) -> Held:
+def _held(one: RunningServer, text: str) -> Held:
     # A SELECT that counts may take minutes, and has a deadline of its own.
     bounds = nullcontext() if isinstance(one.control, TableStore) else deadline(SNAPSHOT)
     try:
@@ -227,7 +229,9 @@ def stored_facts(
     return facts
 
 
-def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
+def settings_of(
+    ready: RunningParts, planned: PlannedTrial
+) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
     """Server -> the settings that the experiment gives it, as read back; and those that are not as requested."""
     reported: dict[str, dict[str, str]] = {}
     wrong: dict[str, dict[str, str]] = {}
@@ -245,7 +249,7 @@ def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str
     return reported, wrong
 
 
-def limits_of(ready: Ready) -> dict[str, Mapping[LimitName, LimitInForce]]:
+def limits_of(ready: RunningParts) -> dict[str, Mapping[LimitName, LimitInForce]]:
     """Server -> its CPU and memory limits as they are in force, or why they are not."""
     return {name: deployed.server.facts.limits for name, deployed in ready.servers.items()}
 
@@ -258,13 +262,13 @@ def port_facts() -> PortFacts | None:
     return PortFacts(first=ports.first, last=ports.last, count=ports.count, **sockets._asdict())
 
 
-def throttled_s(ready: Ready) -> dict[str, float | None]:
+def throttled_s(ready: RunningParts) -> dict[str, float | None]:
     """Subject -> how long its CPU limit throttled it since its start, in seconds; None without a limit."""
     reported = {name: deployed.subject.throttling() for name, deployed in ready.subjects.items()}
     return {name: sum(one.throttled_s for one in each.values()) if each else None for name, each in reported.items()}
 
 
-def subject_facts(ready: Ready, before: Mapping[str, float | None]) -> dict[str, SubjectFacts]:
+def subject_facts(ready: RunningParts, before: Mapping[str, float | None]) -> dict[str, SubjectFacts]:
     """Each subject during the drive that began when it was throttled for `before`."""
     after = throttled_s(ready)
     facts = {}
@@ -326,7 +330,7 @@ def _remove(control: KeyStore, prefix: str, count: int) -> None:
         control.remove_numbered(prefix, count)
 
 
-def remove_keys(planned: PlannedTrial, ready: Ready, offered: int | None) -> ServerGone | None:
+def remove_keys(planned: PlannedTrial, ready: RunningParts, offered: int | None) -> ServerGone | None:
     """Remove the plan's keys, and no others; the reason if a server that is not ours does not answer.
 
     `offered`: operations of the drive, once it ended.

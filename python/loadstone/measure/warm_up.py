@@ -13,10 +13,10 @@ from loadstone.drivers.driver import Driver, drive_alone
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Plan, Pool
 from loadstone.machine.processes.idle import IdleCriteria, await_quiet_of, hold, release
-from loadstone.machine.start_context import Remark, Step
+from loadstone.machine.start_context import LastingStep, Step
 from loadstone.measure.goals.block_attempts import RISING
 from loadstone.measure.measurement import Measurement, PreparedTrial
-from loadstone.programs.ready import DeployedSubject, Ready
+from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.safety.errors import DriveFailed
 from loadstone.text.language import _
 
@@ -38,7 +38,7 @@ QUIET_LONGEST_S = 60.0
 
 def warm_up(
     driver: Driver,
-    ready: Ready,
+    ready: RunningParts,
     target: str | None,
     plan: Plan,
     progress: Callable[[str], None],
@@ -96,7 +96,7 @@ def _stretch(driver: Driver, plan: Plan, length_s: float) -> float:
     return rate_per_s
 
 
-def cold_subjects(ready: Ready, target: str | None, plan: Plan) -> dict[str, DeployedSubject]:
+def cold_subjects(ready: RunningParts, target: str | None, plan: Plan) -> dict[str, RunningSubject]:
     """The subjects that `plan` goes to and that were not warmed up by this kind of load, by name."""
     kind = _kind(plan)
     return {
@@ -111,7 +111,7 @@ def _kind(plan: Plan) -> str:
 
 
 def _await_quiet(
-    name: str, one: DeployedSubject, progress: Callable[[str], None], going_on: Callable[[], None]
+    name: str, one: RunningSubject, progress: Callable[[str], None], going_on: Callable[[], None]
 ) -> float | None:
     """Wait until a subject of ours is quiet; None if it is, else the cores that it still takes."""
     if not one.subject.ours:
@@ -143,7 +143,7 @@ def _await_quiet(
             cores=cores,
             seconds=longest_s,
         )
-        progress(Remark(told, about=f"{name} still takes cores"))
+        progress(LastingStep(told, about=f"{name} still takes cores"))
     return cores
 
 
@@ -152,7 +152,7 @@ def stretches(length_s: float) -> Iterable[float]:
     return [round(length_s / 2, 3)] * (2 * LONGEST)
 
 
-def _loaded(ready: Ready, target: str | None) -> dict[str, DeployedSubject]:
+def _loaded(ready: RunningParts, target: str | None) -> dict[str, RunningSubject]:
     return {name: deployed for name, deployed in ready.subjects.items() if target in (None, name)}
 
 
@@ -204,7 +204,7 @@ def warm_up_each(steps: Measurement, prepared: Sequence[PreparedTrial]) -> None:
 
 
 @contextmanager
-def _alone(ready: Ready, every: Sequence[Ready]) -> Iterator[None]:
+def _alone(ready: RunningParts, every: Sequence[RunningParts]) -> Iterator[None]:
     own = {id(deployed) for deployed in ready.subjects.values()}
     others = [deployed for other in every for deployed in other.subjects.values() if id(deployed) not in own]
     try:

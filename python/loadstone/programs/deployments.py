@@ -9,11 +9,11 @@ from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.plan.subject_keys import prefixes_in
 from loadstone.machine.placement import OWN_CPUS
 from loadstone.machine.processes.idle import by_name
-from loadstone.programs.ready import DeployedSubject, Ready
+from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.programs.subjects.pool import SubjectPool
 from loadstone.programs.subjects.schema import make_tables
 from loadstone.servers.data_rows import DataWriter
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 from loadstone.servers.pool import ServerPool
 from loadstone.servers.server import DeployContext, Server
 
@@ -22,12 +22,12 @@ class Deployments:
     """What the trials of a run need. A context manager: leaving it stops all that is ours."""
 
     def __init__(self, make_server: Callable[[str, Mapping[str, Any]], Server], context: DeployContext) -> None:
-        """`make_server` is `servers.registry.server`: it validates the settings."""
+        """`make_server` is `servers.registry.make_server`: it validates the settings."""
         self._subjects = SubjectPool(context)
         self._servers = ServerPool(make_server, context, self._subjects.make_room)
         self._data = DataWriter(context)
 
-    def need(self, planned: PlannedTrial) -> Ready:
+    def need(self, planned: PlannedTrial) -> RunningParts:
         """What a trial runs on; started if it does not run yet, restarted if it died.
 
         A server that was started holds the subjects' tables and its data when this returns. What is up for other
@@ -40,7 +40,7 @@ class Deployments:
         """
         return self.need_all([planned])[0]
 
-    def need_all(self, planned: Sequence[PlannedTrial], *, restarted: bool = False) -> list[Ready]:
+    def need_all(self, planned: Sequence[PlannedTrial], *, restarted: bool = False) -> list[RunningParts]:
         """What each of these trials runs on, all of it up at one time; equal parts are one part. Raises as `need`.
 
         `restarted`: servers and subjects of ours that run are started again.
@@ -55,7 +55,7 @@ class Deployments:
         parked = self._hold_the_rest(servers.values(), subjects.values())
         return [replace(ready, parked=parked) for ready in every]
 
-    def _ready(self, planned: PlannedTrial) -> Ready:
+    def _ready(self, planned: PlannedTrial) -> RunningParts:
         """What a trial runs on, while others may run, too."""
         servers = self._servers.need(planned.servers)
         for name, subject in planned.subjects.items():
@@ -67,7 +67,7 @@ class Deployments:
         if planned.subjects:
             _note_left_by_subjects(servers, self._prefixes(planned))
         _note_left_by_load(planned, servers)
-        return Ready(servers, self._subjects.need(planned.subjects, servers, apart=_apart(planned)))
+        return RunningParts(servers, self._subjects.need(planned.subjects, servers, apart=_apart(planned)))
 
     def _prefixes(self, planned: PlannedTrial) -> list[str]:
         """What the trial's applications have their keys begin with, by their variables."""
@@ -79,7 +79,7 @@ class Deployments:
         return prefixes
 
     def _hold_the_rest(
-        self, servers: Collection[Deployed], subjects: Collection[DeployedSubject]
+        self, servers: Collection[RunningServer], subjects: Collection[RunningSubject]
     ) -> dict[str, tuple[int, ...]]:
         """Hold still all that this trial does not need, subjects before what they work on; its processes by name.
 
@@ -104,7 +104,7 @@ class Deployments:
         self.stop()
 
 
-def _note_left_by_load(planned: PlannedTrial, servers: Mapping[str, Deployed]) -> None:
+def _note_left_by_load(planned: PlannedTrial, servers: Mapping[str, RunningServer]) -> None:
     """What the load leaves in a server of the user's beside the keys of the plan, which a trial removes itself."""
     commands = [command.args for operation in planned.plan.operations for command in operation.commands]
     commands += [command.args for one in (planned.load.operations if planned.load else ()) for command in one.commands]
@@ -113,7 +113,7 @@ def _note_left_by_load(planned: PlannedTrial, servers: Mapping[str, Deployed]) -
             deployed.traces.note(*deployed.control.left_by_load(commands, planned.plan.keys.prefix))
 
 
-def _note_left_by_subjects(servers: Mapping[str, Deployed], prefixes: Sequence[str]) -> None:
+def _note_left_by_subjects(servers: Mapping[str, RunningServer], prefixes: Sequence[str]) -> None:
     """A subject may leave something in every server that it may have."""
     for deployed in servers.values():
         deployed.traces.note(*deployed.control.left_by_subjects(prefixes))

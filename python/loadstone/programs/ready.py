@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.programs.subjects.subject import Subject
 from loadstone.safety.errors import UserError
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 
 
 @dataclass
-class DeployedSubject:
-    """One subject that runs. Another start of it is another `DeployedSubject`."""
+class RunningSubject:
+    """One subject that runs. Another start of it is another `RunningSubject`."""
 
     subject: Subject
     endpoints: tuple[Endpoint, ...]
@@ -26,11 +26,11 @@ class DeployedSubject:
 
 
 @dataclass
-class Ready:
+class RunningParts:
     """What a trial runs on, by the names that the experiment gives."""
 
-    servers: dict[str, Deployed]
-    subjects: dict[str, DeployedSubject]
+    servers: dict[str, RunningServer]
+    subjects: dict[str, RunningSubject]
     parked: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """The processes of what is up and not needed now, by the names of servers and subjects."""
 

@@ -228,7 +228,7 @@ class _Acts:
     # Servers
 
     def _server(self, trial: PlannedTrial, name: str, settings: Mapping[str, Any]) -> Iterator[_To]:
-        server = registry.server(name, settings)
+        server = registry.make_server(name, settings)
         written = self._filled(self._experiment.servers[name], trial)
         if not server.ours:
             yield self._users_server(name, str(settings["url"]), str(written.get("url", "")))

@@ -1,6 +1,7 @@
 """Before anything is sent: which commands look wrong, and which are not confined to keys and tables of our own.
 
-The software of the server decides both (`servers.control.Confinement` and `Look`); here is what a run would send where.
+The software of the server decides both (`servers.control.Confinement` and `CommandInspection`); here is what a run
+would send where.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +23,7 @@ from loadstone.safety.bounds.deadlines import OPENING, deadline
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers import registry
-from loadstone.servers.control import Confinement, Doubt, Look, Refusal
+from loadstone.servers.control import CommandInspection, CommandRefusal, CommandWarning, Confinement
 from loadstone.servers.server import Server
 from loadstone.text.language import said
 
@@ -166,7 +167,7 @@ def _collect(found: "_Found", theirs: "_UsersServer", rules: Rules) -> None:
 def _refused(sent: Sent, server: str) -> Refused | None:
     try:
         sent.check()
-    except Refusal as refusal:
+    except CommandRefusal as refusal:
         return Refused(sent.place, shortened(sent.text, SHOWN), server, refusal.reason, refusal.remedy)
     except ServerGone as gone:
         raise UserError.of(str(gone)) from None
@@ -180,7 +181,7 @@ def _users_servers(run_plan: RunPlan) -> Iterator[_UsersServer]:
         for name, settings in trial.servers.items():
             key = repr((name, settings))
             if key not in users:
-                users[key] = _UsersServer(name, settings, registry.server(name, settings), [])
+                users[key] = _UsersServer(name, settings, registry.make_server(name, settings), [])
             users[key].trials.append(trial)
     return (one for one in users.values() if not one.server.ours)
 
@@ -238,7 +239,7 @@ def _of_variables(trial: PlannedTrial, server: str) -> Iterator[Sent]:
 
 def _refuse_place() -> None:
     """Raises Refusal."""
-    raise Refusal(
+    raise CommandRefusal(
         said("the application could use another server or database than its URL names"),
         said("leave the variable out"),
     )
@@ -269,7 +270,7 @@ def doubts(run_plan: RunPlan) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-def _look(trial: PlannedTrial) -> Look | None:
+def _look(trial: PlannedTrial) -> CommandInspection | None:
     """That of the server which gets the load."""
     for name, settings in trial.servers.items():
         if trial.loads(name):
@@ -277,7 +278,7 @@ def _look(trial: PlannedTrial) -> Look | None:
     return None
 
 
-def _doubted(plan: Plan, look: Look | None) -> Iterator[tuple[str, str, Doubt]]:
+def _doubted(plan: Plan, look: CommandInspection | None) -> Iterator[tuple[str, str, CommandWarning]]:
     """Yield the doubtful commands of a plan; of a recording only the names of its commands are in the plan."""
     if look is None or plan.recording is not None:
         return

@@ -28,7 +28,7 @@ from loadstone.measure.machine_lock import OtherRun, measuring
 from loadstone.measure.measurement import LiveAt, Measurement
 from loadstone.programs.clients.drivers import Drivers, add_programs
 from loadstone.programs.deployments import Deployments
-from loadstone.programs.ready import Ready
+from loadstone.programs.ready import RunningParts
 from loadstone.report.live.events import RunEvents
 from loadstone.report.live.progress import RunProgress
 from loadstone.report.live.prometheus import LiveExporter
@@ -58,7 +58,7 @@ class Seams:
     """What stands behind each seam of a run. Tests put fakes there."""
 
     driver: Callable[[], Driver] = NativeDriver
-    server: Callable[[str, Mapping[str, Any]], Server] = registry.server
+    server: Callable[[str, Mapping[str, Any]], Server] = registry.make_server
     monitors: MonitorsOf = registry.monitors
     gauge: Callable[[Driver, DeployContext], CeilingGauge] = CeilingGauge
 
@@ -187,7 +187,7 @@ def _planned(run: Prepared) -> dict[str, Any]:
 def _open_folder(
     options: RunRequest,
     run: Prepared,
-    ready: Ready,
+    ready: RunningParts,
     path: Path,
     others: Sequence[OtherRun],
     drivers: Drivers,

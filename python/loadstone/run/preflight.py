@@ -17,13 +17,13 @@ from loadstone.experiment.spec.problems import first_problem
 from loadstone.machine.ports import WIDEN, local_ports
 from loadstone.machine.processes.resource_limits import Limits
 from loadstone.programs.manifest import read_manifest
-from loadstone.programs.ready import DeployedSubject, Ready
+from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.programs.subjects.url import UrlSubject, parse_subject_url
 from loadstone.safety.bounds.deadlines import OPENING, with_deadline
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers import registry
 from loadstone.servers.control import LimitsValues
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 from loadstone.servers.server import DeployContext, Server
 from loadstone.text.language import said
 
@@ -39,7 +39,7 @@ def check_parts(run_plan: RunPlan) -> None:
     """
     for trial in _distinct(run_plan):
         for name, settings in trial.servers.items():
-            registry.server(name, settings)
+            registry.make_server(name, settings)
         for name, subject in trial.subjects.items():
             _check_limits(name, subject.limits)
             if subject.manifest is not None:
@@ -57,7 +57,7 @@ def ask_users_parts(run_plan: RunPlan) -> None:
     known: set[str] = set()
     for trial in _distinct(run_plan):
         for name, settings in trial.servers.items():
-            server = registry.server(name, settings)
+            server = registry.make_server(name, settings)
             if not server.ours and repr((name, settings)) not in known:
                 known.add(repr((name, settings)))
                 server.start(DeployContext(only_asking=True))
@@ -81,7 +81,7 @@ def _check_limits(name: str, limits: Mapping[str, object]) -> None:
         ) from None
 
 
-def start_parts(parts: "Deployments", run_plan: RunPlan, *, of_gate: bool = False) -> Ready:
+def start_parts(parts: "Deployments", run_plan: RunPlan, *, of_gate: bool = False) -> RunningParts:
     """Start every server that the run needs, and the first application; what runs, by name.
 
     Of several servers of one name (a setting is varied) it is the first. The other applications are started when
@@ -92,8 +92,8 @@ def start_parts(parts: "Deployments", run_plan: RunPlan, *, of_gate: bool = Fals
         UserError: one cannot be started, or does not take what is to be stored on it.
         ServerGone: one that is not ours does not answer.
     """
-    servers: dict[str, Deployed] = {}
-    subjects: dict[str, DeployedSubject] = {}
+    servers: dict[str, RunningServer] = {}
+    subjects: dict[str, RunningSubject] = {}
     for trial in _distinct(run_plan):
         bare = parts.need(replace(trial, subjects={}, data=(), target=None))
         for name, settings in trial.servers.items():
@@ -107,7 +107,7 @@ def start_parts(parts: "Deployments", run_plan: RunPlan, *, of_gate: bool = Fals
             subjects |= ready.subjects
     elif applications:
         subjects = parts.need(applications[0]).subjects
-    return Ready(servers, subjects)
+    return RunningParts(servers, subjects)
 
 
 def _distinct(run_plan: RunPlan) -> Iterator[PlannedTrial]:

@@ -400,7 +400,7 @@ def _own_server(name: str) -> Part:
     """The Redis that is started where none is named: whether it runs here and answers."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="loadstone-self-test-") as folder:
-        server = registry.server("redis", {"kind": "embedded"})
+        server = registry.make_server("redis", {"kind": "embedded"})
         try:
             server.start(DeployContext(work_root=Path(folder), log_folder=Path(folder)))
             with server.control() as control:

@@ -1,7 +1,7 @@
 """The ledger: what is made on servers that are not ours, noted before it is made so that it can be removed.
 
 Here is what can be noted, and the seam; the file in the run's folder is `run_folder/ledger_file.py`. How things are
-removed is their software's (`servers.control.HoldsOurs`).
+removed is their software's (`servers.control.OwnsObjects`).
 """
 
 from collections.abc import Collection, Iterable

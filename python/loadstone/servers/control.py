@@ -16,14 +16,14 @@ from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.monitors.snapshot import Snapshot
 from loadstone.run_folder.ledger import Copies, CreatedObject, CreatedObjects, ObjectKind, RemovalResult, ServerIdentity
 from loadstone.servers.declared_table import Table
-from loadstone.servers.settings_in_force import Spelling
+from loadstone.servers.settings_in_force import SettingNotation
 
-Tell = Callable[[int], None]
+RowProgress = Callable[[int], None]
 """Called with how many rows are done, as often as one likes. It may raise, which ends the work."""
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowFiles:
     """Lines in files. A row is a line of texts with tabs between; no text holds a tab or an end of line."""
 
     columns: tuple[str, ...]
@@ -40,11 +40,11 @@ class Rows:
             yield part.read_bytes().split(b"\n")[:-1]
 
 
-WriteRows = Callable[[Tell], bool]
+WriteRows = Callable[[RowProgress], bool]
 """Writes rows and says how many are done; whether anything had to be written."""
 
 
-class Refusal(Exception):
+class CommandRefusal(Exception):
     """Why a command or a statement is not sent to a server of the user's, and what helps."""
 
     def __init__(self, reason: str, remedy: str) -> None:
@@ -54,7 +54,7 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True)
-class Doubt:
+class CommandWarning:
     """What is wrong with a command by its look alone."""
 
     text: str
@@ -63,7 +63,7 @@ class Doubt:
     """Whether no server takes it."""
 
 
-Look = Callable[[Sequence[str]], Doubt | None]
+CommandInspection = Callable[[Sequence[str]], CommandWarning | None]
 """Looks at a command, its name first; None: nothing is wrong."""
 
 
@@ -81,12 +81,12 @@ class Start:
     """The process, where that is what is known."""
 
 
-class Questions(Protocol):
+class ServerQueries(Protocol):
     """A connection for loadstone's own questions. They raise ServerGone where the server does not answer."""
 
     software: ClassVar[str]
     """The room of `servers/` that it stands in, as records have it."""
-    spelling: ClassVar[Spelling]
+    spelling: ClassVar[SettingNotation]
     """How the software writes its settings."""
     endpoint: Endpoint
 
@@ -124,7 +124,7 @@ class Questions(Protocol):
 class TakesRows(Protocol):
     """Writes the rows of an experiment's data."""
 
-    def row_writing(self, data: RequiredData, rows: Rows, traces: CreatedObjects, *, ours: bool) -> WriteRows:
+    def row_writing(self, data: RequiredData, rows: RowFiles, traces: CreatedObjects, *, ours: bool) -> WriteRows:
         """What writes the rows, once other rows in their place are removed and what is made is noted.
 
         Args:
@@ -141,7 +141,7 @@ class TakesRows(Protocol):
         """Whether an error says that the server has no room left."""
 
 
-class HoldsOurs(Protocol):
+class OwnsObjects(Protocol):
     """What of ours is on a server of the user's, and how it is removed."""
 
     removable: ClassVar[tuple[ObjectKind, ...]]
@@ -196,7 +196,7 @@ class LossWatch(Protocol):
         """What was lost since the watch began, or will be next; None: nothing. Raises LoadstoneError."""
 
 
-class OfUsers(Protocol):
+class UsersServerControl(Protocol):
     """What is required before anything is stored on a server of the user's."""
 
     def confinement(self) -> Confinement:
@@ -212,7 +212,7 @@ class OfUsers(Protocol):
         """What watches it from now on; None of software that loses nothing when it is full. Raises LoadstoneError."""
 
 
-class Control(Questions, TakesRows, HoldsOurs, OfUsers, Protocol):
+class Control(ServerQueries, TakesRows, OwnsObjects, UsersServerControl, Protocol):
     """All that every software offers."""
 
 

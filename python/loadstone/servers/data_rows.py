@@ -22,9 +22,9 @@ from loadstone.machine.start_context import Step
 from loadstone.safety.bounds.deadlines import ROWS, deadline
 from loadstone.safety.bounds.files import read_json
 from loadstone.safety.errors import LoadstoneError, OutOfSpace, ServerGone, UserError
-from loadstone.servers.control import Rows, Tell
-from loadstone.servers.deployed import Deployed
-from loadstone.servers.free_space import RoomWatch
+from loadstone.servers.control import RowFiles, RowProgress
+from loadstone.servers.deployed import RunningServer
+from loadstone.servers.free_space import SpaceWatch
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import _, said
 
@@ -112,7 +112,7 @@ class _Column:
         self.draws.append(draw)
 
 
-def rows_of(required: RequiredData, context: DeployContext) -> Rows:
+def rows_of(required: RequiredData, context: DeployContext) -> RowFiles:
     """The rows, out of the cache folder or made; a line of progress each second while they are made.
 
     Raises:
@@ -140,10 +140,10 @@ def rows_of(required: RequiredData, context: DeployContext) -> Rows:
         ) from None
     numeric = frozenset(column.name for column in columns if column.numeric)
     rows, crc32_sum = reported
-    return Rows(tuple(required.columns), numeric, rows, crc32_sum, tuple(sorted(place.glob("*.tsv"))))
+    return RowFiles(tuple(required.columns), numeric, rows, crc32_sum, tuple(sorted(place.glob("*.tsv"))))
 
 
-def each_second(context: DeployContext, name: str, rows: int, doing: str = "") -> Tell:
+def each_second(context: DeployContext, name: str, rows: int, doing: str = "") -> RowProgress:
     """Says `name: 340,000 of 1,000,000 rows`, at most once a second; raises Interrupted if the user stops it."""
     last = time.monotonic()
 
@@ -232,7 +232,7 @@ class DataWriter:
     def __init__(self, context: DeployContext) -> None:
         self._context = context
 
-    def write(self, required: Iterable[RequiredData], servers: Mapping[str, Deployed]) -> None:
+    def write(self, required: Iterable[RequiredData], servers: Mapping[str, RunningServer]) -> None:
         """Write what each server does not hold since its start.
 
         Raises:
@@ -260,7 +260,7 @@ class DataWriter:
                 raise UserError.of(text) from None
             deployed.holds[_place(data)] = _identity(data)
 
-    def _write(self, data: RequiredData, rows: Rows, deployed: Deployed) -> None:
+    def _write(self, data: RequiredData, rows: RowFiles, deployed: RunningServer) -> None:
         with deployed.server.control(PATIENCE_S) as control:
             write = control.row_writing(data, rows, deployed.traces, ours=deployed.server.ours)
             telling = self._telling(data, rows)
@@ -270,13 +270,13 @@ class DataWriter:
                 room.require()
                 telling(done)
 
-            with RoomWatch([deployed.server]) as room, deadline(ROWS, rows.count):
+            with SpaceWatch([deployed.server]) as room, deadline(ROWS, rows.count):
                 written = write(tell)
             room.require()
         if not written:
             self._context.progress(_("{data}: {server} holds these rows already", data=data.name, server=data.server))
 
-    def _telling(self, data: RequiredData, rows: Rows) -> Tell:
+    def _telling(self, data: RequiredData, rows: RowFiles) -> RowProgress:
         self._context.progress(
             _("{data}: writing {count:,} rows to {server}", data=data.name, count=rows.count, server=data.server)
         )

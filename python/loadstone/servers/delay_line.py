@@ -113,7 +113,7 @@ def part_of(server: str) -> str:
     return f"{server}.link"
 
 
-class Line:
+class DelayLine:
     """The line to one server; it runs from the first `reach` to `stop`."""
 
     def __init__(self, server: str, settings: LinkSettings, cpus: Sequence[int]) -> None:

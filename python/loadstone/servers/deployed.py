@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.run_folder.ledger import CreatedObjects
 from loadstone.servers.control import Control
-from loadstone.servers.delay_line import Line
+from loadstone.servers.delay_line import DelayLine
 from loadstone.servers.server import Server
 
 
 @dataclass
-class Deployed:
-    """One server that runs, and how to talk to it. Another start of it is another `Deployed`."""
+class RunningServer:
+    """One server that runs, and how to talk to it. Another start of it is another `RunningServer`."""
 
     server: Server
     endpoint: Endpoint
@@ -28,7 +28,7 @@ class Deployed:
     """What was written into it since its start: place -> the rows there, or the tables' statements."""
     traces: CreatedObjects = field(default_factory=CreatedObjects)
     """What is to be removed again if the server is not ours."""
-    line: Line | None = None
+    line: DelayLine | None = None
     """Between it and what loads it; not for `control` and `monitor`."""
 
     @property

@@ -19,7 +19,7 @@ from loadstone.text.language import joined, said
 FULL = re.compile(r"\bOOM\b|maxmemory|[Nn]o space left|[Dd]isk full|is full|\berrno: 28\b|Errcode: 28")
 
 
-def says_full(error: BaseException) -> bool:
+def is_out_of_space(error: BaseException) -> bool:
     """Whether an error says by its text that no room is left."""
     return FULL.search(str(error)) is not None
 
@@ -67,7 +67,7 @@ INTERVAL_S = 0.25
 TIMEOUT_S = 2.0
 
 
-class RoomWatch:
+class SpaceWatch:
     """A context: from its beginning to its end every server that is not ours, and may lose something, is watched.
 
     It looks whenever whoever drives has a moment for it (`rest`): a thread would run beside what is measured. `reason`

@@ -2,18 +2,18 @@
 
 A ledger may be anybody's text. Whatever it says, keys are removed only below `loadstone:NAME:` (or one by one, below
 `loadstone:`), a database only if its own comment names the run, tables only if the database lists them as the run's.
-That is kept by each software (`servers.control.HoldsOurs.remove_left`).
+That is kept by each software (`servers.control.OwnsObjects.remove_left`).
 """
 
 from collections.abc import Iterable, Iterator
 
 from loadstone.run_folder.ledger import KEYS, TABLES, CreatedObject, CreatedObjects, RemovalResult, describe
 from loadstone.safety.bounds.deadlines import REMOVAL, deadline
-from loadstone.servers.control import HoldsOurs
+from loadstone.servers.control import OwnsObjects
 from loadstone.text.language import said
 
 
-def remove_left(control: HoldsOurs, run_id: str, things: Iterable[CreatedObject]) -> Iterator[RemovalResult]:
+def remove_left(control: OwnsObjects, run_id: str, things: Iterable[CreatedObject]) -> Iterator[RemovalResult]:
     """Remove what is provably the run's; each as soon as it is done.
 
     Raises:
@@ -40,7 +40,7 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def remove_earlier(traces: CreatedObjects, control: HoldsOurs) -> None:
+def remove_earlier(traces: CreatedObjects, control: OwnsObjects) -> None:
     """Remove what earlier sessions of the same run left on a server.
 
     What is not provably the run's stays, and in the ledger. Raises as `remove_left`.

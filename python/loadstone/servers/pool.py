@@ -17,12 +17,12 @@ from loadstone.run_folder.ledger import CreatedObjects, Ledger, describe
 from loadstone.safety.bounds.deadlines import LOOK, REMOVAL, deadline
 from loadstone.safety.errors import LoadstoneError, ServerGone, UserError
 from loadstone.servers.control import FailsOver
-from loadstone.servers.delay_line import Line, link_of
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.delay_line import DelayLine, link_of
+from loadstone.servers.deployed import RunningServer
 from loadstone.servers.leftovers import remove_earlier
 from loadstone.servers.patience import is_busy, patiently, timed_out
 from loadstone.servers.remote_host import HostLost
-from loadstone.servers.remote_part import AskedFromAfar, HostedServer
+from loadstone.servers.remote_part import HostedServer, RemoteCapable
 from loadstone.servers.server import DeployContext, ManyEndpoints, Server
 from loadstone.text.language import _
 
@@ -45,9 +45,9 @@ class ServerPool:
         self._make = make
         self._context = context
         self._make_room = make_room
-        self._running: dict[str, Deployed] = {}
+        self._running: dict[str, RunningServer] = {}
 
-    def need(self, required: Mapping[str, Mapping[str, Any]]) -> dict[str, Deployed]:
+    def need(self, required: Mapping[str, Mapping[str, Any]]) -> dict[str, RunningServer]:
         """The servers by name; started if they do not run yet, restarted if they died.
 
         Raises:
@@ -66,11 +66,11 @@ class ServerPool:
                 running.close()
                 self._running[key] = _deployed(running.server, running.server.restart(), running.traces, running.line)
 
-    def all(self) -> Iterable[Deployed]:
+    def all(self) -> Iterable[RunningServer]:
         """Every server that was started."""
         return self._running.values()
 
-    def hold_all_but(self, needed: Iterable[Deployed]) -> list[Server]:
+    def hold_all_but(self, needed: Iterable[RunningServer]) -> list[Server]:
         """Hold those still that are not needed now; these."""
         kept = {id(deployed.server) for deployed in needed}
         idle = [deployed.server for deployed in self._running.values() if id(deployed.server) not in kept]
@@ -78,7 +78,7 @@ class ServerPool:
             hold(server)
         return idle
 
-    def _served(self, name: str, settings: Mapping[str, Any]) -> Deployed:
+    def _served(self, name: str, settings: Mapping[str, Any]) -> RunningServer:
         """It runs. One of ours that goes away while it starts is no reason to end the run."""
         key = _key(name, settings)
         running = self._running.get(key)
@@ -95,7 +95,7 @@ class ServerPool:
         server = self._make(name, settings)
         if named_host(settings) is None:
             return server
-        if not isinstance(server, AskedFromAfar):
+        if not isinstance(server, RemoteCapable):
             raise TypeError(f"server {name}: a {type(server).__name__} has no named host")
         return HostedServer(name, settings, server)
 
@@ -106,7 +106,7 @@ class ServerPool:
         cpus = own_cpus(shared, beside) if own else shared
         return replace(self._context, cpus=cpus, own_host=settings.get("host") == OWN_HOST)
 
-    def _one(self, key: str, server: Server, settings: Mapping[str, Any]) -> Deployed:
+    def _one(self, key: str, server: Server, settings: Mapping[str, Any]) -> RunningServer:
         running = self._running.get(key)
         if running is None:
             self._make_room()
@@ -128,10 +128,10 @@ class ServerPool:
             running.endpoints = server.endpoints  # slots may have moved since
         return self._running[key]
 
-    def _first(self, server: Server, context: DeployContext, settings: Mapping[str, Any]) -> Deployed:
+    def _first(self, server: Server, context: DeployContext, settings: Mapping[str, Any]) -> RunningServer:
         """A server that is needed for the first time; of one that is not ours, what an earlier session left is gone."""
         link = link_of(settings)
-        line = None if link is None else Line(server.name, link, context.generator_cpus)
+        line = None if link is None else DelayLine(server.name, link, context.generator_cpus)
         try:
             deployed = _deployed(server, server.start(context), line=line)
             if not server.ours:
@@ -160,7 +160,7 @@ class ServerPool:
                 except LoadstoneError as error:
                     self._remark_left(deployed, error)
 
-    def _patiently(self, step: Callable[[], None], deployed: Deployed, deadline_s: float) -> None:
+    def _patiently(self, step: Callable[[], None], deployed: RunningServer, deadline_s: float) -> None:
         """Do it; again for a while where a server that is not ours does not answer in time, or is busy for now.
 
         Raises LoadstoneError.
@@ -176,7 +176,7 @@ class ServerPool:
 
         patiently(step, deadline_s, may_later, waits)
 
-    def _remark_left(self, deployed: Deployed, error: LoadstoneError) -> None:
+    def _remark_left(self, deployed: RunningServer, error: LoadstoneError) -> None:
         left = ", ".join(map(describe, deployed.traces.things))
         advice = "" if deployed.server.ours else self._context.ledger.advice
         told = _(
@@ -194,8 +194,8 @@ def _key(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def _deployed(
-    server: Server, endpoint: Endpoint, traces: CreatedObjects | None = None, line: Line | None = None
-) -> Deployed:
+    server: Server, endpoint: Endpoint, traces: CreatedObjects | None = None, line: DelayLine | None = None
+) -> RunningServer:
     """A server that runs at this endpoint, through its line if it has one. Raises UserError if that cannot be."""
     endpoints = server.endpoints if isinstance(server, ManyEndpoints) else (endpoint,)
     if line is not None:
@@ -207,7 +207,7 @@ def _deployed(
             )
         endpoint = line.reach(endpoint)
         endpoints = (endpoint,)
-    return Deployed(
+    return RunningServer(
         server=server,
         endpoint=endpoint,
         endpoints=endpoints,
@@ -219,7 +219,7 @@ def _deployed(
     )
 
 
-def _note_copies(deployed: Deployed, ledger: Ledger) -> None:
+def _note_copies(deployed: RunningServer, ledger: Ledger) -> None:
     """Where the server is copied to, of software that says so: after a failover it is there that keys are removed."""
     place, control = deployed.traces.place, deployed.control
     if place is not None and isinstance(control, FailsOver):
@@ -229,7 +229,7 @@ def _note_copies(deployed: Deployed, ledger: Ledger) -> None:
                 ledger.copied(place, copies)
 
 
-def _leave_as_it_was(deployed: Deployed) -> None:
+def _leave_as_it_was(deployed: RunningServer) -> None:
     if not deployed.server.ours:
         with deadline(REMOVAL):
             deployed.control.remove_traces(deployed.traces)

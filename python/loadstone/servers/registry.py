@@ -80,7 +80,7 @@ def server_union() -> "TypeAdapter[ServerSettings]":
     return TypeAdapter(union)
 
 
-def server(name: str, settings: Mapping[str, Any]) -> "Server":
+def make_server(name: str, settings: Mapping[str, Any]) -> "Server":
     """The server `name` of an experiment, not started.
 
     Raises:

@@ -5,8 +5,8 @@ from typing import Any, Literal, Protocol
 
 from loadstone.safety.errors import ServerGone, UserError
 
-Kind = Literal["server", "subject"]
-Answer = dict[str, Any]
+HostedKind = Literal["server", "subject"]
+HostReply = dict[str, Any]
 """Plain data, as JSON has it. It may hold passwords."""
 
 
@@ -19,7 +19,7 @@ class HostedPart(Protocol):
 
     def carry_out(
         self, order: str, given: Mapping[str, Any], progress: Callable[[str], None], going_on: Callable[[], None]
-    ) -> Answer:
+    ) -> HostReply:
         """What takes its time: start, restart, or wait until it is quiet.
 
         Args:
@@ -33,7 +33,7 @@ class HostedPart(Protocol):
             HostLost: see there.
         """
 
-    def ask(self, question: str) -> Answer:
+    def ask(self, question: str) -> HostReply:
         """What is done at once, of `addons.fleet.hosting.QUESTIONS`. Raises UserError, HostLost."""
 
     def close(self) -> Mapping[str, str]:
@@ -46,7 +46,7 @@ class NamedHost(Protocol):
     name: str
     """Name of its member."""
 
-    def part(self, kind: Kind, name: str, settings: Mapping[str, Any]) -> HostedPart:
+    def part(self, kind: HostedKind, name: str, settings: Mapping[str, Any]) -> HostedPart:
         """A part for this run, not started. `name` is its name in the experiment."""
 
 

@@ -19,7 +19,7 @@ from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import learn
 from loadstone.servers.control import Control
-from loadstone.servers.remote_host import Answer, HostedPart, HostLost, Kind
+from loadstone.servers.remote_host import HostedKind, HostedPart, HostLost, HostReply
 from loadstone.servers.server import DeployContext, Server, ServerFacts
 from loadstone.text.language import _
 
@@ -29,18 +29,18 @@ Addressed = TypeVar("Addressed", Endpoint, tuple[Endpoint, ...])
 
 
 @runtime_checkable
-class AskedFromAfar(Server, Protocol):
+class RemoteCapable(Server, Protocol):
     """A server that can be asked by its controls wherever it was started; `local_server.OwnServer` is."""
 
     def serving_at(self, endpoint: Endpoint) -> None:
         """Its controls reach it there."""
 
 
-class Hosted(ABC, Generic[Addressed]):
+class RemotePart(ABC, Generic[Addressed]):
     """A server or an application on a machine, the way to it, and what is known where that is lost."""
 
     ours = True
-    kind: Kind = "server"
+    kind: HostedKind = "server"
 
     def __init__(self, name: str, host: str) -> None:
         self.name = name
@@ -74,7 +74,7 @@ class Hosted(ABC, Generic[Addressed]):
         """What its machine is sent to start it. Raises UserError."""
 
     @abstractmethod
-    def _serving(self, answer: Answer) -> Addressed:
+    def _serving(self, answer: HostReply) -> Addressed:
         """Take over what its machine says of it once it serves."""
 
     def alive(self) -> bool:
@@ -108,7 +108,7 @@ class Hosted(ABC, Generic[Addressed]):
             for log, text in part.close().items():
                 _keep(self._context, f"{self.kind} {self.name}", log, text)
 
-    def _begin(self, context: DeployContext, settings: Mapping[str, Any]) -> Answer:
+    def _begin(self, context: DeployContext, settings: Mapping[str, Any]) -> HostReply:
         """Start it. Raises as `server.Server.start`."""
         self.stop()
         self._context, self._lost = context, ""
@@ -124,28 +124,28 @@ class Hosted(ABC, Generic[Addressed]):
             self.stop()
             raise
 
-    def _carried_out(self, order: str, given: Mapping[str, Any], progress: Callable[[str], None]) -> Answer:
+    def _carried_out(self, order: str, given: Mapping[str, Any], progress: Callable[[str], None]) -> HostReply:
         assert self._part is not None
         answer = self._part.carry_out(order, given, progress, self._context.raise_if_stopped)
         for endpoint in answer.get("endpoints", ()):
             learn(endpoint.get("password"))
         return answer
 
-    def _asked(self, question: str) -> Answer:
+    def _asked(self, question: str) -> HostReply:
         try:
             return {} if self._part is None else self._part.ask(question)
         except (UserError, HostLost) as lost:
             self._lost = str(lost)
             return {}
 
-    def _state(self) -> Answer:
+    def _state(self) -> HostReply:
         return self._asked("state")
 
 
-class HostedServer(Hosted[Endpoint]):
+class HostedServer(RemotePart[Endpoint]):
     """A server; see `server.Server`."""
 
-    def __init__(self, name: str, settings: Mapping[str, Any], model: AskedFromAfar) -> None:
+    def __init__(self, name: str, settings: Mapping[str, Any], model: RemoteCapable) -> None:
         """`model`: the same server, of this machine and never started: it knows how to ask it."""
         super().__init__(name, str(settings["host"]))
         self._settings = {key: value for key, value in settings.items() if key != "host"}
@@ -160,7 +160,7 @@ class HostedServer(Hosted[Endpoint]):
     def _sent_settings(self) -> Mapping[str, Any]:
         return self._settings
 
-    def _serving(self, answer: Answer) -> Endpoint:
+    def _serving(self, answer: HostReply) -> Endpoint:
         (endpoint,) = (Endpoint.model_validate(one) for one in answer["endpoints"])
         facts = _FACTS.validate_python(answer["facts"])
         self.facts = replace(facts, details={**facts.details, "host": f"{self.host}, {endpoint.host}"})

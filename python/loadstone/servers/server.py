@@ -1,7 +1,7 @@
 """The server seam: what every kind of server offers, and the data that it hands on.
 
 A kind is one file: its settings (a pydantic model with `kind: Literal[...]` and a method
-`server(name)`), and what starts and stops it. `servers.registry.SERVERS` names the kinds.
+`make_server(name)`), and what starts and stops it. `servers.registry.SERVERS` names the kinds.
 """
 
 from abc import ABC, abstractmethod

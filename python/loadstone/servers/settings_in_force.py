@@ -12,7 +12,7 @@ AMOUNT = re.compile(r"([+-]?\d+(?:\.\d+)?)([a-z]*)")
 
 
 @dataclass(frozen=True)
-class Spelling:
+class SettingNotation:
     """Notation in which one kind of server writes its settings."""
 
     true: str
@@ -39,7 +39,7 @@ class Spelling:
         return Decimal(amount[1]) * self.units.get(amount[2], 1)
 
 
-def mismatched(settings: Mapping[str, object], got: Mapping[str, str], spelling: Spelling) -> dict[str, str]:
+def mismatched(settings: Mapping[str, object], got: Mapping[str, str], spelling: SettingNotation) -> dict[str, str]:
     """Settings that the server reports otherwise than requested: name -> the requested value, as it is written.
 
     `got`: the settings by the names of the request, or those that the server prints. What it does not report is
@@ -48,7 +48,7 @@ def mismatched(settings: Mapping[str, object], got: Mapping[str, str], spelling:
     return {name: requested for name, _, requested in _mismatched(settings, got, spelling)}
 
 
-def differences(settings: Mapping[str, object], got: Mapping[str, str], spelling: Spelling) -> list[str]:
+def differences(settings: Mapping[str, object], got: Mapping[str, str], spelling: SettingNotation) -> list[str]:
     """Return the differences for people: a line each, with what the server reports."""
     return [
         said("{name} is {reported}, not {requested} as requested", name=name, reported=reported, requested=requested)
@@ -57,7 +57,7 @@ def differences(settings: Mapping[str, object], got: Mapping[str, str], spelling
 
 
 def _mismatched(
-    settings: Mapping[str, object], got: Mapping[str, str], spelling: Spelling
+    settings: Mapping[str, object], got: Mapping[str, str], spelling: SettingNotation
 ) -> Iterator[tuple[str, str, str]]:
     for name, value in settings.items():
         reported = got.get(name, got.get(spelling.name(name)))

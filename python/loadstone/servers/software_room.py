@@ -23,7 +23,7 @@ from loadstone.experiment.plan.operations import RecordedLoad
 from loadstone.machine.installed_programs import Fact
 from loadstone.run_folder.ledger import ServerIdentity
 from loadstone.servers.containers.contained import InContainer
-from loadstone.servers.control import Confinement, Look
+from loadstone.servers.control import CommandInspection, Confinement
 from loadstone.servers.known_settings import KnownSettings
 from loadstone.servers.server import ServerSettings
 
@@ -44,7 +44,7 @@ class Room:
     """Whether a command may reach beyond a server of ours: files, programs, others."""
     known_settings: KnownSettings
     """What an experiment may set on a server that is started here."""
-    doubt_about: Look | None = None
+    doubt_about: CommandInspection | None = None
     """What is wrong with a command before a server is there to say so; None: nothing is known of its commands."""
     in_container: InContainer | None = None
     recording: Callable[[Path, Path], RecordedLoad] | None = None

@@ -5,7 +5,7 @@ import ssl
 from pathlib import Path
 
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
-from loadstone.machine.start_context import Remark
+from loadstone.machine.start_context import LastingStep
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import in_language, said
@@ -61,7 +61,7 @@ def remark_on_exposure(context: DeployContext, name: str, endpoint: Endpoint) ->
     """A remark of the run's, if there is something to say; nothing is refused: many private networks do without."""
     told = exposure(name, endpoint)
     if told is not None:
-        context.progress(Remark(in_language(told)))
+        context.progress(LastingStep(in_language(told)))
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:

@@ -68,17 +68,17 @@ def password_of(parts: SplitResult, options: Mapping[str, str], shown: str) -> s
     """That of the URL, or of the variable that `password_env` names. Raises UserError if there is no such variable."""
     variable = options.get("password_env")
     if variable is None:
-        return learned(unquote(parts.password)) if parts.password else None
+        return register_password(unquote(parts.password)) if parts.password else None
     if variable not in os.environ:
         raise UserError(
             "url '{shown}': password_env: the environment has no variable '{variable}'; export it",
             shown=shown,
             variable=variable,
         )
-    return learned(os.environ[variable], f"${{env:{variable}}}")
+    return register_password(os.environ[variable], f"${{env:{variable}}}")
 
 
-def learned(password: str, label: str = REDACTED) -> str:
+def register_password(password: str, label: str = REDACTED) -> str:
     """The password; it is hidden from now on, and `label` stands in its place."""
     learn(password, label)
     return password
@@ -88,11 +88,11 @@ def tls_of(options: Mapping[str, str], shown: str) -> Tls:
     """Return how the server's certificate is verified. Raises UserError for a `verify` that is neither yes nor no."""
     given: dict[str, Any] = {name: options[name] for name in TLS_OPTIONS if name in options}
     if "verify" in given:
-        given["verify"] = truth_of("verify", given["verify"], shown)
+        given["verify"] = parse_bool("verify", given["verify"], shown)
     return Tls(**given)
 
 
-def truth_of(name: str, value: str, shown: str) -> bool:
+def parse_bool(name: str, value: str, shown: str) -> bool:
     """Whether an option is yes. Raises UserError if it is neither yes nor no."""
     if value not in TRUTH:
         raise UserError("url '{shown}': {name} '{value}' is neither yes nor no", shown=shown, name=name, value=value)

@@ -16,12 +16,12 @@ from loadstone.safety.errors import LoadstoneError, ServerGone, UserError
 from loadstone.servers.server import DeployContext, ServerFacts
 from loadstone.servers.transport import is_loopback
 
-Answer = TypeVar("Answer")
+PingResult = TypeVar("PingResult")
 PING_TIMEOUT_S = 2.0
 """How long a server of the user's may take to answer whether it is there."""
 
 
-def answering_again(start: Callable[[DeployContext], Answer]) -> Answer:
+def answering_again(start: Callable[[DeployContext], PingResult]) -> PingResult:
     """What `start` returns, for something of the user's that may have come back.
 
     Raises:
@@ -70,7 +70,7 @@ def _files(pid: int) -> Iterator[str]:
                 yield os.readlink(file.path)  # noqa: PTH115
 
 
-class Pinged(Protocol):
+class BaseControl(Protocol):
     """Implements the methods of `control.Control` that are the same for all software."""
 
     def ping(self) -> None:
@@ -90,7 +90,7 @@ class UsersServer(ABC):
         self.pids: Mapping[str, int] = {}
 
     @abstractmethod
-    def control(self, timeout_s: float = 5.0) -> AbstractContextManager[Pinged]:
+    def control(self, timeout_s: float = 5.0) -> AbstractContextManager[BaseControl]:
         """See `server.Server.control`."""
 
     @abstractmethod

@@ -42,7 +42,7 @@ class Store:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    server = registry.server("redis", {"kind": "embedded"})
+    server = registry.make_server("redis", {"kind": "embedded"})
     try:
         endpoint = server.start(DeployContext(work_root=tmp_path))
         with server.control() as control:

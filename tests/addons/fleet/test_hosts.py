@@ -80,7 +80,7 @@ def served(port: int) -> psutil.Process:
 
 def hosted(settings: Mapping[str, Any] = REDIS) -> HostedServer:
     plain = {key: value for key, value in settings.items() if key != "host"}
-    model = registry.server("redis", plain)
+    model = registry.make_server("redis", plain)
     return HostedServer("redis", settings, model)  # type: ignore[arg-type]
 
 
@@ -186,7 +186,7 @@ def subject_of(folder: Path, listen: str) -> RequiredSubject:
 
 def test_an_application_runs_on_its_host(context: DeployContext, tmp_path: Path) -> None:
     required = subject_of(tmp_path / "app", "HOST: '{host}', ")
-    with Deployments(registry.server, context) as parts:
+    with Deployments(registry.make_server, context) as parts:
         servers = parts._servers.need({"redis": REDIS})
         pool = SubjectPool(context)
         try:
@@ -209,7 +209,7 @@ def test_an_application_must_be_told_where_to_listen_and_reach_its_servers(
     context: DeployContext, tmp_path: Path
 ) -> None:
     here = {"kind": "embedded"}
-    with Deployments(registry.server, context) as parts:
+    with Deployments(registry.make_server, context) as parts:
         servers = parts._servers.need({"redis": here})
         pool = SubjectPool(context)
         with pytest.raises(UserError, match=r"subjects.app.host: db-1 does not reach servers.redis"):
@@ -233,7 +233,7 @@ def test_other_sources_on_the_host_are_refused(context: DeployContext, tmp_path:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("loadstone.addons.fleet.hosts.hosting.make", changed_there)
-        parts = Deployments(registry.server, context)
+        parts = Deployments(registry.make_server, context)
         with parts, pytest.raises(UserError, match=r"host db-1: .*/app has other sources than here"):
             SubjectPool(context).need({"app": required}, parts._servers.need({"redis": REDIS}))
 

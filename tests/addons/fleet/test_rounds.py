@@ -28,7 +28,7 @@ def test_slices_of_all_agents_begin_together_and_add_up(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fleet_drive, "PAUSE_S", 0.3)  # others may keep the machine busy
-    other = registry.server("redis", {"kind": "embedded"})
+    other = registry.make_server("redis", {"kind": "embedded"})
     rounds = RoundsOptions(
         slice_s=0.1,
         settle_s=0.2,

@@ -71,7 +71,7 @@ def test_only_operations_of_one_kind_are_compared_by_their_units(a: str, b: str,
 
 
 def test_the_key_steps_are_those_of_the_server(tmp_path: Path) -> None:
-    server = registry.server("redis", {"kind": "process"})
+    server = registry.make_server("redis", {"kind": "process"})
     server.start(DeployContext(work_root=tmp_path))
     try:
         with server.control() as control:

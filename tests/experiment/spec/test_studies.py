@@ -52,7 +52,7 @@ def test_each_is_planned_in_every_mode(name: str, mode: str) -> None:
     assert run_plan.trials
     for trial in trials_of(run_plan):
         for server, settings in trial.servers.items():
-            registry.server(server, settings)  # a setting that its kind does not know is an error
+            registry.make_server(server, settings)  # a setting that its kind does not know is an error
         assert {data.server for data in trial.data} <= set(trial.servers)
         assert {stored.server for stored in trial.stored} <= set(trial.servers)
 

@@ -68,7 +68,7 @@ def busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RequiredSubject:
 
 @pytest.fixture
 def run(context: DeployContext) -> Iterator[Deployments]:
-    with Deployments(registry.server, context) as run:
+    with Deployments(registry.make_server, context) as run:
         yield run
 
 
@@ -191,9 +191,9 @@ def test_a_held_server_keeps_what_it_has_when_it_is_ended(context: DeployContext
 
 def test_clusters_and_replicas_are_not_held() -> None:
     for settings in ({"kind": "cluster"}, {"kind": "replicated"}, {"kind": "url", "url": "redis://127.0.0.1:9"}):
-        assert not isinstance(registry.server("redis", settings), Holdable), settings
-    assert isinstance(registry.server("redis", REDIS), Holdable)
-    assert isinstance(registry.server("tables", {"kind": "mariadb"}), Holdable)
+        assert not isinstance(registry.make_server("redis", settings), Holdable), settings
+    assert isinstance(registry.make_server("redis", REDIS), Holdable)
+    assert isinstance(registry.make_server("tables", {"kind": "mariadb"}), Holdable)
 
 
 PROGRAM = """
@@ -203,7 +203,7 @@ from loadstone.servers import registry
 from loadstone.servers.server import DeployContext
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-server = registry.server("redis", {"kind": "embedded"})
+server = registry.make_server("redis", {"kind": "embedded"})
 server.start(DeployContext(work_root=Path(sys.argv[1])))
 server.hold()
 print(json.dumps([server._process.guard_pid, server.pids["redis"], str(server._process.workspace.path)]), flush=True)

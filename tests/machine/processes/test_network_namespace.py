@@ -35,7 +35,7 @@ OURS = {"redis": {"kind": "embedded", "host": "own"}}
 
 @pytest.fixture
 def pool() -> Iterator[ServerPool]:
-    servers = ServerPool(registry.server, DeployContext(), lambda: None)
+    servers = ServerPool(registry.make_server, DeployContext(), lambda: None)
     yield servers
     servers.stop()
 
@@ -126,7 +126,7 @@ def test_nothing_of_it_stays_however_loadstone_ends(ended_by: signal.Signals) ->
     program = (
         "from loadstone.servers import registry; from loadstone.servers.server import DeployContext;"
         "from loadstone.servers.pool import ServerPool; import time;"
-        "pool = ServerPool(registry.server, DeployContext(), lambda: None);"
+        "pool = ServerPool(registry.make_server, DeployContext(), lambda: None);"
         "one = pool.need({'redis': {'kind': 'embedded', 'host': 'own'}})['redis'];"
         "print(one.pids['redis'], flush=True); time.sleep(600)"
     )
@@ -152,7 +152,7 @@ def test_nothing_of_it_stays_however_loadstone_ends(ended_by: signal.Signals) ->
 )
 def test_other_kinds_have_none(settings: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=r"host: a server of kind .* has no host of its own; leave out host"):
-        registry.server("redis", {**settings, "host": "own"})
+        registry.make_server("redis", {**settings, "host": "own"})
 
 
 def without(name: str) -> Callable[..., str | None]:

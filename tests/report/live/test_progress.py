@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 from tests.verdicts import refused_by, verdict
 
-from loadstone.machine.start_context import Remark, Step
+from loadstone.machine.start_context import LastingStep, Step
 from loadstone.report.live.live_panel import LiveFigures
 from loadstone.report.live.progress import RunProgress
 from loadstone.text.message import Message, message, verbatim
@@ -171,7 +171,7 @@ def test_what_is_done_outside_of_trials_goes_by_and_a_remark_stays(clock: Clock)
         with on(out, clock, terminal) as progress:
             progress.step(Step("building spring: gradle, 5 s", about="building spring"))
             progress.step(Step("building spring: gradle, 10 s", about="building spring"))
-            progress.step(Remark("redis: limits are unavailable: no control groups"))
+            progress.step(LastingStep("redis: limits are unavailable: no control groups"))
             progress.start()
             progress.trial("t", "set", "trial 1 of 1")
             progress.step("starting redis again")
@@ -194,8 +194,8 @@ def test_steps_and_remarks_about_the_same_are_said_once(clock: Clock) -> None:
         progress.trial("t", "set", "trial 1 of 1")
         clock.now = 100
         for second in range(3):
-            progress.step(Remark(f"app: busy for {second} s", about="app: busy"))
-            progress.step(Remark(f"server {second}: no limits"))
+            progress.step(LastingStep(f"app: busy for {second} s", about="app: busy"))
+            progress.step(LastingStep(f"server {second}: no limits"))
     assert out.getvalue().splitlines() == ["app: busy for 0 s", *(f"server {n}: no limits" for n in range(3))]
 
 

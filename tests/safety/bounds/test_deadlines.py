@@ -160,7 +160,7 @@ def test_every_software_that_is_reached_by_url_is_played() -> None:
 @pytest.mark.parametrize("name", DRIPS)
 def test_a_server_that_answers_just_in_time_does_not_hold_a_run(name: str, tmp_path: Path) -> None:
     with DRIPS[name]() as port, brief(OPENING), soon():
-        server = registry.server("theirs", settings(name, port))
+        server = registry.make_server("theirs", settings(name, port))
         with pytest.raises(UserError, match=r"took longer than 1 s in all") as refused:
             server.start(DeployContext(work_root=tmp_path, only_asking=True))
     said = str(refused.value)
@@ -176,7 +176,7 @@ def test_nor_does_the_look_whether_it_is_there(name: str) -> None:
             connection.sendall(piece)
 
     with rogue(hangs) as port, brief(LOOK), soon():
-        server = registry.server("theirs", settings(name, port))
+        server = registry.make_server("theirs", settings(name, port))
         assert not server.alive()
 
 

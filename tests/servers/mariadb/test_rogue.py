@@ -10,7 +10,7 @@ import pytest
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.errors import LoadstoneError, UserError
-from loadstone.servers.control import Rows
+from loadstone.servers.control import RowFiles
 from loadstone.servers.mariadb import client as mariadb_client
 from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.url import MariaDbUrlSettings
@@ -32,18 +32,18 @@ def secret_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> Rows:
+def rows(tmp_path: Path) -> RowFiles:
     parts = (tmp_path / "000000.tsv", tmp_path / "000001.tsv")
     parts[0].write_bytes(b"1\tone\n2\ttwo\n")
     parts[1].write_bytes(b"3\tthree\n")
-    return Rows(("id", "title"), frozenset({"id"}), 3, 0, parts)
+    return RowFiles(("id", "title"), frozenset({"id"}), 3, 0, parts)
 
 
 def control_of(server: Rogue) -> MariaDbControl:
     return MariaDbControl(Endpoint(port=server.port, username="me", password=PASSWORD), "loadstone")
 
 
-def load(server: Rogue, rows: Rows) -> None:
+def load(server: Rogue, rows: RowFiles) -> None:
     with control_of(server) as control:
         control.write_table("post", rows, lambda _: None, lambda _: None)
 
@@ -71,20 +71,20 @@ def refused(server: Rogue, secret_file: Path, action: Callable[[], object]) -> s
 
 
 @pytest.mark.fault("a database requests a file, or rows that no statement offers", "nothing is sent", area="transport")
-def test_another_file_in_reply_to_our_load_is_not_sent(secret_file: Path, rows: Rows) -> None:
+def test_another_file_in_reply_to_our_load_is_not_sent(secret_file: Path, rows: RowFiles) -> None:
     with rogue(answers_loads(lambda _: wants_file(str(secret_file)))) as server:
         said = refused(server, secret_file, lambda: load(server, rows))
         assert "nothing was sent" in said
 
 
 @pytest.mark.fault("a database requests a file, or rows that no statement offers")
-def test_a_file_in_reply_to_another_statement_is_not_sent(secret_file: Path, rows: Rows) -> None:
+def test_a_file_in_reply_to_another_statement_is_not_sent(secret_file: Path, rows: RowFiles) -> None:
     with rogue(lambda s: wants_file(str(secret_file)) if s.startswith("SELECT COUNT") else [OK]) as server:
         refused(server, secret_file, lambda: load(server, rows))
 
 
 @pytest.mark.fault("a database requests a file, or rows that no statement offers")
-def test_the_part_is_sent_once_to_the_statement_that_names_it(rows: Rows) -> None:
+def test_the_part_is_sent_once_to_the_statement_that_names_it(rows: RowFiles) -> None:
     """The name is requested again in reply to the statement that follows."""
     names: list[str] = []
 
@@ -112,7 +112,7 @@ def test_a_control_connection_offers_no_files(secret_file: Path) -> None:
         assert not any(said & LOCAL_FILES for said in server.capabilities)
 
 
-def test_a_name_that_is_no_text_is_refused_in_plain_letters(secret_file: Path, rows: Rows) -> None:
+def test_a_name_that_is_no_text_is_refused_in_plain_letters(secret_file: Path, rows: RowFiles) -> None:
     name = str(secret_file).encode() + b"\x1b[2J\xff\n"
     with rogue(answers_loads(lambda _: wants_file(name))) as server:
         said = refused(server, secret_file, lambda: load(server, rows))

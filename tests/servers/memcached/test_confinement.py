@@ -3,7 +3,7 @@
 import pytest
 
 from loadstone.servers import registry
-from loadstone.servers.control import Refusal
+from loadstone.servers.control import CommandRefusal
 
 
 @pytest.mark.fault(
@@ -23,5 +23,5 @@ def test_a_flag_that_is_not_known_to_act_on_its_key_alone_is_refused(flag: str) 
     confinement = registry.room("memcached").confinement
     confinement.command(["mg", "{key}", "v", "N30", "O1"], "loadstone:x:")
     confinement.command(["ms", "{key}", "{value}", "T600", "MS"], "loadstone:x:")
-    with pytest.raises(Refusal, match="flag"):
+    with pytest.raises(CommandRefusal, match="flag"):
         confinement.command(["mg", "{key}", "v", flag], "loadstone:x:")

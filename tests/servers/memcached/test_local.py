@@ -114,4 +114,4 @@ def test_every_setting_is_read_back_as_it_was_requested(memcached: LocalMemcache
 def test_modules_are_refused() -> None:
     for settings in ({"kind": "memcached"}, {"kind": "memcached-url", "url": "memcached://127.0.0.1"}):
         with pytest.raises(UserError, match=r"^servers\.cache\.modules: "):
-            registry.server("cache", settings | {"modules": ["json"]})
+            registry.make_server("cache", settings | {"modules": ["json"]})

@@ -15,7 +15,7 @@ from loadstone.run.preflight import require_room
 from loadstone.run_folder.ledger import CreatedObject, CreatedObjects
 from loadstone.safety.errors import BadReply, ServerGone, UserError
 from loadstone.servers import registry
-from loadstone.servers.control import Refusal
+from loadstone.servers.control import CommandRefusal
 from loadstone.servers.leftovers import remove_left
 from loadstone.servers.memcached.confinement import ConfinedMeta
 from loadstone.servers.memcached.control import MemcachedControl
@@ -91,9 +91,9 @@ def test_meta_commands_on_keys_of_ours_pass(command: tuple[str, ...]) -> None:
     ],
 )  # fmt: skip
 def test_everything_else_is_refused(command: tuple[str, ...]) -> None:
-    with pytest.raises(Refusal):
+    with pytest.raises(CommandRefusal):
         ConfinedMeta().command(command, PREFIX)
-    with pytest.raises(Refusal):
+    with pytest.raises(CommandRefusal):
         ConfinedMeta().row_command(" ".join(command))
 
 
@@ -103,7 +103,7 @@ def test_counts_are_confined() -> None:
     confinement.count("mg loadstone:n v", of_application=False)
     confinement.count("mg theirs v", of_application=True)
     for text in ("mg theirs v", "flush_all", "stats", ""):
-        with pytest.raises(Refusal):
+        with pytest.raises(CommandRefusal):
             confinement.count(text, of_application=False)
 
 
@@ -153,7 +153,7 @@ def test_a_run_that_does_not_fit_beside_keys_of_others_is_refused(
 ) -> None:
     theirs = users_memcached("-m", "16")
     planned = trials(tmp_path, theirs.url, "1 kB", 100_000)
-    server = registry.server("cache", {"kind": "memcached-url", "url": theirs.url})
+    server = registry.make_server("cache", {"kind": "memcached-url", "url": theirs.url})
     server.start(DeployContext(work_root=tmp_path))
     require_room(server, planned)  # what evicts nothing of others may overflow
     with server.control() as control:
@@ -167,7 +167,7 @@ def test_an_item_that_is_too_large_is_one_line_before_anything_is_sent(
     users_memcached: Callable[..., Any], tmp_path: Path
 ) -> None:
     theirs = users_memcached()
-    server = registry.server("cache", {"kind": "memcached-url", "url": theirs.url})
+    server = registry.make_server("cache", {"kind": "memcached-url", "url": theirs.url})
     server.start(DeployContext(work_root=tmp_path))
     require_room(server, trials(tmp_path, theirs.url, "100 kB", 10))
     with pytest.raises(UserError, match=r"it takes items of at most .* raise that \(max-item-size, -I\)"):
@@ -201,7 +201,7 @@ def sick(**figures: object) -> rogues.Speak:
 def test_a_figure_that_is_none_is_named_and_not_taken_for_zero(figure: str, text: str, tmp_path: Path) -> None:
     with rogues.rogue(sick(**{figure: text})) as port:
         url = f"memcached://127.0.0.1:{port}"
-        server = registry.server("cache", {"kind": "memcached-url", "url": url})
+        server = registry.make_server("cache", {"kind": "memcached-url", "url": url})
         with pytest.raises(UserError, match=rf"stats: it answered '{figure} {text[:20]}.* a whole number") as refused:
             server.start(DeployContext(work_root=tmp_path))
     assert "\n" not in str(refused.value)
@@ -247,7 +247,7 @@ def test_keys_that_no_one_could_count_are_not_tried_one_by_one() -> None:
 def test_a_run_whose_keys_could_not_be_removed_is_refused(tmp_path: Path) -> None:
     with rogues.rogue(sick()) as port:
         url = f"memcached://127.0.0.1:{port}"
-        server = registry.server("cache", {"kind": "memcached-url", "url": url})
+        server = registry.make_server("cache", {"kind": "memcached-url", "url": url})
         server.start(DeployContext(work_root=tmp_path))
         with pytest.raises(UserError, match=r"200,000,000 keys there, and memcached does not list its keys"):
             require_room(server, trials(tmp_path, url, "1 kB", 200_000_000))

@@ -9,8 +9,8 @@ from loadstone.programs.subjects.schema import make_tables
 from loadstone.run_folder.ledger import CreatedObject, CreatedObjects
 from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.safety.errors import LoadstoneError, UserError
-from loadstone.servers.control import Refusal
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.control import CommandRefusal
+from loadstone.servers.deployed import RunningServer
 from loadstone.servers.postgresql.url import PostgresqlUrlSettings
 from loadstone.servers.server import DeployContext
 
@@ -54,7 +54,7 @@ def test_no_statement_reaches_what_is_theirs(users: Users, with_theirs: str, tmp
                 with pytest.raises(ValueError, match=r"is no name|is no column"):
                     manifest(tables)
             if not control.is_name(text):  # one word may be the name of a table
-                with pytest.raises(Refusal):
+                with pytest.raises(CommandRefusal):
                     control.confinement().count(text, of_application=True)
             with pytest.raises(UserError, match=r"^count .*(it is not the name of a table|does not exist)"):
                 control.count(text)
@@ -69,7 +69,7 @@ def test_no_file_of_sql_is_run(users: Users, with_theirs: str, tmp_path: Path) -
     theirs = PostgresqlUrlSettings(url=users.url(with_theirs)).server("db")
     endpoint = theirs.start(DeployContext())
     with theirs.control() as control, theirs.control() as monitor:
-        deployed = Deployed(theirs, endpoint, (endpoint,), control, monitor, {})
+        deployed = RunningServer(theirs, endpoint, (endpoint,), control, monitor, {})
         with pytest.raises(UserError, match="is run only on a server that loadstone starts"):
             make_tables("shop", manifest({"db": "schema.sql"}), tmp_path, {"db": deployed})
     theirs.stop()
@@ -79,7 +79,7 @@ def test_no_file_of_sql_is_run(users: Users, with_theirs: str, tmp_path: Path) -
 @pytest.mark.fault("a hundred harmful statements for your PostgreSQL")
 @pytest.mark.parametrize("text", COUNTS)
 def test_no_count_reaches_what_is_theirs(users: Users, with_theirs: str, text: str) -> None:
-    with users.control(with_theirs) as control, pytest.raises(Refusal):
+    with users.control(with_theirs) as control, pytest.raises(CommandRefusal):
         control.confinement().count(text, of_application=True)
 
 

@@ -16,7 +16,7 @@ from loadstone.monitors.host.processes import ProcessTreeMonitor, cpu_seconds
 from loadstone.monitors.watch import MonitorTargets
 from loadstone.run_folder.ledger import CreatedObject
 from loadstone.safety.errors import ServerGone, UserError
-from loadstone.servers.control import Rows
+from loadstone.servers.control import RowFiles
 from loadstone.servers.postgresql import local as postgresql_local
 from loadstone.servers.postgresql.control import PostgresqlControl
 from loadstone.servers.postgresql.local import LocalPostgresql, PostgresqlSettings
@@ -55,11 +55,11 @@ def url(server: LocalPostgresql, database: str = "", options: str = "") -> str:
     return f"postgresql://{endpoint.username}:{endpoint.password}@{endpoint.label}/{database}{options}"
 
 
-def rows_of(lines: list[str], folder: Path) -> Rows:
+def rows_of(lines: list[str], folder: Path) -> RowFiles:
     path = folder / "part"
     path.write_text("".join(f"{line}\n" for line in lines))
     total = sum(zlib.crc32(line.encode()) for line in lines)
-    return Rows(("id", "note"), frozenset({"id"}), len(lines), total, (path,))
+    return RowFiles(("id", "note"), frozenset({"id"}), len(lines), total, (path,))
 
 
 def test_it_serves_and_says_what_it_is(server: LocalPostgresql) -> None:

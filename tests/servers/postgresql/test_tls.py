@@ -8,7 +8,7 @@ import pytest
 from tests.real_servers import Certificates, wait_until
 
 from loadstone.experiment.plan.endpoints import Tls
-from loadstone.machine.start_context import Remark
+from loadstone.machine.start_context import LastingStep
 from loadstone.safety.errors import UserError
 from loadstone.servers.postgresql import url as url_module
 from loadstone.servers.postgresql.programs import server_user
@@ -82,7 +82,7 @@ def test_on_another_host_it_is_verified_without_an_option(
     remarks: list[object] = []
     theirs = PostgresqlUrlSettings(url=users.url("postgres", f"?ca_file={tls.ca}", "localhost")).server("db")
     theirs.start(DeployContext(progress=remarks.append))
-    assert not [line for line in remarks if isinstance(line, Remark)]
+    assert not [line for line in remarks if isinstance(line, LastingStep)]
 
 
 @pytest.mark.parametrize("mode", ["require", "verify-full"])

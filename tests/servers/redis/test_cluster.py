@@ -58,7 +58,7 @@ def store(control: ClusterControl, key: str, keys: int) -> None:
 def kept(context: DeployContext, nodes: int) -> RedisCluster:
     """A started cluster that keeps its data when it ends."""
     settings = {"kind": "cluster", "nodes": nodes, "settings": {"appendonly": True, "appendfsync": "always"}}
-    cluster = registry.server("store", settings)
+    cluster = registry.make_server("store", settings)
     assert isinstance(cluster, RedisCluster)
     cluster.start(context)
     return cluster
@@ -273,11 +273,11 @@ def test_a_node_that_lost_its_folder_makes_the_cluster_again(context: DeployCont
 
 def test_what_cannot_be_a_node_is_refused(context: DeployContext) -> None:
     with pytest.raises(UserError, match=r"servers\.store\.settings: 'cluster-enabled' is decided by loadstone"):
-        registry.server("store", {"kind": "cluster", "settings": {"cluster-enabled": "no"}})
+        registry.make_server("store", {"kind": "cluster", "settings": {"cluster-enabled": "no"}})
     unknown = {"kind": "cluster", "settings": {"no-such-setting": 1}}
     with pytest.raises(UserError, match=r"servers\.store\.settings: 'no-such-setting' is not a Redis setting"):
-        registry.server("store", unknown)
-    cluster = registry.server("store", unknown | {"of": "process"})
+        registry.make_server("store", unknown)
+    cluster = registry.make_server("store", unknown | {"of": "process"})
     with pytest.raises(UserError, match=r"server store-1: settings: this Redis does not take 'no-such-setting"):
         cluster.start(context)
     assert cluster.pids == {}

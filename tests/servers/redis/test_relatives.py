@@ -10,7 +10,7 @@ from loadstone.experiment.software import software_by_url
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
 from loadstone.servers.redis import packages
-from loadstone.servers.redis.memory import MemoryUse
+from loadstone.servers.redis.memory import RedisMemoryUse
 from loadstone.servers.redis.monitor import snapshot
 from loadstone.servers.redis.requirements import ask
 from loadstone.servers.redis.session import RedisSession
@@ -63,7 +63,7 @@ def test_what_one_does_not_report_is_left_out(info: dict[str, Any]) -> None:
     assert found.figures["used_memory"] == 1000
     assert "evicted_keys" not in found.figures
     assert found.run_id == ""
-    assert MemoryUse.of(COMMON | info).used_bytes == 1000
+    assert RedisMemoryUse.of(COMMON | info).used_bytes == 1000
 
 
 @pytest.mark.parametrize(("scheme", "tls"), [("valkey", False), ("valkeys", True)])
@@ -75,7 +75,7 @@ def test_a_url_may_name_valkey(scheme: str, tls: bool) -> None:
 
 def test_valkey_comes_with_loadstone_and_runs_as_a_redis_does(context: DeployContext) -> None:
     settings = {"io-threads": 2, "maxmemory": "64mb"}
-    server = registry.server("cache", {"kind": "valkey", "settings": settings})
+    server = registry.make_server("cache", {"kind": "valkey", "settings": settings})
     try:
         server.start(context)
         assert server.facts.software == "valkey"
@@ -94,5 +94,5 @@ def test_without_its_wheel_the_error_says_how_to_get_it(
 ) -> None:
     monkeypatch.setattr(packages, "VALKEY_WHEEL", "no-such-wheel")
     with pytest.raises(UserError, match="pip install no-such-wheel") as refused:
-        registry.server("cache", {"kind": "valkey"}).start(context)
+        registry.make_server("cache", {"kind": "valkey"}).start(context)
     assert "\n" not in str(refused.value)

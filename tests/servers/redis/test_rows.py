@@ -14,7 +14,7 @@ from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.experiment.plan.required import RequiredData
 from loadstone.safety.errors import Interrupted, ServerGone
 from loadstone.servers import registry
-from loadstone.servers.control import Rows
+from loadstone.servers.control import RowFiles
 from loadstone.servers.data_rows import rows_of
 from loadstone.servers.redis import rows as redis_rows
 from loadstone.servers.redis.cluster_control import ClusterControl
@@ -39,15 +39,15 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def rows(count: int, columns: Mapping[str, str] = COLUMNS) -> Rows:
+def rows(count: int, columns: Mapping[str, str] = COLUMNS) -> RowFiles:
     return rows_of(RequiredData(name="posts", rows=count, columns=columns, server="store"), DeployContext())
 
 
-def writing(some: Rows, *commands: str) -> Writing:
+def writing(some: RowFiles, *commands: str) -> Writing:
     return writing_of(commands, some)
 
 
-def reported(some: Rows) -> list[dict[str, str]]:
+def reported(some: RowFiles) -> list[dict[str, str]]:
     """The rows, one by one."""
     lines = [line.decode().split("\t") for part in some.lines() for line in part]
     return [dict(zip(some.columns, line, strict=True)) for line in lines]
@@ -162,7 +162,7 @@ def test_a_log_in_and_tls_are_no_hindrance(user_redis: Start, debian_redis: Path
 
 
 def test_each_node_of_a_cluster_gets_its_rows_in_their_order(context: DeployContext) -> None:
-    server = registry.server("store", {"kind": "cluster", "nodes": 3})
+    server = registry.make_server("store", {"kind": "cluster", "nodes": 3})
     server.start(context)
     some = rows(5000)
     try:

@@ -41,7 +41,7 @@ def control(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         pytest.skip("no MariaDB: scripts/apt installs it where it can")
     if request.param == "postgresql" and find_postgresql("initdb") is None:
         pytest.skip("no PostgreSQL: scripts/apt installs it where it can")
-    server = registry.server("db", {"kind": request.param})
+    server = registry.make_server("db", {"kind": request.param})
     server.start(DeployContext(work_root=tmp_path_factory.mktemp("db")))
     try:
         with server.control() as control:

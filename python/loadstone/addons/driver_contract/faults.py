@@ -188,7 +188,7 @@ def _waited(is_so: Callable[[], bool]) -> bool:
 
 def server_gone(lab: Lab) -> str:
     """A server that dies ends the drive in some seconds, with errors or with a reason; nothing hangs."""
-    server = registry.server("redis", {"kind": "embedded"})
+    server = registry.make_server("redis", {"kind": "embedded"})
     endpoint = server.start(DeployContext(work_root=lab.context.work_root))
     began_s = 0.0
 

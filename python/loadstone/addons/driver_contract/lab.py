@@ -124,7 +124,7 @@ def lab_of(chosen: ChosenDriver, work: Path, context: DeployContext) -> Iterator
     """The driver built and a Redis started; ended with all that they left. Raises UserError."""
     guards: set[int] = set()
     client = client_driver(chosen, context, guards)
-    server = registry.server("redis", {"kind": "embedded"})
+    server = registry.make_server("redis", {"kind": "embedded"})
     endpoint = server.start(DeployContext(work_root=work, stopped=context.stopped))
     try:
         yield Lab(client, context, server, endpoint, guards)

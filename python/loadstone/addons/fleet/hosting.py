@@ -22,13 +22,13 @@ from loadstone.machine.processes.idle import Holdable, IdleCriteria, await_quiet
 from loadstone.machine.processes.lease import Lease
 from loadstone.machine.processes.resource_limits import Throttling
 from loadstone.machine.processes.workspace import Workspace
-from loadstone.machine.start_context import Remark, Step
+from loadstone.machine.start_context import LastingStep, Step
 from loadstone.programs.manifest import read_manifest
 from loadstone.programs.subjects.remote_subject import sources_of
 from loadstone.programs.subjects.subject import LocalSubject, SubjectSettings
 from loadstone.safety.errors import Interrupted, LoadstoneError, UserError
 from loadstone.servers import registry
-from loadstone.servers.remote_host import Answer, Kind
+from loadstone.servers.remote_host import HostedKind, HostReply
 from loadstone.servers.server import DeployContext, Server, ServerFacts
 
 LEASE_S = 10.0
@@ -47,12 +47,12 @@ QUIET = TypeAdapter(IdleCriteria)
 class _Part:
     """One part of a run."""
 
-    def __init__(self, lease: Lease, kind: Kind, name: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, lease: Lease, kind: HostedKind, name: str, settings: Mapping[str, Any]) -> None:
         self._folder = Workspace(f"hosted-{name}")
         self._lease = lease
         self._ended = threading.Event()
         self._said: list[tuple[str, str, bool]] = []
-        self._done: Answer | None = None
+        self._done: HostReply | None = None
         self._context = DeployContext(
             log_folder=self._folder.path,
             progress=self._hear,
@@ -62,7 +62,7 @@ class _Part:
         )
         try:
             self._it: Server | LocalSubject = (
-                registry.server(name, settings) if kind == "server" else _subject(settings)
+                registry.make_server(name, settings) if kind == "server" else _subject(settings)
             )
         except BaseException:
             self._folder.remove()
@@ -73,7 +73,7 @@ class _Part:
         self._done = None
         threading.Thread(target=self._carry_out, args=(order, given), name=f"hosting-{order}", daemon=True).start()
 
-    def heard(self) -> Answer:
+    def heard(self) -> HostReply:
         """What was said since this was asked last, and what became of the order: `done`, None while it goes on."""
         done = self._done
         said, self._said = self._said, []
@@ -83,7 +83,7 @@ class _Part:
         """The user requested a stop."""
         self._ended.set()
 
-    def answer(self, question: str) -> Answer:
+    def answer(self, question: str) -> HostReply:
         it = self._it
         if question in ("hold", "release") and isinstance(it, Holdable):
             (it.hold if question == "hold" else it.release)()
@@ -109,11 +109,11 @@ class _Part:
             self._folder.remove()
 
     def _hear(self, line: str) -> None:
-        self._said.append((str(line), line.about if isinstance(line, Step) else "", isinstance(line, Remark)))
+        self._said.append((str(line), line.about if isinstance(line, Step) else "", isinstance(line, LastingStep)))
 
     def _carry_out(self, order: str, given: Mapping[str, Any]) -> None:
         try:
-            done: Answer = {"answer": self._orders()[order](given)}
+            done: HostReply = {"answer": self._orders()[order](given)}
         except Interrupted as stopped:
             done = {"interrupted": str(stopped)}
         except LoadstoneError as error:
@@ -124,16 +124,16 @@ class _Part:
             self._it.stop()
         self._done = done
 
-    def _orders(self) -> Mapping[str, Callable[[Mapping[str, Any]], Answer]]:
+    def _orders(self) -> Mapping[str, Callable[[Mapping[str, Any]], HostReply]]:
         return {
             "start": lambda _: self._started(self._it.start(self._context)),
             "restart": lambda _: self._started(self._it.restart()),
             "quiet": self._await_quiet,
         }
 
-    def _started(self, at: Endpoint | tuple[Endpoint, ...]) -> Answer:
+    def _started(self, at: Endpoint | tuple[Endpoint, ...]) -> HostReply:
         it, endpoints = self._it, at if isinstance(at, tuple) else (at,)
-        answer: Answer = {"endpoints": [one.model_dump(mode="json") for one in endpoints]}
+        answer: HostReply = {"endpoints": [one.model_dump(mode="json") for one in endpoints]}
         if not isinstance(it, LocalSubject):
             facts = replace(it.facts, process_id=None)
             return answer | {"facts": FACTS.dump_python(facts, mode="json"), "read_back": dict(it.settings_read_back)}
@@ -145,7 +145,7 @@ class _Part:
             "workers": {part: [worker.port for worker in some] for part, some in it.workers.items()},
         }
 
-    def _await_quiet(self, given: Mapping[str, Any]) -> Answer:
+    def _await_quiet(self, given: Mapping[str, Any]) -> HostReply:
         rule = QUIET.validate_python(given)
         pids = list(self._it.pids.values())
         cores = await_quiet(
@@ -170,7 +170,7 @@ _LOCK = threading.Lock()
 _RUNS: dict[str, _Run] = {}
 
 
-def make(run: str, part: str, kind: Kind, name: str, settings: Mapping[str, Any]) -> None:
+def make(run: str, part: str, kind: HostedKind, name: str, settings: Mapping[str, Any]) -> None:
     """A part of a run, not started. Raises UserError if it cannot be on this machine."""
     with _LOCK:
         over = [_RUNS.pop(key) for key, one in list(_RUNS.items()) if one.lease.is_over]
@@ -185,7 +185,7 @@ def begin(run: str, part: str, order: str, given: Mapping[str, Any]) -> None:
     _part(run, part).begin(order, given)
 
 
-def heard(run: str, part: str) -> Answer:
+def heard(run: str, part: str) -> HostReply:
     """See `_Part.heard`."""
     return _part(run, part).heard()
 
@@ -195,7 +195,7 @@ def interrupt(run: str, part: str) -> None:
     _part(run, part).interrupt()
 
 
-def answer(run: str, part: str, question: str) -> Answer:
+def answer(run: str, part: str, question: str) -> HostReply:
     """The part's answer to one of `QUESTIONS`, which is done at once."""
     return _part(run, part).answer(question)
 

@@ -14,9 +14,9 @@ from typing import Any, Self, TypeVar
 
 from loadstone.addons.fleet import hosting
 from loadstone.addons.fleet.cluster_seam import AgentFailed, AgentLost, Cluster, Member
-from loadstone.machine.start_context import Remark, Step
+from loadstone.machine.start_context import LastingStep, Step
 from loadstone.safety.errors import Interrupted, LoadstoneError, UserError
-from loadstone.servers.remote_host import Answer, HostLost, Kind
+from loadstone.servers.remote_host import HostedKind, HostLost, HostReply
 from loadstone.text.language import said
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class _Host:
         self.name = member.name
         self._cluster, self._member, self._run, self._numbers = cluster, member, run, numbers
 
-    def part(self, kind: Kind, name: str, settings: Mapping[str, Any]) -> "_Part":
+    def part(self, kind: HostedKind, name: str, settings: Mapping[str, Any]) -> "_Part":
         """See `named_host.NamedHost`."""
         made = _Part(self._cluster, self._member, self._run, f"{name}-{next(self._numbers)}")
         made.make(kind, name, settings)
@@ -94,12 +94,12 @@ class _Part:
     def __init__(self, cluster: Cluster, member: Member, run: str, part: str) -> None:
         self._cluster, self._member, self._of = cluster, member, (run, part)
 
-    def make(self, kind: Kind, name: str, settings: Mapping[str, Any]) -> None:
+    def make(self, kind: HostedKind, name: str, settings: Mapping[str, Any]) -> None:
         self._call(hosting.make, kind, name, dict(settings))
 
     def carry_out(
         self, order: str, given: Mapping[str, Any], progress: Callable[[str], None], going_on: Callable[[], None]
-    ) -> Answer:
+    ) -> HostReply:
         """See `named_host.HostedPart`."""
         self._call(hosting.begin, order, dict(given))
         pause_s = SHORTEST_POLL_S
@@ -117,7 +117,7 @@ class _Part:
             time.sleep(pause_s)
             pause_s = min(POLL_S, 1.5 * pause_s)
 
-    def ask(self, question: str) -> Answer:
+    def ask(self, question: str) -> HostReply:
         """See `named_host.HostedPart`."""
         return self._call(hosting.answer, question)
 
@@ -127,7 +127,7 @@ class _Part:
             return self._call(hosting.stop)
         return {}
 
-    def _answered(self, done: Mapping[str, Any]) -> Answer:
+    def _answered(self, done: Mapping[str, Any]) -> HostReply:
         if "interrupted" in done:
             raise HostLost(
                 "host {name}: it did not hear of this command for {seconds:g} s",
@@ -136,7 +136,7 @@ class _Part:
             )
         if "failed" in done:
             raise UserError("host {name}: {why}", name=self._member.name, why=done["failed"])
-        answer: Answer = done["answer"]
+        answer: HostReply = done["answer"]
         return answer
 
     def _call(self, function: Callable[..., T], *args: object) -> T:
@@ -150,4 +150,4 @@ class _Part:
 
 def _pass_on(lines: Sequence[Sequence[Any]], progress: Callable[[str], None]) -> None:
     for text, about, is_remark in lines:
-        progress(Remark(text, about) if is_remark else Step(text, about))
+        progress(LastingStep(text, about) if is_remark else Step(text, about))

@@ -97,7 +97,7 @@ def client_gate(base: str, head: str, server: str | None, asked: RedisAsked, gat
 def build(ad_hoc: AdHoc) -> None:
     """Build both programs, so that no build is a part of the budget. Raises UserError that names the option."""
     from loadstone.machine.installed_programs import require_programs
-    from loadstone.machine.start_context import about
+    from loadstone.machine.start_context import step_subject
     from loadstone.programs.clients.chosen import chosen_driver
     from loadstone.programs.clients.drivers import client_driver
     from loadstone.servers.server import DeployContext
@@ -105,8 +105,8 @@ def build(ad_hoc: AdHoc) -> None:
     told: set[str] = set()
 
     def tell(step: str) -> None:
-        if about(step) not in told:
-            told.add(about(step))
+        if step_subject(step) not in told:
+            told.add(step_subject(step))
             terminal.remark(step)
 
     with gate_folder() as folder:

@@ -19,7 +19,7 @@ from loadstone.machine.processes.inherited import by_runs
 from loadstone.machine.processes.lease import Lease
 from loadstone.machine.processes.resource_limits import Limited, Limits, limit
 from loadstone.machine.processes.workspace import Workspace
-from loadstone.machine.start_context import Remark, StartContext
+from loadstone.machine.start_context import LastingStep, StartContext
 from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import forms
@@ -275,7 +275,9 @@ def guarded(
     try:
         limited = limit(limits, workspace)
         if limited.unavailable is not None:
-            context.progress(Remark(_("{name}: limits are unavailable: {why}", name=name, why=limited.unavailable)))
+            context.progress(
+                LastingStep(_("{name}: limits are unavailable: {why}", name=name, why=limited.unavailable))
+            )
         log, within = context.log_of(f"{kind} {name}", f"{name}.log", workspace.path)
         arguments, around = command(workspace)
         around = replace(around, groups=limited.groups)

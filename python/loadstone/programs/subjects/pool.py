@@ -14,13 +14,13 @@ from loadstone.machine.placement import application_cpus
 from loadstone.machine.processes.idle import Holdable, IdleCriteria, await_quiet_of, release
 from loadstone.machine.processes.resource_limits import Limits
 from loadstone.programs.manifest import REFERENCE, Manifest, read_manifest
-from loadstone.programs.ready import DeployedSubject
+from loadstone.programs.ready import RunningSubject
 from loadstone.programs.subjects.placeholders import ServerFactsForSubject, address_of
 from loadstone.programs.subjects.remote_subject import HostedSubject, manifest_sent, require_reachable
 from loadstone.programs.subjects.subject import LocalSubject, Subject, SubjectSettings
 from loadstone.programs.subjects.url import UrlSubject
 from loadstone.safety.errors import UserError
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import _
 
@@ -51,7 +51,7 @@ class SubjectPool:
 
     def __init__(self, context: DeployContext) -> None:
         self._context = context
-        self._running: dict[_Key, DeployedSubject] = {}
+        self._running: dict[_Key, RunningSubject] = {}
         self._expected: set[tuple[str, str]] = set()
         self._starts: Counter[str] = Counter()
         """Name -> how many were started, so that no two of them have one folder of logs."""
@@ -70,8 +70,8 @@ class SubjectPool:
         self._expected = {(name, _written(subject)) for subjects in required for name, subject in subjects.items()}
 
     def need(
-        self, required: Mapping[str, RequiredSubject], servers: Mapping[str, Deployed], *, apart: bool = False
-    ) -> dict[str, DeployedSubject]:
+        self, required: Mapping[str, RequiredSubject], servers: Mapping[str, RunningServer], *, apart: bool = False
+    ) -> dict[str, RunningSubject]:
         """The subjects by name; started if they do not run yet, restarted if they died.
 
         `apart`: one of the servers has CPUs of its own, on which no subject runs.
@@ -97,14 +97,14 @@ class SubjectPool:
                 )
                 self._running.pop(key).subject.stop()
 
-    def keep_only(self, servers: Iterable[Deployed]) -> None:
+    def keep_only(self, servers: Iterable[RunningServer]) -> None:
         """Stop the subjects that refer to a server which is not among these any more, or not where it was."""
         there = {_address(deployed) for deployed in servers if deployed.endpoint.unix_path is None}
         for key in [key for key in self._running if not {at for _name, at in key.addresses} <= there]:
             self._context.progress(_("stopping {name}: its server moved to another port", name=key.name))
             self._running.pop(key).subject.stop()
 
-    def hold_all_but(self, needed: Collection[DeployedSubject], servers: Iterable[Deployed]) -> list[Subject]:
+    def hold_all_but(self, needed: Collection[RunningSubject], servers: Iterable[RunningServer]) -> list[Subject]:
         """Hold those still that are not needed now; these.
 
         One that works on `servers`, which go on running, is first given time to end what it has under way: it may hold
@@ -143,14 +143,14 @@ class SubjectPool:
             _, deployed = self._running.popitem()
             deployed.subject.stop()
 
-    def _key(self, name: str, required: RequiredSubject, servers: Mapping[str, Deployed]) -> _Key:
+    def _key(self, name: str, required: RequiredSubject, servers: Mapping[str, RunningServer]) -> _Key:
         manifest = self.manifest(required)
         environment = {**(manifest[0].environment if manifest else {}), **required.environment}
         named = {server for value in environment.values() for server, _ in REFERENCE.findall(value)}
         addresses = tuple((server, _address(servers[server])) for server in sorted(named & set(servers)))
         return _Key(name, _written(required), addresses)
 
-    def _one(self, key: _Key, required: RequiredSubject, *, apart: bool) -> DeployedSubject:
+    def _one(self, key: _Key, required: RequiredSubject, *, apart: bool) -> RunningSubject:
         running = self._running.pop(key, None)
         if running is None:
             self.make_room()
@@ -168,7 +168,7 @@ class SubjectPool:
                 return running
             endpoints = subject.restart()
         warm_up_s = subject.warm_up_s if required.warm_up_s is None else required.warm_up_s
-        self._running[key] = DeployedSubject(subject, endpoints, dict(subject.pids), warm_up_s)
+        self._running[key] = RunningSubject(subject, endpoints, dict(subject.pids), warm_up_s)
         return self._running[key]
 
     def _subject(self, key: _Key, required: RequiredSubject) -> Subject:
@@ -194,7 +194,7 @@ def _written(required: RequiredSubject) -> str:
     return json.dumps(asdict(required), sort_keys=True, default=str)
 
 
-def _address(deployed: Deployed) -> ServerFactsForSubject:
+def _address(deployed: RunningServer) -> ServerFactsForSubject:
     """What a subject may know of a server. Raises UserError if it has no port."""
     endpoint, facts = deployed.endpoint, deployed.server.facts
     return address_of(endpoint, facts, deployed.control.software, behind_line=deployed.line is not None)

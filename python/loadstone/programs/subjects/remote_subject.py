@@ -18,8 +18,8 @@ from loadstone.programs.subjects.placeholders import ServerFactsForSubject
 from loadstone.programs.subjects.replica import Worker
 from loadstone.programs.subjects.subject import SubjectSettings
 from loadstone.safety.errors import UserError
-from loadstone.servers.remote_host import Answer, Kind
-from loadstone.servers.remote_part import Hosted
+from loadstone.servers.remote_host import HostedKind, HostReply
+from loadstone.servers.remote_part import RemotePart
 from loadstone.servers.server import Server
 from loadstone.servers.transport import is_loopback
 
@@ -29,12 +29,12 @@ _SETTINGS = TypeAdapter(SubjectSettings)
 _QUIET = TypeAdapter(IdleCriteria)
 
 
-class HostedSubject(Hosted[tuple[Endpoint, ...]]):
+class HostedSubject(RemotePart[tuple[Endpoint, ...]]):
     """An application; see `programs.subjects.subject.Subject`."""
 
-    kind: Kind = "subject"
+    kind: HostedKind = "subject"
 
-    def __init__(self, host: str, manifest: Manifest, sent: Answer, settings: SubjectSettings) -> None:
+    def __init__(self, host: str, manifest: Manifest, sent: HostReply, settings: SubjectSettings) -> None:
         """`sent`: how the other machine finds the manifest."""
         super().__init__(settings.name or manifest.name, host)
         self.warm_up_s = manifest.warm_up_s
@@ -71,7 +71,7 @@ class HostedSubject(Hosted[tuple[Endpoint, ...]]):
         cores: float | None = self._carried_out("quiet", _QUIET.dump_python(rule, mode="json"), said)["cores"]
         return cores
 
-    def _serving(self, answer: Answer) -> tuple[Endpoint, ...]:
+    def _serving(self, answer: HostReply) -> tuple[Endpoint, ...]:
         endpoints = tuple(Endpoint.model_validate(one) for one in answer["endpoints"])
         self.details = {**answer["details"], "host": f"{self.host}, {endpoints[0].host}"}
         self.limits = _LIMITS.validate_python(answer["limits"])
@@ -99,7 +99,7 @@ class HostedSubject(Hosted[tuple[Endpoint, ...]]):
 
 def require_reachable(subject: str, host: str, server: Server, address: ServerFactsForSubject) -> None:
     """An application on another machine must reach its server from there. Raises UserError."""
-    if is_loopback(address.host) and not isinstance(server, Hosted):
+    if is_loopback(address.host) and not isinstance(server, RemotePart):
         raise UserError(
             "subjects.{subject}.host: {host} does not reach servers.{server}, which listens on this "
             "machine's loopback; give it a host of the fleet, too",
@@ -117,7 +117,7 @@ def require_reachable(subject: str, host: str, server: Server, address: ServerFa
         )
 
 
-def manifest_sent(path: Path, manifest: Manifest, folder: Path) -> Answer:
+def manifest_sent(path: Path, manifest: Manifest, folder: Path) -> HostReply:
     """How a subject's manifest is named to another machine: one that is built in by its name, else by path and hash."""
     if path.parent == FOLDER:
         return {"built_in": path.name}

@@ -10,12 +10,12 @@ from loadstone.safety.bounds import pinned_files
 from loadstone.safety.bounds.files import read_bytes, why
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers.control import TableStore
-from loadstone.servers.deployed import Deployed
+from loadstone.servers.deployed import RunningServer
 
 STATEMENTS_MAX_BYTES = 16 * 1024 * 1024
 
 
-def make_tables(name: str, manifest: Manifest, folder: Path, servers: Mapping[str, Deployed]) -> None:
+def make_tables(name: str, manifest: Manifest, folder: Path, servers: Mapping[str, RunningServer]) -> None:
     """Make the manifest's tables, once on each server that the condition has.
 
     Raises:
@@ -43,7 +43,7 @@ def users_script(name: str, file: str, server: str, address: str) -> UserError:
     )
 
 
-def _run_script(name: str, file: Path, server: str, deployed: Deployed) -> None:
+def _run_script(name: str, file: Path, server: str, deployed: RunningServer) -> None:
     where = f"subject {name}: tables.{server}"
     if not deployed.server.ours:
         raise users_script(name, file.name, server, deployed.control.endpoint.label)
@@ -76,7 +76,7 @@ def _run_script(name: str, file: Path, server: str, deployed: Deployed) -> None:
     deployed.holds[place] = digest
 
 
-def _make_declared(name: str, manifest: Manifest, deployed: Deployed) -> None:
+def _make_declared(name: str, manifest: Manifest, deployed: RunningServer) -> None:
     store, tables = deployed.control, manifest.declared_tables
     place, digest = f"tables of {name}", hashlib.sha256(repr(tables).encode()).hexdigest()
     if not isinstance(store, TableStore) or deployed.holds.get(place) == digest:

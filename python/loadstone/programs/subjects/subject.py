@@ -11,7 +11,7 @@ from loadstone.machine.installed_programs import require_programs
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
 from loadstone.machine.processes.endings import oom_kills_of
 from loadstone.machine.processes.resource_limits import Limits, Throttling, limits_in_force
-from loadstone.machine.start_context import Remark
+from loadstone.machine.start_context import LastingStep
 from loadstone.programs.build import built
 from loadstone.programs.manifest import Manifest, read_manifest
 from loadstone.programs.subjects.placeholders import ServerFactsForSubject, require_verifiable, resolved, unencrypted
@@ -184,7 +184,7 @@ class LocalSubject:
         environment = resolved(written_as, settings.servers, self._manifest.optional_servers, self.name)
         for server in unencrypted(written_as, settings.servers):
             context.progress(
-                Remark(
+                LastingStep(
                     _(
                         "{name}: {server} uses TLS, and nothing in the application's environment says so; unless it is "
                         "configured for TLS elsewhere, its log-in is not encrypted: add {tls} or {jdbc_options}",

@@ -17,7 +17,7 @@ from loadstone.safety.errors import ServerGone, UserError
 from loadstone.safety.secrets.in_texts import hide_url
 from loadstone.servers.server import DeployContext
 from loadstone.servers.transport import error_text, remark_on_exposure, tls_context
-from loadstone.servers.urls import host_of, learned
+from loadstone.servers.urls import host_of, register_password
 from loadstone.servers.users_server import answering_again, listening_pid
 from loadstone.text.language import _, said
 
@@ -51,7 +51,7 @@ def parse_subject_url(url: str) -> Endpoint:
             port=port or (443 if secure else 80),
             tls=Tls(server_name=host) if secure else None,
             username=unquote(parts.username) if parts.username else None,
-            password=learned(unquote(parts.password)) if parts.password else None,
+            password=register_password(unquote(parts.password)) if parts.password else None,
             base_path=parts.path.rstrip("/"),
         )
     except ValueError:

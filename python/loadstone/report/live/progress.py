@@ -13,7 +13,7 @@ from rich.text import Text
 from loadstone.drivers.outcome import AgentState, Interval
 from loadstone.experiment.plan.rounds import Rounds
 from loadstone.judge.verdict import CpuCost, Verdict
-from loadstone.machine.start_context import Remark, Stays, Step, about
+from loadstone.machine.start_context import LastingStep, Stays, Step, step_subject
 from loadstone.monitors.monitor import Sample
 from loadstone.report import figure_format as fmt
 from loadstone.report.live.events import RunEvents
@@ -248,15 +248,15 @@ class RunProgress:
         self.step(Step(f"{group}: {fmt.sentence(forecast)}", about=f"{group}: {forecast.kind}"))
 
     def step(self, text: str) -> None:
-        """What is done just now outside of trials; a `Remark` stays on the screen."""
-        if isinstance(text, Remark) or self._verbose:
+        """What is done just now outside of trials; a `LastingStep` stays on the screen."""
+        if isinstance(text, LastingStep) or self._verbose:
             self.note(text)
             return
         self._view.label, self._view.now = fmt.plain(text), Text()
         self.events.step(self._view.label)
         self._open()
         self._refresh()
-        if not self._console.is_terminal and not self._view.place and self._is_new(about(text)):
+        if not self._console.is_terminal and not self._view.place and self._is_new(step_subject(text)):
             self._line(Text(fmt.plain(text)))
         else:
             self._beat(fmt.plain(text))
@@ -269,7 +269,7 @@ class RunProgress:
 
     def note(self, text: str) -> None:
         """A sentence that stays on the screen; what was said already is not said again."""
-        if self._is_new(about(text)):
+        if self._is_new(step_subject(text)):
             self._line(Text(fmt.plain(text)), always=isinstance(text, Stays))
 
     def note_here(self, text: str) -> None:

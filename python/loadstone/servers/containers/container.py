@@ -16,7 +16,7 @@ from loadstone.experiment.software import in_containers
 from loadstone.machine.ports import PORT_TRIES, free_port
 from loadstone.machine.processes.endings import ending_of_process
 from loadstone.machine.processes.resource_limits import Limited, Limits, limits_in_force
-from loadstone.machine.start_context import Remark, Stays
+from loadstone.machine.start_context import LastingStep, Stays
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import new_password
 from loadstone.servers.containers.contained import Contained, InContainer
@@ -117,7 +117,7 @@ class ContainerServer:
 
     def _make(self, context: DeployContext) -> None:
         """The container, started, on a free port of this machine."""
-        from loadstone.servers.containers.container_engine import PortTaken, Recipe, find_engine
+        from loadstone.servers.containers.container_engine import PublishedPortTaken, Recipe, find_engine
         from loadstone.servers.containers.container_run import ContainerRun
 
         settings, software = self._settings, self._software
@@ -155,7 +155,7 @@ class ContainerServer:
             )
             try:
                 return self._run.start(recipe, context.progress)
-            except PortTaken:
+            except PublishedPortTaken:
                 continue
         raise UserError(
             "server {name}: {port_tries} ports in a row were in use; try again", name=self.name, port_tries=PORT_TRIES
@@ -212,7 +212,7 @@ class ContainerServer:
             limits |= self._run.limits()
         self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), details=details, limits=limits)
         for line in differences:
-            self._context.progress(Remark(_("{name}: {line}", name=self.name, line=line)))
+            self._context.progress(LastingStep(_("{name}: {line}", name=self.name, line=line)))
 
 
 def is_running(process: psutil.Process) -> bool:

@@ -26,7 +26,7 @@ from docker.transport.unixconn import UnixHTTPConnection, UnixHTTPConnectionPool
 from docker.types import LogConfig, Ulimit
 
 from loadstone.machine.processes.resource_limits import Limits
-from loadstone.machine.start_context import Remark, Step
+from loadstone.machine.start_context import LastingStep, Step
 from loadstone.safety.bounds.bounded_socket import BoundedSocket
 from loadstone.safety.bounds.replies import MISREAD, shortened
 from loadstone.safety.errors import LoadstoneError, UserError
@@ -64,7 +64,7 @@ ENGINE_ERRORS = (DockerException, requests.RequestException, *MISREAD)
 """What the engine refuses, and what reading an answer raises that makes no sense."""
 
 
-class PortTaken(Exception):
+class PublishedPortTaken(Exception):
     """Another took the port between our choice and the container's start."""
 
 
@@ -224,11 +224,11 @@ class Engine:
             except UserError as refused:
                 if not recipe.cpus or "cpuset" not in str(refused):
                     raise
-                progress(Remark(_("{name}: not pinned to CPUs: {why}", name=recipe.name, why=refused)))
+                progress(LastingStep(_("{name}: not pinned to CPUs: {why}", name=recipe.name, why=refused)))
                 self._drop(recipe.name)
                 with self.telling(what):
                     return self._start(recipe, {})
-        except PortTaken:
+        except PublishedPortTaken:
             self._drop(recipe.name)
             raise
 
@@ -262,7 +262,7 @@ class Engine:
         """Errors of the engine within, as a `UserError` about `what`; but an image that is not there."""
         try:
             yield
-        except (LoadstoneError, PortTaken, ImageNotFound):
+        except (LoadstoneError, PublishedPortTaken, ImageNotFound):
             raise
         except Exception as error:  # Docker's client raises nothing more special of an answer that makes no sense
             raise UserError(
@@ -285,7 +285,7 @@ def begin(container: Container) -> None:
     except APIError as error:
         told = message_of(error).lower()
         if "address already in use" in told or "port is already allocated" in told:
-            raise PortTaken from None
+            raise PublishedPortTaken from None
         raise
 
 

@@ -17,7 +17,7 @@ from loadstone.servers.containers.container_engine import (
     ENGINE_ERRORS,
     STOP_S,
     Engine,
-    PortTaken,
+    PublishedPortTaken,
     Recipe,
     Removal,
     begin,
@@ -87,7 +87,7 @@ class ContainerRun:
             container.stop(timeout=STOP_S)
             try:
                 begin(container)
-            except PortTaken:
+            except PublishedPortTaken:
                 raise UserError(
                     "its port was taken by another process while it was down; end that process, or run again"
                 ) from None

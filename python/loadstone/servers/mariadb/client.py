@@ -38,7 +38,7 @@ FAST, FULL = 3, 4
 """What a server says next in `caching_sha2_password`: it knows the password, or requires it in a readable form."""
 
 
-class Untrusted(pymysql.OperationalError):
+class MariaDbProtocolViolation(pymysql.OperationalError):
     """The server did what none that is honest does, or what only one that is known may do; the connection is closed."""
 
 
@@ -134,12 +134,12 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
             self.write_packet(bytes(content[start : start + CHUNK_BYTES]))
         self.write_packet(b"")
 
-    def refuse(self, why: str) -> Untrusted:
+    def refuse(self, why: str) -> MariaDbProtocolViolation:
         """The error to raise; the connection is closed, without a message to the server."""
         self._force_close()  # type: ignore[attr-defined]
-        return Untrusted(CR.CR_UNKNOWN_ERROR, why)
+        return MariaDbProtocolViolation(CR.CR_UNKNOWN_ERROR, why)
 
-    def refuse_plugin(self, plugin: str) -> Untrusted:
+    def refuse_plugin(self, plugin: str) -> MariaDbProtocolViolation:
         """The error for a plugin by which the password could be read; it has not been sent."""
         if plugin not in (*READABLE, SHA2):
             return self.refuse(

@@ -13,8 +13,8 @@ from loadstone.experiment.plan.stored_bytes import disk_of
 from loadstone.experiment.software import MARIADB
 from loadstone.safety.bounds.replies import read_as, shortened
 from loadstone.safety.errors import LoadstoneError, ServerRefused, UserError
-from loadstone.servers.control import Rows, Start, Tell
-from loadstone.servers.free_space import disk_shortage, free_here, is_under, says_full
+from loadstone.servers.control import RowFiles, RowProgress, Start
+from loadstone.servers.free_space import disk_shortage, free_here, is_out_of_space, is_under
 from loadstone.servers.mariadb.session import MariaDbSession, canonical
 from loadstone.servers.server import ConfigValue, ServerFacts
 from loadstone.servers.sql.control import SqlControl
@@ -93,7 +93,7 @@ class MariaDbControl(MariaDbSession, SqlControl):
             return Start(None)
         return Start(None, uptime_s if math.isfinite(uptime_s) else None, time.monotonic())
 
-    def load_rows(self, table: str, rows: Rows, tell: Tell) -> None:
+    def load_rows(self, table: str, rows: RowFiles, tell: RowProgress) -> None:
         """By LOAD DATA where the server takes it, otherwise by INSERTs of many rows."""
         try:
             self._load_files(table, rows, tell)
@@ -102,7 +102,7 @@ class MariaDbControl(MariaDbSession, SqlControl):
                 raise
             self._insert(table, rows, tell)
 
-    def _load_files(self, table: str, rows: Rows, tell: Tell) -> None:
+    def _load_files(self, table: str, rows: RowFiles, tell: RowProgress) -> None:
         loading = (
             f"LOAD DATA LOCAL INFILE %s INTO TABLE `{table}` CHARACTER SET utf8mb4 FIELDS TERMINATED BY '\\t' "
             f"ESCAPED BY '' LINES TERMINATED BY '\\n' ({self.quoted_names(rows.columns)})"
@@ -121,7 +121,7 @@ class MariaDbControl(MariaDbSession, SqlControl):
             done = min(rows.count, done + content.count(b"\n"))
             tell(done)
 
-    def _insert(self, table: str, rows: Rows, tell: Tell) -> None:
+    def _insert(self, table: str, rows: RowFiles, tell: RowProgress) -> None:
         places = ", ".join("%s" for _ in rows.columns)
         done = 0
         for lines in rows.lines():
@@ -138,7 +138,7 @@ class MariaDbControl(MariaDbSession, SqlControl):
 
     def is_full(self, error: BaseException) -> bool:
         """Whether its disk or the table is full."""
-        return (isinstance(error, ServerRefused) and error.code in NO_ROOM) or says_full(error)
+        return (isinstance(error, ServerRefused) and error.code in NO_ROOM) or is_out_of_space(error)
 
     def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
         """By the disk under its files."""

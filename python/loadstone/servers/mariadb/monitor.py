@@ -48,7 +48,7 @@ NAMES = sorted({name for names in RATES.values() for name in names} | {*GAUGES.v
 QUESTION = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({', '.join(repr(name) for name in NAMES)})"
 
 
-class Queried(Protocol):
+class MariaDbQueries(Protocol):
     """What the monitor needs of a control; `MariaDbControl` is one."""
 
     def query(self, sql: str) -> Sequence[Sequence[Any]]:
@@ -60,7 +60,7 @@ class MariaDbMonitor:
 
     METRICS = by_name(mariadb.METRICS)
 
-    def __init__(self, part: str, control: Queried) -> None:
+    def __init__(self, part: str, control: MariaDbQueries) -> None:
         self._part = part
         self._control = control
         self._rates = CounterRates(_counters(self._status()))

@@ -15,9 +15,9 @@ from loadstone.run_folder.ledger import CreatedObject
 from loadstone.safety.bounds.deadlines import bound_that_ended, step_s
 from loadstone.safety.bounds.replies import typed
 from loadstone.safety.errors import AccessRefused, ServerGone, ServerRefused, UserError
-from loadstone.servers.mariadb.client import MariaDbClient, Untrusted
+from loadstone.servers.mariadb.client import MariaDbClient, MariaDbProtocolViolation
 from loadstone.servers.mariadb.dialect import DIALECT
-from loadstone.servers.settings_in_force import Spelling
+from loadstone.servers.settings_in_force import SettingNotation
 from loadstone.servers.sql.dialect import Dialect
 from loadstone.servers.sql.session import SqlSession
 from loadstone.servers.transport import certificate_problem
@@ -33,7 +33,7 @@ def canonical(name: str) -> str:
     return name.lower().replace("-", "_")
 
 
-SPELLING = Spelling(
+SPELLING = SettingNotation(
     true="ON",
     false="OFF",
     nothing="",
@@ -46,7 +46,7 @@ class MariaDbSession(SqlSession):
     """See `SqlSession`."""
 
     declared: ClassVar[Software] = MARIADB
-    spelling: ClassVar[Spelling] = SPELLING
+    spelling: ClassVar[SettingNotation] = SPELLING
     dialect: ClassVar[Dialect] = DIALECT
 
     def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0) -> None:
@@ -171,7 +171,11 @@ class MariaDbSession(SqlSession):
 
     def _failed(self, error: Exception) -> UserError | ServerGone:
         """The error as one line for a person; a connection that it broke is not used again."""
-        broken = not isinstance(error, pymysql.Error) or isinstance(error, Untrusted) or error_code(error) in GONE
+        broken = (
+            not isinstance(error, pymysql.Error)
+            or isinstance(error, MariaDbProtocolViolation)
+            or error_code(error) in GONE
+        )
         if broken or (self._connection is not None and not self._connection.open):
             self.close()
         return self._error_of(error)
@@ -184,7 +188,7 @@ class MariaDbSession(SqlSession):
         if (ended := bound_that_ended(error)) is not None:
             return ServerGone.of(f"{where}: {ended}")
         cause = getattr(error, "original_exception", None)
-        if isinstance(error, Untrusted):
+        if isinstance(error, MariaDbProtocolViolation):
             return UserError.of(f"{where}: {text}")
         if isinstance(cause, ssl.SSLCertVerificationError):
             return UserError.of(f"{where}: {certificate_problem(cause, '?verify=no')}")

@@ -13,7 +13,7 @@ from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.server import ServerSettings
 from loadstone.servers.sql.url import UsersSqlServer, jdbc_text, parse_sql_url, require_expressible
 from loadstone.servers.transport import ca_file_of, is_loopback
-from loadstone.servers.urls import TLS_OPTIONS, tls_of, truth_of, valid_by
+from loadstone.servers.urls import TLS_OPTIONS, parse_bool, tls_of, valid_by
 
 OPTIONS = ("password_env", "ssl", "ssl-mode", *TLS_OPTIONS)
 MODES = {
@@ -54,7 +54,7 @@ def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
     encrypted = any(name in options for name in TLS_OPTIONS)
     if "ssl" not in options:
         return tls_of(options, shown) if encrypted or not is_loopback(host) else None
-    if truth_of("ssl", options["ssl"], shown):
+    if parse_bool("ssl", options["ssl"], shown):
         return tls_of(options, shown)
     if encrypted:
         raise UserError(

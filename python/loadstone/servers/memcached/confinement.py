@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from loadstone.experiment.plan.operations import is_one_key
 from loadstone.experiment.software import MEMCACHED_COUNTING
 from loadstone.experiment.spec.experiment import OUR_PREFIX
-from loadstone.servers.control import Refusal
+from loadstone.servers.control import CommandRefusal
 from loadstone.text.language import said
 
 FLAGS = {"mg": "EKNORTcfhklstv", "ms": "CEFIMOTcfks", "md": "CEIOTckstx", "ma": "CDEJMNOTckstv"}
@@ -38,43 +38,47 @@ class ConfinedMeta:
         if name == "mn":
             return
         if name not in WITH_KEY:
-            raise Refusal(said("it is no meta command"), said("use mg, ms, md, ma or mn"))
+            raise CommandRefusal(said("it is no meta command"), said("use mg, ms, md, ma or mn"))
         if not prefix.startswith(OUR_PREFIX):
-            raise Refusal(
+            raise CommandRefusal(
                 said("{{key}} begins with '{prefix}'", prefix=prefix),
                 said("let it begin with '{our_prefix}'", our_prefix=OUR_PREFIX),
             )
         key = arguments[0] if arguments else ""
         if not is_one_key(key) and (not key.startswith(OUR_PREFIX) or set(key) & set("{} \t\r\n")):
-            raise Refusal(
+            raise CommandRefusal(
                 said("its key '{key}' is not {{key}}, and not one of loadstone's that can be removed", key=key),
                 OTHER_KEY,
             )
         for flag in arguments[2 if name == "ms" else 1 :]:
             if flag[:1] in REFUSED_FLAGS:
-                raise Refusal(
+                raise CommandRefusal(
                     said("flag '{flag}': {refused_flags}", flag=flag, refused_flags=REFUSED_FLAGS[flag[:1]]),
                     said("leave it out"),
                 )
             if flag[:1] not in FLAGS[name]:
                 known = ", ".join(FLAGS[name])
-                raise Refusal(
+                raise CommandRefusal(
                     said("flag '{flag}' is not one that {name} is known to have", flag=flag, name=name),
                     said("use one of: {known}", known=known),
                 )
             if set(flag) & set(" \t\r\n"):
-                raise Refusal(said("flag '{flag}' holds a space or a line end", flag=flag), said("write it without"))
+                raise CommandRefusal(
+                    said("flag '{flag}' holds a space or a line end", flag=flag), said("write it without")
+                )
 
     def row_command(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
         """It takes no rows."""
-        raise Refusal(said("memcached takes no rows of data"), said("store its keys by an operation (workload.load)"))
+        raise CommandRefusal(
+            said("memcached takes no rows of data"), said("store its keys by an operation (workload.load)")
+        )
 
     def count(self, text: str, *, of_application: bool) -> None:
         """A figure of `stats`, or a key of ours; of an application any key."""
         words = text.split()
         if len(words) < 2 or words[0].upper() not in MEMCACHED_COUNTING:
-            raise Refusal(said("it counts nothing"), said("write 'stats curr_items', or 'mg KEY v'"))
+            raise CommandRefusal(said("it counts nothing"), said("write 'stats curr_items', or 'mg KEY v'"))
         if words[0].upper() == MEMCACHED_COUNTING[0]:
             return
         if not of_application and not words[1].startswith(OUR_PREFIX):
-            raise Refusal(said("its key '{words}' is not loadstone's", words=words[1]), OTHER_KEY)
+            raise CommandRefusal(said("its key '{words}' is not loadstone's", words=words[1]), OTHER_KEY)

@@ -24,7 +24,7 @@ from loadstone.run_folder.ledger import (
 from loadstone.safety.bounds.deadlines import bound_that_ended, extend_deadline
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import BadReply, ServerGone, ServerRefused, UserError
-from loadstone.servers.control import Rows, WriteRows
+from loadstone.servers.control import RowFiles, WriteRows
 from loadstone.servers.memcached import memory
 from loadstone.servers.memcached.confinement import WITH_KEY, ConfinedMeta
 from loadstone.servers.memcached.memory import EvictionWatch, whole
@@ -119,7 +119,7 @@ class MemcachedControl(MemcachedSession):
     def start(self) -> None:
         """None: its counters say which start it is."""
 
-    def row_writing(self, data: RequiredData, rows: Rows, traces: CreatedObjects, *, ours: bool) -> WriteRows:  # noqa: ARG002
+    def row_writing(self, data: RequiredData, rows: RowFiles, traces: CreatedObjects, *, ours: bool) -> WriteRows:  # noqa: ARG002
         """None: keys are stored by operations."""
         raise UserError(
             "'{server}' is a memcached, which takes no rows; store its keys by workload.load", server=data.server

@@ -15,7 +15,7 @@ SWITCH = re.compile(r"yes|no")
 
 
 @dataclass(frozen=True)
-class Option:
+class MemcachedOption:
     """One option that an experiment may set."""
 
     form: re.Pattern[str]
@@ -32,17 +32,17 @@ class Option:
     """Whether the server reports what the option turns off."""
 
 
-OPTIONS: Mapping[str, Option] = {
-    "memory-limit": Option(_WHOLE, said("a whole number of MiB"), "maxbytes", "-m", divisor=MEBIBYTE),
-    "threads": Option(_WHOLE, said("a whole number"), "num_threads", "-t"),
-    "conn-limit": Option(_WHOLE, said("a whole number"), "maxconns", "-c"),
-    "max-item-size": Option(_SIZE, said("a size as 2m or 512k"), "item_size_max", "-I"),
-    "disable-evictions": Option(SWITCH, said("yes or no"), "evictions", "-M", inverse=True),
-    "disable-cas": Option(SWITCH, said("yes or no"), "cas_enabled", "-C", inverse=True),
-    "max-reqs-per-event": Option(_WHOLE, said("a whole number"), "reqs_per_event", "-R"),
-    "listen-backlog": Option(_WHOLE, said("a whole number"), "tcp_backlog", "-b"),
-    "slab-growth-factor": Option(_FACTOR, said("a number as 1.25"), "growth_factor", "-f"),
-    "slab-min-size": Option(_WHOLE, said("a whole number of bytes"), "chunk_size", "-n"),
+OPTIONS: Mapping[str, MemcachedOption] = {
+    "memory-limit": MemcachedOption(_WHOLE, said("a whole number of MiB"), "maxbytes", "-m", divisor=MEBIBYTE),
+    "threads": MemcachedOption(_WHOLE, said("a whole number"), "num_threads", "-t"),
+    "conn-limit": MemcachedOption(_WHOLE, said("a whole number"), "maxconns", "-c"),
+    "max-item-size": MemcachedOption(_SIZE, said("a size as 2m or 512k"), "item_size_max", "-I"),
+    "disable-evictions": MemcachedOption(SWITCH, said("yes or no"), "evictions", "-M", inverse=True),
+    "disable-cas": MemcachedOption(SWITCH, said("yes or no"), "cas_enabled", "-C", inverse=True),
+    "max-reqs-per-event": MemcachedOption(_WHOLE, said("a whole number"), "reqs_per_event", "-R"),
+    "listen-backlog": MemcachedOption(_WHOLE, said("a whole number"), "tcp_backlog", "-b"),
+    "slab-growth-factor": MemcachedOption(_FACTOR, said("a number as 1.25"), "growth_factor", "-f"),
+    "slab-min-size": MemcachedOption(_WHOLE, said("a whole number of bytes"), "chunk_size", "-n"),
 }
 """Options by the long names of memcached's command line: what is not here is refused."""
 KNOWN = KnownSettings(

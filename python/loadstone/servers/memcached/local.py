@@ -16,7 +16,7 @@ from loadstone.experiment.software import MEMCACHED
 from loadstone.machine.installed_programs import Fact, install_line, output_of
 from loadstone.machine.processes.guarded_process import GuardedProcess
 from loadstone.machine.processes.resource_limits import Limits, limits_in_force
-from loadstone.machine.start_context import Remark
+from loadstone.machine.start_context import LastingStep
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import new_password
 from loadstone.servers.local_server import OwnServer, PortTaken, await_answer
@@ -154,7 +154,7 @@ class LocalMemcached(OwnServer):
             self.settings_read_back = control.settings(sorted({*READ_BACK, *requested}))
         self.facts = dataclasses.replace(facts, limits=limits, details={**facts.details, **self._host_details()})
         for line in differences(requested, self.settings_read_back, SPELLING):
-            self._context.progress(Remark(_("{name}: {line}", name=self.name, line=line)))
+            self._context.progress(LastingStep(_("{name}: {line}", name=self.name, line=line)))
 
     def _await_ready(self, process: GuardedProcess) -> None:
         control = MemcachedControl(self._endpoint, timeout_s=1.0)

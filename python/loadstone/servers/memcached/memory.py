@@ -24,7 +24,7 @@ DIGITS_MAX = 24
 
 
 @dataclass(frozen=True)
-class MemoryUse:
+class MemcachedMemoryUse:
     """A memcached's memory at one moment, as `stats` has it."""
 
     limit_bytes: int
@@ -37,7 +37,7 @@ class MemoryUse:
     """Another text for each start."""
 
     @classmethod
-    def of(cls, stats: Mapping[str, str]) -> "MemoryUse":
+    def of(cls, stats: Mapping[str, str]) -> "MemcachedMemoryUse":
         """Return the use by what it reports; what it does not report is 0. Raises ValueError: it is not a whole
         number."""
         return cls(
@@ -64,11 +64,11 @@ def start_of(stats: Mapping[str, str]) -> str:
     return f"{stats.get('pid', '')}-{whole(stats, 'time') - whole(stats, 'uptime')}"
 
 
-def memory_use(session: MemcachedSession) -> MemoryUse:
+def memory_use(session: MemcachedSession) -> MemcachedMemoryUse:
     """One `stats`. Raises ServerGone; BadReply: a figure is not a whole number."""
     stats = session.stats()
     with read_as(session.endpoint.label, "stats", said("a whole number")):
-        return MemoryUse.of(stats)
+        return MemcachedMemoryUse.of(stats)
 
 
 def shortage(session: MemcachedSession, planned: Footprint, *, here: bool) -> str:
@@ -147,8 +147,8 @@ class EvictionWatch:
     )
     name: str
     session: MemcachedSession
-    first: MemoryUse
-    others: dict[str, MemoryUse] = field(default_factory=dict)
+    first: MemcachedMemoryUse
+    others: dict[str, MemcachedMemoryUse] = field(default_factory=dict)
     """First answers of other starts of it, by their start."""
 
     @classmethod

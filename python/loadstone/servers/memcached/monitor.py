@@ -34,7 +34,7 @@ AS_CHECKED = {
 """Figure by the name that the checks of a trial know -> its name in `stats`."""
 
 
-class Queried(Protocol):
+class MemcachedQueries(Protocol):
     """What the monitor needs of a control; `MemcachedControl` is one."""
 
     def stats(self, what: str = "") -> Mapping[str, str]:
@@ -46,7 +46,7 @@ class MemcachedMonitor:
 
     METRICS = by_name(memcached.METRICS)
 
-    def __init__(self, part: str, control: Queried) -> None:
+    def __init__(self, part: str, control: MemcachedQueries) -> None:
         self._part = part
         self._control = control
 
@@ -91,7 +91,7 @@ class MemcachedSnapshot:
     latency_events: Mapping[str, int] = field(default_factory=dict)
 
 
-def snapshot(control: Queried) -> MemcachedSnapshot:
+def snapshot(control: MemcachedQueries) -> MemcachedSnapshot:
     """One `stats`.
 
     Raises:

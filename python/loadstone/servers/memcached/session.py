@@ -20,7 +20,7 @@ from loadstone.safety.bounds.deadlines import bound_that_ended, require_time, st
 from loadstone.safety.bounds.replies import bad_reply, read_as, recordable, shortened
 from loadstone.safety.errors import ServerGone, ServerRefused, UserError
 from loadstone.servers.memcached.settings import SPELLING, reported
-from loadstone.servers.settings_in_force import Spelling
+from loadstone.servers.settings_in_force import SettingNotation
 from loadstone.servers.transport import error_text
 from loadstone.text.language import said
 from loadstone.text.problem import Problem
@@ -53,7 +53,7 @@ class MemcachedSession:
     """
 
     software: ClassVar[str] = MEMCACHED.name
-    spelling: ClassVar[Spelling] = SPELLING
+    spelling: ClassVar[SettingNotation] = SPELLING
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = 5.0) -> None:
         self.endpoint = endpoint
@@ -74,7 +74,7 @@ class MemcachedSession:
             self._drop()
 
     def by_way_of(self, endpoint: Endpoint) -> Self:
-        """See `servers.control.Questions`."""
+        """See `servers.control.ServerQueries`."""
         return type(self)(endpoint, self._timeout_s)
 
     def ping(self) -> None:

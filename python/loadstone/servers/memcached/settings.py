@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from loadstone.safety.bounds.replies import shortened, whole_number
 from loadstone.servers.memcached.known_settings import OPTIONS, SWITCH
 from loadstone.servers.server import ConfigValue
-from loadstone.servers.settings_in_force import Spelling
+from loadstone.servers.settings_in_force import SettingNotation
 from loadstone.text.language import said
 from loadstone.text.problem import Problem
 
-SPELLING = Spelling(
+SPELLING = SettingNotation(
     true="yes",
     false="no",
     nothing="",

@@ -43,7 +43,7 @@ JSON_MAX = 65_536
 """Characters of a value of JSON: the monitor's question alone asks for one, of some 20 names and figures."""
 
 
-class Untrusted(InterfaceError):  # type: ignore[misc]  # pg8000 has no types
+class PostgresqlProtocolViolation(InterfaceError):  # type: ignore[misc]  # pg8000 has no types
     """The server did what none that is honest does, or what only one that is known may do; the connection is closed."""
 
 
@@ -67,7 +67,7 @@ class _File:
         """So many bytes. Raises InterfaceError."""
         self._received_bytes += size + READ_BYTES
         if size < 0 or self._received_bytes > REPLY_BYTES_MAX:
-            raise Untrusted(
+            raise PostgresqlProtocolViolation(
                 said(
                     "its reply has more than {reply_bytes_max:,} bytes, more than loadstone requests",
                     reply_bytes_max=REPLY_BYTES_MAX,
@@ -90,7 +90,7 @@ class _File:
 
     def _require_time(self) -> None:
         if time.monotonic() > self._deadline_s:
-            raise Untrusted(
+            raise PostgresqlProtocolViolation(
                 said("its reply comes in drops, and is not whole within {timeout_s:g} s", timeout_s=2 * self._timeout_s)
             )
 
@@ -186,7 +186,7 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
 
     def handle_AUTHENTICATION_REQUEST(self, data: bytes, context: Any) -> None:  # noqa: N802
         if data[:4] == struct.pack("!i", CLEARTEXT) and not self._knows_server:
-            raise Untrusted(
+            raise PostgresqlProtocolViolation(
                 said(
                     "it asks for the password in a form that it can read, which is given to a server with a "
                     "verified certificate only; set scram-sha-256 in its pg_hba.conf, or add "
@@ -194,13 +194,13 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
                 )
             )
         if not self._knows_server and int.from_bytes(data[:4]) not in ANSWERED:
-            raise Untrusted(
+            raise PostgresqlProtocolViolation(
                 said("it requires a log-in that loadstone does not know; set scram-sha-256 in its pg_hba.conf")
             )
         if data[:4] == struct.pack("!i", SASL_CONTINUE):
             rounds = re.search(rb",i=([0-9]{1,19})(?:,|$)", data)
             if rounds is None or int(rounds[1]) > ROUNDS_MAX:
-                raise Untrusted(
+                raise PostgresqlProtocolViolation(
                     said("it requires the password to be hashed more than {rounds_max:,} times", rounds_max=ROUNDS_MAX)
                 )
         super().handle_AUTHENTICATION_REQUEST(data, context)
@@ -208,7 +208,7 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
     def handle_PARAMETER_STATUS(self, data: bytes, context: Any) -> None:  # noqa: ARG002, N802
         """None is kept; in another encoding than the one that was requested, texts could be made to mean anything."""
         if data.startswith(b"client_encoding\0") and data != b"client_encoding\0UTF8\0":
-            raise Untrusted(said("it changes the encoding of texts"))
+            raise PostgresqlProtocolViolation(said("it changes the encoding of texts"))
 
     def handle_NOTICE_RESPONSE(self, data: bytes, context: Any) -> None:  # noqa: N802
         """None is kept."""
@@ -240,14 +240,14 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
         except (Error, OSError):
             raise
         except Exception as error:
-            raise Untrusted(
+            raise PostgresqlProtocolViolation(
                 said("its reply is not of PostgreSQL's protocol ({name})", name=type(error).__name__)
             ) from error
 
 
 def _require_copy(context: Any) -> None:
     if context.stream is None:
-        raise Untrusted(said("it begins a COPY that no statement requested; nothing was sent"))
+        raise PostgresqlProtocolViolation(said("it begins a COPY that no statement requested; nothing was sent"))
 
 
 class _Taker:
@@ -294,7 +294,7 @@ def _encrypted(endpoint: Endpoint, timeout_s: float) -> socket.socket:
         return context.wrap_socket(sock, server_hostname=tls.server_name or endpoint.host)
     except ssl.SSLCertVerificationError as error:
         sock.close()
-        raise Untrusted(certificate_problem(error, "?sslmode=require")) from None
+        raise PostgresqlProtocolViolation(certificate_problem(error, "?sslmode=require")) from None
     except BaseException:
         sock.close()
         raise
@@ -304,7 +304,7 @@ def _require_tls(sock: socket.socket) -> None:
     """Request TLS. Raises Untrusted if the server has none."""
     sock.sendall(SSL_REQUEST)
     if sock.recv(1) != b"S":
-        raise Untrusted(
+        raise PostgresqlProtocolViolation(
             said(
                 "it does not support TLS; turn TLS on there, or add ?sslmode=disable to its URL: then "
                 "anyone on the network path can read the log-in and the data"

@@ -11,8 +11,8 @@ from loadstone.experiment.plan.stored_bytes import disk_of
 from loadstone.experiment.software import POSTGRESQL
 from loadstone.safety.bounds.replies import read_as, shortened
 from loadstone.safety.errors import LoadstoneError, ServerRefused, UserError
-from loadstone.servers.control import Rows, Start, Tell
-from loadstone.servers.free_space import disk_shortage, free_here, says_full
+from loadstone.servers.control import RowFiles, RowProgress, Start
+from loadstone.servers.free_space import disk_shortage, free_here, is_out_of_space
 from loadstone.servers.postgresql.session import DISK_FULL, PostgresqlSession, canonical
 from loadstone.servers.server import ConfigValue, ServerFacts
 from loadstone.servers.sql.control import SqlControl
@@ -66,7 +66,7 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
         except LoadstoneError:
             return Start(None)
 
-    def load_rows(self, table: str, rows: Rows, tell: Tell) -> None:
+    def load_rows(self, table: str, rows: RowFiles, tell: RowProgress) -> None:
         """By COPY."""
         done = 0
         for part in rows.parts:
@@ -103,7 +103,7 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
 
     def is_full(self, error: BaseException) -> bool:
         """Whether its disk is full."""
-        return (isinstance(error, ServerRefused) and error.code == DISK_FULL) or says_full(error)
+        return (isinstance(error, ServerRefused) and error.code == DISK_FULL) or is_out_of_space(error)
 
     def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
         """By the disk under its files, where it runs on this machine: no statement reports how much is free there.

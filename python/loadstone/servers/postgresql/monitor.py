@@ -39,7 +39,7 @@ CHECKPOINTER, WAL = 17, 14
 """The versions from which on there are `pg_stat_checkpointer` and `pg_stat_wal`."""
 
 
-class Queried(Protocol):
+class PostgresqlQueries(Protocol):
     """What the monitor needs of a control; `PostgresqlControl` is one."""
 
     def query(self, sql: str) -> Sequence[Sequence[Any]]:
@@ -70,7 +70,7 @@ class PostgresqlMonitor:
 
     METRICS = by_name(postgresql.METRICS)
 
-    def __init__(self, part: str, control: Queried) -> None:
+    def __init__(self, part: str, control: PostgresqlQueries) -> None:
         self._part = part
         self._control = control
         self._question = ""

@@ -12,9 +12,9 @@ from loadstone.run_folder.ledger import CreatedObject
 from loadstone.safety.bounds.deadlines import bound_that_ended
 from loadstone.safety.bounds.replies import shortened, typed
 from loadstone.safety.errors import AccessRefused, ServerGone, ServerRefused, UserError
-from loadstone.servers.postgresql.client import MAINTENANCE, PostgresqlClient, Untrusted
+from loadstone.servers.postgresql.client import MAINTENANCE, PostgresqlClient, PostgresqlProtocolViolation
 from loadstone.servers.postgresql.dialect import DIALECT
-from loadstone.servers.settings_in_force import Spelling
+from loadstone.servers.settings_in_force import SettingNotation
 from loadstone.servers.sql.dialect import Dialect
 from loadstone.servers.sql.session import SqlSession
 from loadstone.servers.transport import error_text
@@ -34,14 +34,14 @@ def canonical(name: str) -> str:
     return name.lower()
 
 
-SPELLING = Spelling(true="on", false="off", nothing="''", units=BYTES | MICROSECONDS, name=canonical)
+SPELLING = SettingNotation(true="on", false="off", nothing="''", units=BYTES | MICROSECONDS, name=canonical)
 
 
 class PostgresqlSession(SqlSession):
     """See `SqlSession`. A count runs in a transaction that only reads; settings are reported with their units."""
 
     declared: ClassVar[Software] = POSTGRESQL
-    spelling: ClassVar[Spelling] = SPELLING
+    spelling: ClassVar[SettingNotation] = SPELLING
     dialect: ClassVar[Dialect] = DIALECT
 
     def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0) -> None:
@@ -147,7 +147,7 @@ class PostgresqlSession(SqlSession):
         text = _text(error)
         if state.startswith("57P") or state.startswith("08"):
             self.close()  # it is shutting down, or starting up
-        if isinstance(error, Untrusted):
+        if isinstance(error, PostgresqlProtocolViolation):
             return UserError.of(f"{where}: {text}")
         if not state:
             return ServerGone(

@@ -22,18 +22,18 @@ from loadstone.run_folder.ledger import (
 )
 from loadstone.safety.bounds.deadlines import extend_deadline
 from loadstone.safety.errors import UserError
-from loadstone.servers.control import Rows, Standing, Tell, WriteRows
-from loadstone.servers.free_space import says_full
+from loadstone.servers.control import RowFiles, RowProgress, Standing, WriteRows
+from loadstone.servers.free_space import is_out_of_space
 from loadstone.servers.redis import failover, memory
 from loadstone.servers.redis.commands.confinement import NAMED, ConfinedCommands, keys_made
 from loadstone.servers.redis.commands.info import ServerCommands, only_reads
 from loadstone.servers.redis.monitor import RedisSnapshot, snapshot
-from loadstone.servers.redis.redirect_targets import ANYWHERE, Allowed
+from loadstone.servers.redis.redirect_targets import ANYWHERE, AllowedHosts
 from loadstone.servers.redis.replicas import ReplicaReads
 from loadstone.servers.redis.rows import writing_of
 from loadstone.servers.redis.session import RedisSession
 from loadstone.servers.redis.settings import SPELLING
-from loadstone.servers.settings_in_force import Spelling
+from loadstone.servers.settings_in_force import SettingNotation
 
 SUBJECT_KEYS = f"{OUR_PREFIX}subject:"
 """What the keys of our own applications begin with."""
@@ -43,12 +43,12 @@ class RedisControl(RedisSession):
     """See `servers.control.Control` and `servers.control.KeyStore`, whose methods these are."""
 
     software: ClassVar[str] = REDIS.name
-    spelling: ClassVar[Spelling] = SPELLING
+    spelling: ClassVar[SettingNotation] = SPELLING
     removable: ClassVar[tuple[ObjectKind, ...]] = KEYS
 
     reads: ReplicaReads | None = None
     """Reads of the replicas that the load reads from."""
-    allowed: Allowed = ANYWHERE
+    allowed: AllowedHosts = ANYWHERE
     """The hosts that it may announce."""
 
     def reading_from(self, endpoints: Sequence[Endpoint]) -> Self:
@@ -74,7 +74,7 @@ class RedisControl(RedisSession):
     def start(self) -> None:
         """None: its counters say which start it is."""
 
-    def row_writing(self, data: RequiredData, rows: Rows, traces: CreatedObjects, *, ours: bool) -> WriteRows:  # noqa: ARG002
+    def row_writing(self, data: RequiredData, rows: RowFiles, traces: CreatedObjects, *, ours: bool) -> WriteRows:  # noqa: ARG002
         """What sends the commands for each row, once rows of before are removed and the keys noted."""
         if not data.commands:
             raise UserError("'{server}' is a Redis: name 'commands', and leave 'table' out", server=data.server)
@@ -83,7 +83,7 @@ class RedisControl(RedisSession):
             writing.remove(self)  # of an earlier run, or of other rows under these keys
         traces.note(*as_made(writing.keys, writing.beginnings))
 
-        def write(tell: Tell) -> bool:
+        def write(tell: RowProgress) -> bool:
             writing.write(self, rows, tell)
             return True
 
@@ -91,7 +91,7 @@ class RedisControl(RedisSession):
 
     def is_full(self, error: BaseException) -> bool:
         """Whether it refuses writes because memory or disk is full."""
-        return says_full(error)
+        return is_out_of_space(error)
 
     def place(self, server: str) -> ServerIdentity:
         """Where its database is."""

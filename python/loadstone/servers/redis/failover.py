@@ -10,12 +10,18 @@ from loadstone.run_folder.ledger import Copies, place_of
 from loadstone.safety.bounds.replies import read_as
 from loadstone.safety.errors import UserError
 from loadstone.servers.control import Standing
-from loadstone.servers.redis.redirect_targets import Address, Allowed, require_address, require_few, require_plausible
+from loadstone.servers.redis.redirect_targets import (
+    AllowedHosts,
+    NodeAddress,
+    require_address,
+    require_few,
+    require_plausible,
+)
 from loadstone.servers.redis.session import RedisSession
 from loadstone.text.language import said
 
 
-def copies_of(session: RedisSession, server: str, allowed: Allowed) -> Copies | None:
+def copies_of(session: RedisSession, server: str, allowed: AllowedHosts) -> Copies | None:
     """Return the data set of a primary, and its replicas that may be connected to; None if it has none.
 
     A primary without replicas has an id that the first replica changes, so it proves nothing. Raises ServerGone.
@@ -31,7 +37,7 @@ def copies_of(session: RedisSession, server: str, allowed: Allowed) -> Copies | 
     return Copies(str(info["master_replid"]), tuple(address for address in found if address is not None))
 
 
-def standing_of(session: RedisSession, server: str, allowed: Allowed) -> Standing:
+def standing_of(session: RedisSession, server: str, allowed: AllowedHosts) -> Standing:
     """Return how a server stands to those that have the same data. Raises ServerGone."""
     info = session.info("replication")
     with read_as(session.endpoint.label, "INFO replication", said("its role")):
@@ -42,7 +48,7 @@ def standing_of(session: RedisSession, server: str, allowed: Allowed) -> Standin
     return Standing(leads=False, follows=_address(session, server, primary, allowed), data_sets=())
 
 
-def _address(session: RedisSession, server: str, address: Address, allowed: Allowed) -> str | None:
+def _address(session: RedisSession, server: str, address: NodeAddress, allowed: AllowedHosts) -> str | None:
     """The address as of a place, with the database of this one; None of a server that is not to be connected to."""
     host, port = address
     with contextlib.suppress(UserError, ValueError):

@@ -17,7 +17,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.installed_programs import install_line
 from loadstone.machine.processes.guarded_process import GuardedProcess
 from loadstone.machine.processes.resource_limits import Limits, limits_in_force
-from loadstone.machine.start_context import Remark
+from loadstone.machine.start_context import LastingStep
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import new_password
 from loadstone.servers.local_server import OwnServer, PortTaken, await_answer
@@ -42,7 +42,7 @@ CONFIG = "redis.conf"
 
 
 @dataclasses.dataclass(frozen=True)
-class Parts:
+class ServerFiles:
     """The files that a server is made of."""
 
     binary: Path
@@ -55,7 +55,7 @@ class LocalRedis(OwnServer):
     def __init__(
         self,
         name: str,
-        find: Callable[[], Parts],
+        find: Callable[[], ServerFiles],
         settings: Mapping[str, ConfigValue],
         modules: Sequence[Module],
         limits: Limits | None = None,
@@ -67,7 +67,7 @@ class LocalRedis(OwnServer):
         self._settings = settings
         self._modules = modules
         self._limits = limits or Limits()
-        self._parts = Parts(Path())
+        self._parts = ServerFiles(Path())
         self._in_cluster = False
 
     def in_cluster(self) -> Self:
@@ -128,7 +128,7 @@ class LocalRedis(OwnServer):
         with self.control() as control:
             self.settings_read_back = control.config_get(sorted({*READ_BACK, *self._settings}))
         for line in differences(self._settings, self.settings_read_back, SPELLING):
-            self._context.progress(Remark(_("{name}: {line}", name=self.name, line=line)))
+            self._context.progress(LastingStep(_("{name}: {line}", name=self.name, line=line)))
 
     def _await_ready(self, process: GuardedProcess) -> None:
         control = RedisControl(self._endpoint, timeout_s=1.0)
@@ -154,7 +154,7 @@ class _FromPackage(ServerSettings):
         return LocalRedis(name, self._find, self.settings, self.modules, self.limits)
 
     @abstractmethod
-    def _find(self) -> Parts:
+    def _find(self) -> ServerFiles:
         """The files that it is made of. Raises UserError."""
 
     def _modules(self) -> tuple[Path, ...]:
@@ -166,8 +166,8 @@ class EmbeddedSettings(_FromPackage):
 
     kind: Literal["embedded"] = "embedded"
 
-    def _find(self) -> Parts:
-        return Parts(packages.need_server(), self._modules())
+    def _find(self) -> ServerFiles:
+        return ServerFiles(packages.need_server(), self._modules())
 
 
 class ValkeySettings(_FromPackage):
@@ -175,8 +175,8 @@ class ValkeySettings(_FromPackage):
 
     kind: Literal["valkey"] = "valkey"
 
-    def _find(self) -> Parts:
-        return Parts(packages.need_valkey(), self._modules())
+    def _find(self) -> ServerFiles:
+        return ServerFiles(packages.need_valkey(), self._modules())
 
 
 class ProcessSettings(ServerSettings):
@@ -194,7 +194,7 @@ class ProcessSettings(ServerSettings):
         """The server, not started."""
         return LocalRedis(name, lambda: self._find(name), self.settings, self.modules, self.limits)
 
-    def _find(self, name: str) -> Parts:
+    def _find(self, name: str) -> ServerFiles:
         binary = shutil.which(self.binary) if self.binary else packages.find_local_server()
         if binary is None:
             problem = said("no redis-server on PATH")
@@ -207,7 +207,7 @@ class ProcessSettings(ServerSettings):
                 problem=problem,
                 how=install_line("redis-server", "valkey", "redis"),
             )
-        return Parts(Path(binary).absolute(), self._modules(name))
+        return ServerFiles(Path(binary).absolute(), self._modules(name))
 
     def _modules(self, name: str) -> tuple[Path, ...]:
         """The JSON module to load. None if none is found: the server may have JSON built in, which the probe tells."""

@@ -25,7 +25,7 @@ RESERVE_SHARE, RESERVE_LEAST_BYTES, RESERVE_MOST_BYTES = 0.01, 256 * 1024, 64 * 
 
 
 @dataclass(frozen=True)
-class MemoryUse:
+class RedisMemoryUse:
     """A Redis's memory at one moment, of INFO alone."""
 
     used_bytes: int
@@ -45,7 +45,7 @@ class MemoryUse:
     """Identifies the start, and the server of several behind one address."""
 
     @classmethod
-    def of(cls, info: Mapping[str, Any]) -> "MemoryUse":
+    def of(cls, info: Mapping[str, Any]) -> "RedisMemoryUse":
         """Return the use by what a server reports; what it does not report, or not as a number, is 0."""
         spaces = [value for name, value in info.items() if name.startswith("db") and isinstance(value, Mapping)]
         oom = info.get("errorstat_OOM")
@@ -82,12 +82,12 @@ class MemoryUse:
         return not self.policy.startswith("volatile") or (self.expiring_keys > 0 and foreign > 0)
 
 
-def memory_use(control: RedisSession) -> MemoryUse:
+def memory_use(control: RedisSession) -> RedisMemoryUse:
     """One INFO. Raises ServerGone."""
-    return MemoryUse.of(control.info())
+    return RedisMemoryUse.of(control.info())
 
 
-def limits_reported(control: RedisSession, use: MemoryUse) -> MemoryUse:
+def limits_reported(control: RedisSession, use: RedisMemoryUse) -> RedisMemoryUse:
     """Return the use with limit and policy out of CONFIG, for a server whose INFO does not have them. Raises
     ServerGone."""
     info = control.info("memory")
@@ -98,7 +98,7 @@ def limits_reported(control: RedisSession, use: MemoryUse) -> MemoryUse:
     return replace(use, limit_bytes=limit, policy=policy)
 
 
-def foreign_keys(control: RedisSession, use: MemoryUse) -> int:
+def foreign_keys(control: RedisSession, use: RedisMemoryUse) -> int:
     """Return how many keys are not ours at most: all, but for those of a database that holds keys of ours alone.
 
     Raises:
@@ -121,7 +121,7 @@ def _ours_alone(control: RedisSession) -> bool:
     return False
 
 
-def machine_free_bytes(use: MemoryUse, *, here: bool) -> int | None:
+def machine_free_bytes(use: RedisMemoryUse, *, here: bool) -> int | None:
     """Free memory of a Redis's machine: of this one as the kernel has it; of another at most. None: not known."""
     if here:
         return int(psutil.virtual_memory().available)
@@ -155,7 +155,7 @@ def full(control: RedisSession, info: Mapping[str, Any]) -> str:
     """
     for node in control.each_node():
         reported = info if node is control else node.info()
-        use = MemoryUse.of(reported)
+        use = RedisMemoryUse.of(reported)
         if not {"maxmemory", "maxmemory_policy"} <= reported.keys():
             use = limits_reported(node, use)
         if not use.limit_bytes or use.free_bytes >= use.reserve_bytes / 2 or use.policy == "noeviction":
@@ -182,9 +182,9 @@ class MemoryWatch:
     )
     name: str
     control: RedisSession
-    first: MemoryUse
+    first: RedisMemoryUse
     foreign: int
-    others: dict[str, MemoryUse] = field(default_factory=dict)
+    others: dict[str, RedisMemoryUse] = field(default_factory=dict)
     """First answers of other starts of it, or of other servers behind its address, by run id."""
 
     @classmethod
@@ -202,7 +202,7 @@ class MemoryWatch:
         """Which server it is, for people."""
         return said("server {name} ({address})", name=self.name, address=self.control.endpoint.label)
 
-    def lost_at(self, now: MemoryUse) -> str | None:
+    def lost_at(self, now: RedisMemoryUse) -> str | None:
         """What was lost up to an answer of the server, or will be next; None: nothing."""
         policy = said("maxmemory {maxmemory:,} bytes, policy {policy}", maxmemory=now.limit_bytes, policy=now.policy)
         figures = {"where": self.where, "policy": policy, "what_helps": self.what_helps}
@@ -227,18 +227,18 @@ class MemoryWatch:
             )
         return None
 
-    def _first(self, now: MemoryUse) -> MemoryUse:
+    def _first(self, now: RedisMemoryUse) -> RedisMemoryUse:
         """What counts from there on is compared with: the first answer of the same start of the same server."""
         return self.first if now.run_id == self.first.run_id else self.others.setdefault(now.run_id, now)
 
-    def _is_nearly_full(self, now: MemoryUse, first: MemoryUse) -> bool:
+    def _is_nearly_full(self, now: RedisMemoryUse, first: RedisMemoryUse) -> bool:
         """Before anything is lost. A cache with keys of ours alone may fill; what was full before is not our doing."""
         if not now.limit_bytes or (now.evicts(self.foreign) and not self.foreign):
             return False
         return first.free_bytes >= first.reserve_bytes and now.free_bytes < now.reserve_bytes / 2
 
 
-def _beyond_limit(use: MemoryUse, foreign: int, planned: Footprint) -> str:
+def _beyond_limit(use: RedisMemoryUse, foreign: int, planned: Footprint) -> str:
     """Keys of others would be evicted, or their writes refused. A cache with no key of theirs may overflow."""
     evicts = use.evicts(foreign)
     if planned.bytes + use.reserve_bytes <= use.free_bytes or (evicts and not foreign):

@@ -15,7 +15,7 @@ from loadstone.text.problem import Problem
 
 HOST = re.compile(r"[A-Za-z0-9._:-]{1,255}")
 PORT_END = 65_536
-Address = tuple[str, int]
+NodeAddress = tuple[str, int]
 ANNOUNCED_MAX = 1000
 """Nodes of a cluster, or replicas, that one server may announce."""
 HOSTS = "hosts"
@@ -25,7 +25,7 @@ _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(frozen=True)
-class Allowed:
+class AllowedHosts:
     """Hosts that may be announced: by name, by address, or by network; any where there are none."""
 
     names: frozenset[str] = frozenset()
@@ -40,10 +40,10 @@ class Allowed:
         return any(address in network for network in self.networks)
 
 
-ANYWHERE = Allowed()
+ANYWHERE = AllowedHosts()
 
 
-def allowed_hosts(options: Mapping[str, str], shown: str) -> Allowed:
+def allowed_hosts(options: Mapping[str, str], shown: str) -> AllowedHosts:
     """What `hosts` of a URL says: names, addresses and networks with commas between. Raises UserError."""
     names: set[str] = set()
     networks: list[_Network] = []
@@ -60,10 +60,10 @@ def allowed_hosts(options: Mapping[str, str], shown: str) -> Allowed:
                     text=text[:40],
                 ) from None
             names.add(text.lower().rstrip("."))
-    return Allowed(frozenset(names), tuple(networks))
+    return AllowedHosts(frozenset(names), tuple(networks))
 
 
-def allowed_by(url: str) -> Allowed:
+def allowed_by(url: str) -> AllowedHosts:
     """Who may be announced to a URL that was checked."""
     return allowed_hosts(dict(parse_qsl(urlsplit(url).query)), "")
 
@@ -87,7 +87,7 @@ def require_few(where: str, what: str, count: int) -> None:
 
 
 def require_plausible(
-    named: Endpoint, host: str, port: int, what: str, setting: str, allowed: Allowed = ANYWHERE
+    named: Endpoint, host: str, port: int, what: str, setting: str, allowed: AllowedHosts = ANYWHERE
 ) -> None:
     """An address that means something else here than at the server which announces it is never connected to.
 

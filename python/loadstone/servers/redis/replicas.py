@@ -14,7 +14,13 @@ from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers.redis.commands.info import ServerCommands, only_reads
 from loadstone.servers.redis.monitor import CommandStat, RedisSnapshot, command_stats
 from loadstone.servers.redis.probe import probe
-from loadstone.servers.redis.redirect_targets import ANYWHERE, Address, Allowed, require_address, require_plausible
+from loadstone.servers.redis.redirect_targets import (
+    ANYWHERE,
+    AllowedHosts,
+    NodeAddress,
+    require_address,
+    require_plausible,
+)
 from loadstone.servers.redis.requirements import explain
 from loadstone.servers.redis.session import RedisSession
 from loadstone.servers.users_server import PING_TIMEOUT_S
@@ -77,7 +83,7 @@ def require_replicas(where: str, endpoints: Sequence[Endpoint], chosen: ReadFrom
 
 
 def replicas_of(
-    primary: Endpoint, known: Collection[Endpoint] = (), allowed: Allowed = ANYWHERE
+    primary: Endpoint, known: Collection[Endpoint] = (), allowed: AllowedHosts = ANYWHERE
 ) -> tuple[Endpoint, ...]:
     """Those in sync, with the primary's login and TLS; each was reached, and follows this primary.
 
@@ -156,7 +162,7 @@ def _in_sync(value: Mapping[str, Any]) -> bool:
     return value["state"] in IN_SYNC
 
 
-def _address(value: Mapping[str, Any]) -> Address:
+def _address(value: Mapping[str, Any]) -> NodeAddress:
     address = str(value["ip"]), int(value["port"])
     require_address(*address)
     return address

@@ -16,7 +16,7 @@ from operator import add
 
 from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.safety.errors import UserError
-from loadstone.servers.control import Rows, Tell
+from loadstone.servers.control import RowFiles, RowProgress
 from loadstone.servers.redis.commands.arguments import argument_of
 from loadstone.servers.redis.commands.confinement import NAMED
 from loadstone.servers.redis.pipe import Pipe
@@ -52,14 +52,14 @@ class Word:
         return len(self.format % ((b"",) * len(self.values)))
 
 
-Command = Sequence[Word]
+RowCommand = Sequence[Word]
 """Its name, its key, and what else it takes."""
 
 
 class Batch:
     """Some rows, by column, so that no line of Python runs once a row."""
 
-    def __init__(self, lines: Sequence[bytes], rows: Rows) -> None:
+    def __init__(self, lines: Sequence[bytes], rows: RowFiles) -> None:
         self.rows = len(lines)
         self._numeric = rows.numeric
         fields = b"\t".join(lines).split(b"\t")
@@ -68,13 +68,13 @@ class Batch:
         self._json: list[bytes] = []
         self._lengths: dict[str, list[int]] = {}
 
-    def packed(self, commands: Sequence[Command]) -> bytes:
+    def packed(self, commands: Sequence[RowCommand]) -> bytes:
         """All commands for the first row, then for the next."""
         form = b"".join(map(_format, commands))
         arguments = [values for command in commands for values in self._arguments(command)]
         return b"".join(self._filled(form, arguments))
 
-    def keyed(self, commands: Sequence[Command]) -> Iterator[tuple[bytes, bytes]]:
+    def keyed(self, commands: Sequence[RowCommand]) -> Iterator[tuple[bytes, bytes]]:
         """Yield the commands one by one, each with its key before it."""
         each = []
         for command in commands:
@@ -90,7 +90,7 @@ class Batch:
             return repeat(form % (), self.rows)
         return map(form.__mod__, zip(*arguments, strict=True))
 
-    def _arguments(self, command: Command) -> Iterator[Iterable[object]]:
+    def _arguments(self, command: RowCommand) -> Iterator[Iterable[object]]:
         """What the command's format takes, in its order."""
         for word in command:
             if word.values:
@@ -121,7 +121,7 @@ class Batch:
 class Writing:
     """Commands for each row, ready to be filled."""
 
-    commands: tuple[Command, ...]
+    commands: tuple[RowCommand, ...]
     beginnings: frozenset[str]
     """What their keys begin with, where a key differs by row."""
     keys: frozenset[str]
@@ -134,7 +134,7 @@ class Writing:
         for beginning in self.beginnings:
             control.remove_beginning(beginning)
 
-    def write(self, control: RedisSession, rows: Rows, tell: Tell) -> None:
+    def write(self, control: RedisSession, rows: RowFiles, tell: RowProgress) -> None:
         """Send the commands for every row, in the rows' order. `tell` is called with rows that are sent.
 
         Raises:
@@ -148,13 +148,13 @@ class Writing:
                 tell(done)
 
 
-def writing_of(commands: Sequence[str], rows: Rows) -> Writing:
+def writing_of(commands: Sequence[str], rows: RowFiles) -> Writing:
     """The commands, checked.
 
     Raises:
         UserError: one cannot be sent, or would write to a key that is not ours; names the command.
     """
-    parsed: list[Command] = []
+    parsed: list[RowCommand] = []
     beginnings: set[str] = set()
     keys: set[str] = set()
     for text in commands:
@@ -188,7 +188,7 @@ def _split(text: str) -> list[str]:
     return words
 
 
-def _word(text: str, rows: Rows, where: str) -> Word:
+def _word(text: str, rows: RowFiles, where: str) -> Word:
     form, values, end = b"", [], 0
     for place in PLACE.finditer(text):
         form += text[end : place.start()].encode().replace(b"%", b"%%")
@@ -208,7 +208,7 @@ def _word(text: str, rows: Rows, where: str) -> Word:
 
 
 @contextlib.contextmanager
-def _sender(control: RedisSession, commands: Sequence[Command]) -> Iterator[Callable[[Batch], None]]:
+def _sender(control: RedisSession, commands: Sequence[RowCommand]) -> Iterator[Callable[[Batch], None]]:
     """What sends the commands for a batch; the end waits for all replies."""
     nodes = control.each_node()
     if len(nodes) == 1:
@@ -228,7 +228,7 @@ def _sender(control: RedisSession, commands: Sequence[Command]) -> Iterator[Call
         yield to_nodes
 
 
-def batches(rows: Rows, commands: int) -> Iterator[Batch]:
+def batches(rows: RowFiles, commands: int) -> Iterator[Batch]:
     """All rows in their order, so many at a time that a batch of so many commands a row is no burden."""
     for lines in rows.lines():
         row_bytes = 1 + sum(map(len, lines)) // len(lines)
@@ -237,7 +237,7 @@ def batches(rows: Rows, commands: int) -> Iterator[Batch]:
             yield Batch(lines[first : first + step], rows)
 
 
-def _format(command: Command) -> bytes:
+def _format(command: RowCommand) -> bytes:
     """The command for `%`: of each word that differs by row, its length and its values."""
     form = b"*%d\r\n" % len(command)
     for word in command:

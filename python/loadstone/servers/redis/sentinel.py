@@ -12,7 +12,7 @@ from loadstone.run_folder.ledger import ServerIdentity
 from loadstone.safety.bounds.replies import read_as, shortened
 from loadstone.safety.errors import BadReply, ServerGone, ServerRefused, UserError
 from loadstone.servers.redis.control import RedisControl
-from loadstone.servers.redis.redirect_targets import Address, require_address, require_few, require_plausible
+from loadstone.servers.redis.redirect_targets import NodeAddress, require_address, require_few, require_plausible
 from loadstone.servers.redis.replicas import (
     ReadFrom,
     replication,
@@ -24,7 +24,7 @@ from loadstone.servers.redis.replicas import (
 from loadstone.servers.redis.requirements import inspect_server
 from loadstone.servers.redis.session import LoginRefused, RedisSession
 from loadstone.servers.redis.settings import READ_BACK
-from loadstone.servers.redis.url import Watched
+from loadstone.servers.redis.url import SentinelAddress
 from loadstone.servers.redis.users_process import local_pid, local_pids, parts_of
 from loadstone.servers.server import DeployContext, Module, ServerFacts
 from loadstone.servers.transport import remark_on_exposure
@@ -35,16 +35,16 @@ TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True)
-class Answer:
+class SentinelReply:
     """What one Sentinel says of a primary."""
 
-    primary: Address
-    replicas: tuple[Address, ...]
-    in_sync: tuple[Address, ...]
+    primary: NodeAddress
+    replicas: tuple[NodeAddress, ...]
+    in_sync: tuple[NodeAddress, ...]
     """Those of them that answer, and follow the primary."""
 
 
-def ask(watched: Watched) -> Answer:
+def ask(watched: SentinelAddress) -> SentinelReply:
     """What the first Sentinel says that answers and knows the primary.
 
     Raises:
@@ -65,7 +65,7 @@ def ask(watched: Watched) -> Answer:
     )
 
 
-def _answer(session: RedisSession, watched: Watched) -> Answer:
+def _answer(session: RedisSession, watched: SentinelAddress) -> SentinelReply:
     where, name = session.endpoint.label, watched.name
     reply = session.call(b"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
     if reply is None:
@@ -88,19 +88,19 @@ def _answer(session: RedisSession, watched: Watched) -> Answer:
         in_sync = tuple(address for address, fields in zip(replicas, described, strict=True) if _is_in_sync(fields))
     for replica in replicas:
         _require_plausible(session, watched, replica)
-    return Answer(primary, replicas, in_sync)
+    return SentinelReply(primary, replicas, in_sync)
 
 
 def _is_in_sync(described: Mapping[str, str]) -> bool:
     return described.get("flags") == "slave" and described.get("master-link-status") == "ok"
 
 
-def _require_plausible(session: RedisSession, watched: Watched, address: Address) -> None:
+def _require_plausible(session: RedisSession, watched: SentinelAddress, address: NodeAddress) -> None:
     what, setting = said("a server of '{name}'", name=watched.name), "replica-announce-ip"
     require_plausible(session.endpoint, *address, what, setting, watched.allowed)
 
 
-def _address(host: bytes | str, port: bytes | str) -> Address:
+def _address(host: bytes | str, port: bytes | str) -> NodeAddress:
     address = _text(host), int(port)
     require_address(*address)
     return address
@@ -129,7 +129,9 @@ def _remedy(failures: Sequence[str]) -> str:
 class SentinelControl(RedisControl):
     """See `RedisControl`. A command that finds no primary is sent once more to the one that Sentinel names by now."""
 
-    def __init__(self, watched: Watched, find: Callable[[], Endpoint], endpoint: Endpoint, timeout_s: float) -> None:
+    def __init__(
+        self, watched: SentinelAddress, find: Callable[[], Endpoint], endpoint: Endpoint, timeout_s: float
+    ) -> None:
         """`find`: where the primary is by now; raises LoadstoneError."""
         super().__init__(endpoint, timeout_s)
         self._watched = watched
@@ -188,13 +190,15 @@ class UsersPrimary(UsersServer):
     Primary and replicas are those that Sentinel names when the run begins; no other address is connected to later.
     """
 
-    def __init__(self, name: str, watched: Watched, modules: Sequence[Module], read_from: ReadFrom = "primary") -> None:
+    def __init__(
+        self, name: str, watched: SentinelAddress, modules: Sequence[Module], read_from: ReadFrom = "primary"
+    ) -> None:
         super().__init__(name, ServerFacts(software="redis", version="", mode="", role=""))
         self._watched = watched
         self._modules = modules
         self._read_from: ReadFrom = read_from
-        self._known: tuple[Address, ...] = ()
-        self._in_sync: tuple[Address, ...] = ()
+        self._known: tuple[NodeAddress, ...] = ()
+        self._in_sync: tuple[NodeAddress, ...] = ()
         self._primary: Endpoint | None = None
         self._inspected = ""
         self._readers: int | None = None
@@ -209,7 +213,7 @@ class UsersPrimary(UsersServer):
         standbys = [self._at(address, standby=True) for address in others if address not in read]
         return (*with_readers([primary, *readers], self._read_from), *standbys, *self._watched.sentinels)
 
-    def _at(self, address: Address, **fields: Any) -> Endpoint:
+    def _at(self, address: NodeAddress, **fields: Any) -> Endpoint:
         host, port = address
         return self._watched.login.model_copy(update={"host": host, "port": port, **fields})
 

@@ -182,7 +182,7 @@ class RedisSession:
         return [bool(reply) for reply in self.pipelined([("EXISTS", key) for key in keys])]
 
     def by_way_of(self, endpoint: Endpoint) -> Self:
-        """See `servers.control.Questions`."""
+        """See `servers.control.ServerQueries`."""
         return type(self)(endpoint, self._timeout_s)
 
     def ping(self) -> None:

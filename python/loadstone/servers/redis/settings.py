@@ -8,10 +8,10 @@ from pydantic import AfterValidator
 
 from loadstone.servers.redis.known_settings import KNOWN
 from loadstone.servers.server import ConfigValue
-from loadstone.servers.settings_in_force import Spelling
+from loadstone.servers.settings_in_force import SettingNotation
 from loadstone.text.language import said
 
-SPELLING = Spelling(
+SPELLING = SettingNotation(
     true="yes",
     false="no",
     nothing='""',

@@ -12,9 +12,9 @@ from loadstone.experiment.software import REDIS
 from loadstone.run_folder.ledger import ServerIdentity, place_of
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import hide_url
-from loadstone.servers.redis.redirect_targets import ANYWHERE, HOSTS, Allowed, allowed_hosts
+from loadstone.servers.redis.redirect_targets import ANYWHERE, HOSTS, AllowedHosts, allowed_hosts
 from loadstone.servers.redis.replicas import CHOICES, ReadFrom
-from loadstone.servers.urls import TLS_OPTIONS, TRUTH, host_of, options_of, password_of, tls_of, truth_of, unfit
+from loadstone.servers.urls import TLS_OPTIONS, TRUTH, host_of, options_of, parse_bool, password_of, tls_of, unfit
 from loadstone.text.language import said
 
 CLUSTER = "cluster"
@@ -95,7 +95,7 @@ def read_from(url: str) -> ReadFrom:
 
 
 @dataclass(frozen=True)
-class Watched:
+class SentinelAddress:
     """A primary, by who watches it."""
 
     name: str
@@ -103,7 +103,7 @@ class Watched:
     """With a login of their own."""
     login: Endpoint
     """Login of the primary and its replicas: everything but their address."""
-    allowed: Allowed = ANYWHERE
+    allowed: AllowedHosts = ANYWHERE
     """The hosts that these may be at."""
 
     @property
@@ -127,7 +127,7 @@ def is_sentinel_url(url: str) -> bool:
     return url.partition("://")[0] in SENTINEL_SCHEMES
 
 
-def parse_sentinel_url(url: str) -> Watched:
+def parse_sentinel_url(url: str) -> SentinelAddress:
     """`redis+sentinel://USER:PASSWORD@HOST,HOST:PORT/NAME/DATABASE`: who watches which primary.
 
     Options: `password_env` (a variable that holds the password of the primary), `read_from`, `hosts` (where the primary
@@ -180,7 +180,7 @@ def parse_sentinel_url(url: str) -> Watched:
     except ValidationError as error:
         raise unfit(shown, error) from None
     sentinels = (sentinel.model_copy(update={"host": host, "port": port}) for host, port in places)
-    return Watched(name, tuple(sentinels), login, allowed_hosts(options, shown))
+    return SentinelAddress(name, tuple(sentinels), login, allowed_hosts(options, shown))
 
 
 def place(server: str, url: str) -> ServerIdentity:
@@ -199,7 +199,7 @@ def place_of_cluster(server: str, named: Endpoint) -> ServerIdentity:
 
 def _require_cluster(options: Mapping[str, str], parts: SplitResult, database: object, shown: str) -> None:
     """What stands beside `cluster` is possible. Raises UserError."""
-    if CLUSTER not in options or not truth_of(CLUSTER, options[CLUSTER], shown):
+    if CLUSTER not in options or not parse_bool(CLUSTER, options[CLUSTER], shown):
         return
     if parts.scheme == "unix":
         raise UserError(

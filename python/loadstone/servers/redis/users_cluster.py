@@ -18,8 +18,8 @@ from loadstone.servers.redis.cluster_control import ClusterControl
 from loadstone.servers.redis.probe import probe
 from loadstone.servers.redis.redirect_targets import (
     ANYWHERE,
-    Address,
-    Allowed,
+    AllowedHosts,
+    NodeAddress,
     require_address,
     require_few,
     require_plausible,
@@ -58,7 +58,7 @@ class ClusterNode:
             raise Problem("slots that no cluster has")
 
     @property
-    def address(self) -> Address:
+    def address(self) -> NodeAddress:
         """Host and port."""
         return self.host, self.port
 
@@ -68,7 +68,7 @@ class ClusterNode:
         return f"{self.host}:{self.port}"
 
 
-def read_topology(session: RedisSession, allowed: Allowed = ANYWHERE) -> list[ClusterNode]:
+def read_topology(session: RedisSession, allowed: AllowedHosts = ANYWHERE) -> list[ClusterNode]:
     """The nodes of a cluster, as one of them announces them: those with slots first, then the others.
 
     Args:
@@ -147,7 +147,7 @@ def _described(lines: Sequence[str]) -> list[_Described]:
 def _holders(reply: Any, own_host: str) -> dict[str, ClusterNode]:
     """The primaries with slots, by their ids."""
     ranges: dict[str, list[tuple[int, int]]] = {}
-    places: dict[str, Address] = {}
+    places: dict[str, NodeAddress] = {}
     for first, last, primary, *_more in reply:
         host, port, number = primary[0], int(primary[1]), _text(primary[2])
         ranges.setdefault(number, []).append((int(first), int(last)))
@@ -224,7 +224,7 @@ class UsersCluster(UsersServer):
         named: Endpoint,
         modules: Sequence[Module],
         read_from: ReadFrom = "primary",
-        allowed: Allowed = ANYWHERE,
+        allowed: AllowedHosts = ANYWHERE,
     ) -> None:
         """`named`: the node that the URL names; `allowed`: the hosts that it may announce."""
         super().__init__(name, ServerFacts(software="redis", version="", mode="cluster", role=""))
@@ -233,7 +233,7 @@ class UsersCluster(UsersServer):
         self._read_from: ReadFrom = read_from
         self._allowed = allowed
         self._nodes: tuple[ClusterNode, ...] = ()
-        self._known: frozenset[Address] = frozenset()
+        self._known: frozenset[NodeAddress] = frozenset()
         self._readers: int | None = None
 
     @property

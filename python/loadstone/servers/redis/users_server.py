@@ -21,7 +21,7 @@ from loadstone.servers.redis.requirements import NODE_OF_A_CLUSTER, inspect_serv
 from loadstone.servers.redis.sentinel import UsersPrimary
 from loadstone.servers.redis.settings import READ_BACK
 from loadstone.servers.redis.url import (
-    Watched,
+    SentinelAddress,
     is_sentinel_url,
     names_cluster,
     parse_sentinel_url,
@@ -37,7 +37,7 @@ from loadstone.servers.users_server import UsersServer
 from loadstone.text.language import _
 
 
-def _parse_any(url: str) -> Endpoint | Watched:
+def _parse_any(url: str) -> Endpoint | SentinelAddress:
     return parse_sentinel_url(url) if is_sentinel_url(url) else parse_url(url)
 
 

@@ -6,7 +6,7 @@ loadstone started alone (`programs.subjects.schema`), so nobody's SQL is read he
 
 from collections.abc import Sequence
 
-from loadstone.servers.control import Refusal
+from loadstone.servers.control import CommandRefusal
 from loadstone.servers.sql.session import SqlSession
 from loadstone.text.language import said
 
@@ -19,16 +19,16 @@ class ConfinedSql:
 
     def command(self, command: Sequence[str], prefix: str) -> None:  # noqa: ARG002 (the seam's signature)
         """It takes no load."""
-        raise Refusal(said("it accepts no commands"), said("name another server as the target"))
+        raise CommandRefusal(said("it accepts no commands"), said("name another server as the target"))
 
     def row_command(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
         """Its rows go into a table."""
-        raise Refusal(said("it accepts no commands"), said("name a table"))
+        raise CommandRefusal(said("it accepts no commands"), said("name a table"))
 
     def count(self, text: str, *, of_application: bool) -> None:  # noqa: ARG002 (the database is the same)
         """The rows of a table of the connection's own database."""
         if not self._session.is_name(text):
-            raise Refusal(said("it is not the name of a table"), said("use letters, digits and _ only"))
+            raise CommandRefusal(said("it is not the name of a table"), said("use letters, digits and _ only"))
 
 
 def reaches_out(command: Sequence[str]) -> bool:  # noqa: ARG001 (the room's signature)

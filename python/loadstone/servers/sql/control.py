@@ -8,7 +8,7 @@ from loadstone.experiment.plan.required import RequiredData
 from loadstone.run_folder.ledger import CreatedObject, CreatedObjects, ObjectKind, RemovalResult, ServerIdentity
 from loadstone.safety.errors import UserError
 from loadstone.servers import settings_in_force
-from loadstone.servers.control import Rows, Tell, WriteRows
+from loadstone.servers.control import RowFiles, RowProgress, WriteRows
 from loadstone.servers.declared_table import Table
 from loadstone.servers.server import ConfigValue, ServerFacts
 from loadstone.servers.sql import traces as sql_traces
@@ -32,12 +32,12 @@ class SqlControl(SqlSession):
         """Version and role. Raises UserError if it is a server of another kind."""
 
     @abstractmethod
-    def load_rows(self, table: str, rows: Rows, tell: Tell) -> None:
+    def load_rows(self, table: str, rows: RowFiles, tell: RowProgress) -> None:
         """Write all rows into an empty table of ours. Raises LoadstoneError if the server does not take one."""
 
     @abstractmethod
     def crc32_sum(self, table: str, columns: Sequence[str]) -> int:
-        """As `Rows.crc32_sum`, of the rows that a table holds."""
+        """As `RowFiles.crc32_sum`, of the rows that a table holds."""
 
     def keys(self) -> None:
         """None: it has tables."""
@@ -55,7 +55,7 @@ class SqlControl(SqlSession):
         """What the server took otherwise than requested, and what has no effect: a line each."""
         return settings_in_force.differences(requested, reported, self.spelling)
 
-    def row_writing(self, data: RequiredData, rows: Rows, traces: CreatedObjects, *, ours: bool) -> WriteRows:
+    def row_writing(self, data: RequiredData, rows: RowFiles, traces: CreatedObjects, *, ours: bool) -> WriteRows:
         """What makes the table hold exactly these rows, and no rows of the user's in their place."""
         table = data.table
         if table is None:
@@ -79,7 +79,7 @@ class SqlControl(SqlSession):
 
         return lambda tell: self.write_table(table, rows, tell, claim)
 
-    def write_table(self, table: str, rows: Rows, tell: Tell, claim: Claim) -> bool:
+    def write_table(self, table: str, rows: RowFiles, tell: RowProgress, claim: Claim) -> bool:
         """Make a table hold exactly these rows; whether anything had to be written.
 
         Raises:

@@ -11,7 +11,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.ports import free_port
 from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment
 from loadstone.machine.processes.resource_limits import Limits, limits_in_force
-from loadstone.machine.start_context import Remark
+from loadstone.machine.start_context import LastingStep
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import new_password
 from loadstone.servers.local_server import OwnServer, PortTaken
@@ -130,7 +130,7 @@ class OwnSqlServer(OwnServer):
         limits = limits_in_force(self._settings.limits, self.limited)
         self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), limits=limits)
         for line in lines:
-            self._context.progress(Remark(_("{name}: {line}", name=self.name, line=line)))
+            self._context.progress(LastingStep(_("{name}: {line}", name=self.name, line=line)))
 
     def _await_ready(self, process: GuardedProcess) -> None:
         deadline = time.monotonic() + READY_S

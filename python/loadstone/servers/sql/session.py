@@ -14,7 +14,7 @@ from loadstone.experiment.software import Software
 from loadstone.run_folder.ledger import CreatedObject
 from loadstone.safety.bounds.replies import recordable
 from loadstone.safety.errors import ServerGone, ServerRefused, UserError
-from loadstone.servers.settings_in_force import Spelling
+from loadstone.servers.settings_in_force import SettingNotation
 from loadstone.servers.sql.dialect import Dialect
 
 DATABASE = "loadstone"
@@ -36,7 +36,7 @@ class SqlSession(ABC):
     """
 
     declared: ClassVar[Software]
-    spelling: ClassVar[Spelling]
+    spelling: ClassVar[SettingNotation]
     dialect: ClassVar[Dialect]
 
     def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0) -> None:
@@ -116,7 +116,7 @@ class SqlSession(ABC):
         )
 
     def by_way_of(self, endpoint: Endpoint) -> Self:
-        """See `servers.control.Questions`."""
+        """See `servers.control.ServerQueries`."""
         return type(self)(endpoint, self.database, self._timeout_s)
 
     def patient(self) -> Self:

@@ -10,7 +10,7 @@ import pytest
 from tests.real_servers import UserRedis
 
 from loadstone.experiment.plan.workload_from_text import with_arguments
-from loadstone.servers.control import Refusal
+from loadstone.servers.control import CommandRefusal
 from loadstone.servers.redis import packages
 from loadstone.servers.redis.commands.arguments import argument_of
 from loadstone.servers.redis.commands.confinement import (
@@ -101,7 +101,7 @@ def arguments(text: str) -> list[str]:
 
 
 def refusal(command: list[str], server: ServerCommands | None = None, prefix: str | None = PREFIX) -> str:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(CommandRefusal) as refused:
         require_confined(command, prefix, server)
     return str(refused.value)
 

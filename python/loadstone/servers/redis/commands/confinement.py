@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from loadstone.experiment.plan.operations import is_one_key
 from loadstone.experiment.software import REDIS_COUNTING
 from loadstone.experiment.spec.experiment import OUR_PREFIX
-from loadstone.servers.control import Doubt, Refusal
+from loadstone.servers.control import CommandRefusal, CommandWarning
 from loadstone.servers.redis.commands.arguments import Argument, argument_of
 from loadstone.servers.redis.commands.info import UNKNOWN, CommandInfo, ServerCommands
 from loadstone.servers.redis.commands.table import DATA, KEYLESS, READING, REFUSED, STAYING, SUBCOMMANDS, Unclear
@@ -81,13 +81,13 @@ def require_confined(
         ServerGone: the server does not answer any more.
     """
     if prefix is not None and not prefix.startswith(OUR_PREFIX):
-        raise Refusal(
+        raise CommandRefusal(
             said("{{key}} begins with '{prefix}'", prefix=prefix),
             said("let it begin with '{our_prefix}'", our_prefix=OUR_PREFIX),
         )
     name, *arguments = (argument_of(text, prefix) for text in command)
     if not name.is_certain:
-        raise Refusal(said("its name is not always the same"), said("write the name without placeholders"))
+        raise CommandRefusal(said("its name is not always the same"), said("write the name without placeholders"))
     info = None if server is None else server.info(name.example)
     known = _known_keys(name.example.upper(), arguments)
     if info is not None and info is not UNKNOWN and info.name != name.example.upper():
@@ -101,10 +101,12 @@ def require_confined(
     _require_harmless(info, arguments, is_known=known is not None)
     keys = server.keys([word.example for word in (name, *arguments)]) or []
     if known is None and not keys:
-        raise Refusal(said("the server finds no key in it"), OTHER_COMMAND)
+        raise CommandRefusal(said("the server finds no key in it"), OTHER_COMMAND)
     for text in [] if reads_any_key else keys:
         if not text.startswith(OUR_PREFIX.encode()):
-            raise Refusal(said("its key '{text}' is not loadstone's", text=text.decode(errors="replace")), OTHER_KEY)
+            raise CommandRefusal(
+                said("its key '{text}' is not loadstone's", text=text.decode(errors="replace")), OTHER_KEY
+            )
 
 
 def keys_made(commands: Iterable[Sequence[str]], prefix: str) -> tuple[set[str], set[str]]:
@@ -119,7 +121,7 @@ def keys_made(commands: Iterable[Sequence[str]], prefix: str) -> tuple[set[str],
         called = name.example.upper()
         try:
             keys = [] if called in READING else _known_keys(called, arguments) or []
-        except Refusal:  # it was let pass; which keys it makes is not known
+        except CommandRefusal:  # it was let pass; which keys it makes is not known
             continue
         for key in keys:
             of_a_name = NAMED.match(key.beginning)
@@ -133,14 +135,14 @@ def keys_made(commands: Iterable[Sequence[str]], prefix: str) -> tuple[set[str],
 def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | None:
     """The keys as our table has them; None: it does not have the command. Raises Refusal."""
     if name in REFUSED:
-        raise Refusal(REFUSED[name], OTHER_COMMAND)
+        raise CommandRefusal(REFUSED[name], OTHER_COMMAND)
     if name in KEYLESS:
         return []
     if name in SUBCOMMANDS:
         part = arguments[0] if arguments else None
         if part is None or not part.is_certain or part.example.upper() not in SUBCOMMANDS[name]:
             known = ", ".join(f"{name} {own}" for own in sorted(SUBCOMMANDS[name]))
-            raise Refusal(
+            raise CommandRefusal(
                 said("it does not work on a key"), said("of {name} use one of: {known}", name=name, known=known)
             )
         return list(arguments[1:2])
@@ -149,12 +151,12 @@ def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | No
     try:
         return DATA[name](arguments)
     except Unclear as unclear:
-        raise Refusal(said("which keys it reaches is not known"), str(unclear)) from None
+        raise CommandRefusal(said("which keys it reaches is not known"), str(unclear)) from None
 
 
 def _require_ours(key: Argument, prefix: str | None) -> None:
     if not key.is_ours:
-        raise Refusal(
+        raise CommandRefusal(
             said("its key '{written}' is not loadstone's", written=key.written),
             OF_ROWS if prefix is None else OTHER_KEY,
         )
@@ -163,7 +165,7 @@ def _require_ours(key: Argument, prefix: str | None) -> None:
             "keys are removed by their beginning, and that of '{written}' may belong to another run",
             written=key.written,
         )
-        raise Refusal(why, said("write '{our_prefix}NAME:' before what differs", our_prefix=OUR_PREFIX))
+        raise CommandRefusal(why, said("write '{our_prefix}NAME:' before what differs", our_prefix=OUR_PREFIX))
 
 
 def _with_part(
@@ -181,21 +183,21 @@ def _require_harmless(info: CommandInfo | None, arguments: Sequence[Argument], *
     if info is None or info is UNKNOWN:
         if not is_known:
             unknown, silent = said("the server does not know it"), said("the server does not report what it does")
-            raise Refusal(unknown if info is UNKNOWN else silent, OTHER_COMMAND)
+            raise CommandRefusal(unknown if info is UNKNOWN else silent, OTHER_COMMAND)
         return
     if bad := [mark for mark in NEVER if mark in info.marks]:
-        raise Refusal(said("the server marks it as {bad}", bad=bad[0]), OTHER_COMMAND)
+        raise CommandRefusal(said("the server marks it as {bad}", bad=bad[0]), OTHER_COMMAND)
     if is_known:
         return
     if info.marks & NEVER_UNLESS_KNOWN or not info.marks & DATA_CATEGORIES:
-        raise Refusal(said("the server does not mark it as a command on data"), OTHER_COMMAND)
+        raise CommandRefusal(said("the server does not mark it as a command on data"), OTHER_COMMAND)
     loose = next((argument for argument in arguments if not argument.is_certain and not argument.is_ours), None)
     if "movablekeys" in info.marks and loose is not None:
         why = said(
             "the positions of its keys depend on its arguments, and '{written}' is not always the same",
             written=loose.written,
         )
-        raise Refusal(why, said("write a text without placeholders"))
+        raise CommandRefusal(why, said("write a text without placeholders"))
 
 
 def reaches_out(command: Sequence[str]) -> bool:
@@ -212,9 +214,9 @@ def _split(text: str) -> list[str]:
     try:
         parts = shlex.split(text)
     except ValueError:
-        raise Refusal(said("its quotes are not closed"), said("write it as in a shell")) from None
+        raise CommandRefusal(said("its quotes are not closed"), said("write it as in a shell")) from None
     if not parts:
-        raise Refusal(said("it is empty"), said("write a command"))
+        raise CommandRefusal(said("it is empty"), said("write a command"))
     return parts
 
 
@@ -266,7 +268,7 @@ ARITIES: Mapping[str, int] = {
 """How many words a command has, by Redis 8: its name counts; -3 is three or more. A test holds it against a server."""
 
 
-def doubt_about(command: Sequence[str]) -> Doubt | None:
+def doubt_about(command: Sequence[str]) -> CommandWarning | None:
     """A command with too few or too many arguments, which no Redis takes; or one that loadstone does not know."""
     name = command[0].upper() if command else ""
     if not name or "{" in name:
@@ -277,10 +279,10 @@ def doubt_about(command: Sequence[str]) -> Doubt | None:
         figures = {"has": has, "name": name, "takes": abs(words) - 1}
         exactly = said("{has}, and {name} takes {takes}; correct the command", **figures)
         at_least = said("{has}, and {name} takes at least {takes}; correct the command", **figures)
-        return Doubt(exactly if words > 0 else at_least, is_certain=True)
+        return CommandWarning(exactly if words > 0 else at_least, is_certain=True)
     if name in KNOWN:
         return None
     hint = nearest(name, KNOWN)
-    return Doubt(
+    return CommandWarning(
         said("is not a command that loadstone knows; {hint}the server is queried about it at the run", hint=hint)
     )
