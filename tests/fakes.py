@@ -36,7 +36,7 @@ from loadstone.judge.verdict import CpuCost
 from loadstone.machine import clock
 from loadstone.machine.limits_in_force import PartLimits
 from loadstone.machine.processes.resource_limits import Throttling
-from loadstone.measure.goals.goal import Kill
+from loadstone.measure.goals.goal import CrashServer
 from loadstone.monitors import catalogue
 from loadstone.monitors.metric import by_name
 from loadstone.monitors.monitor import Monitor, Sample
@@ -388,7 +388,7 @@ class FakeGauge:
         return Ceiling(throughput_per_s=1e6, users=64, hottest_thread_share=1.0, floor_p50_ns=20_000)
 
 
-def crash_record(planned: Kill) -> CrashRecord:
+def crash_record(planned: CrashServer) -> CrashRecord:
     """Of a server that kept all of its writes."""
     crash = planned.crash
     return CrashRecord(

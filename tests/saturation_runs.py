@@ -16,8 +16,8 @@ from loadstone.drivers.outcome import Counts, Interval, Latency
 from loadstone.experiment.plan.drive_plan import Closed
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial, RunPlan
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.measure.goals.goal import Asked, Kill
-from loadstone.measure.loop import Loop
+from loadstone.measure.goals.goal import CrashServer, GoalContext
+from loadstone.measure.loop import RunLoop
 from loadstone.report.live.progress import RunProgress
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.folder import RunFolder
@@ -134,7 +134,7 @@ class ScriptedSystem:
 class NoCrashes:
     """None is planned."""
 
-    def run(self, planned: Kill) -> CrashRecord:
+    def run(self, planned: CrashServer) -> CrashRecord:
         raise AssertionError(planned)
 
 
@@ -172,8 +172,8 @@ class Session:
             progress = RunProgress(console, self._now_s, verbose=verbose)
             try:
                 histogram = partial(read_histogram, folder.path, kind="response")
-                asked = Asked(self.experiment, plan, no_look, histogram)
-                Loop(asked, conductor, NoCrashes(), folder, progress, clock=self._now_s).run()
+                asked = GoalContext(self.experiment, plan, no_look, histogram)
+                RunLoop(asked, conductor, NoCrashes(), folder, progress, clock=self._now_s).run()
             finally:
                 self.ran, self.planned = conductor.ran, conductor.planned
         return self.recorded()

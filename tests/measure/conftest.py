@@ -19,7 +19,7 @@ from loadstone.experiment.spec.loading import load_experiment
 from loadstone.machine.placement import Placement
 from loadstone.machine.ports import free_port
 from loadstone.measure.ceiling import CeilingGauge
-from loadstone.measure.conductor import Conductor
+from loadstone.measure.conductor import BlockRunner
 from loadstone.measure.measurement import Measurement
 from loadstone.programs.clients.drivers import Drivers
 from loadstone.programs.deployments import Deployments
@@ -121,7 +121,7 @@ def none_of(_: Interval) -> None:
 class Rig:
     """One experiment's trials, run as a loop runs them."""
 
-    conductor: Conductor
+    conductor: BlockRunner
     servers: Deployments
     run_plan: RunPlan
     folder: RunFolder
@@ -165,7 +165,7 @@ def rig(tmp_path: Path, synthetic: object) -> Iterator[Callable[[str], Rig]]:
             placement = Placement((), (), shared=True, note="not placed")
             shown = FakeProgress(), FakeLive()
             measurement = Measurement(servers, Drivers(driver), placement, threading.Event(), *shown)
-            conductor = Conductor(measurement, CeilingGauge(driver, context), folder)
+            conductor = BlockRunner(measurement, CeilingGauge(driver, context), folder)
             return Rig(conductor, servers, run_plan, folder)
 
         yield open_

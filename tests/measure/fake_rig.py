@@ -15,7 +15,7 @@ from loadstone.experiment.plan.run_plan import Block, PlannedTrial, RunPlan
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.machine.placement import Placement
-from loadstone.measure.conductor import Conductor
+from loadstone.measure.conductor import BlockRunner
 from loadstone.measure.measurement import Measurement
 from loadstone.programs.clients.drivers import Drivers
 from loadstone.run_folder.folder import RunFolder
@@ -68,7 +68,7 @@ class FakeRig:
     driver: FakeDriver
     parts: FakeParts
     measurement: Measurement
-    conductor: Conductor
+    conductor: BlockRunner
     folder: RunFolder
     progress: FakeProgress
     live: FakeLive
@@ -111,7 +111,7 @@ def fake_rig(tmp_path: Path) -> Iterator[Callable[..., FakeRig]]:
             placement = Placement((), (), shared=True, note="not placed")
             stopping = threading.Event()
             measurement = Measurement(parts, Drivers(driver), placement, stopping, progress, live, fake_monitors)
-            conductor = Conductor(measurement, gauge, folder)
+            conductor = BlockRunner(measurement, gauge, folder)
             return FakeRig(server, driver, parts, measurement, conductor, folder, progress, live, gauge)
 
         yield open_

@@ -168,7 +168,7 @@ def test_an_application_that_died_explains_why_no_one_could_connect(fake_rig: Op
 def test_a_server_that_was_restarted_makes_the_trial_invalid_and_all_is_prepared_again(fake_rig: Open) -> None:
     rig = fake_rig(ours=False)
     ready = rig.parts.need(rig.planned())
-    ready.servers["redis"].holds["rows"] = "written"
+    ready.servers["redis"].contents["rows"] = "written"
 
     def again() -> None:
         rig.server.end()
@@ -177,7 +177,7 @@ def test_a_server_that_was_restarted_makes_the_trial_invalid_and_all_is_prepared
     found = rig.trial("set", in_phase("measure", again))
     restarted = check_of(found, "restarted")
     assert (found.verdict, restarted.verdict, restarted.measured) == ("invalid", "invalid", 1)
-    assert ready.servers["redis"].holds == {}
+    assert ready.servers["redis"].contents == {}
 
 
 # Parts that do not start

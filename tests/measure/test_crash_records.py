@@ -12,7 +12,7 @@ import pytest
 from loadstone.experiment.plan.required import PlannedCrash
 from loadstone.experiment.plan.run_plan import CrashTrial, PlannedTrial
 from loadstone.measure.crashes import Crashes
-from loadstone.measure.goals.goal import Kill
+from loadstone.measure.goals.goal import CrashServer
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.safety.errors import Interrupted, ServerGone, UserError
 
@@ -72,7 +72,7 @@ class Lab:
         return CrashTrial(trial, PlannedCrash("kept", trial.name, "redis", count, after_s, 1, look_up))
 
     def one(self, **changes: Any) -> CrashRecord:
-        self.rig.folder.add_crash(self.crashes.run(Kill(self.planned(**changes), 1, 1)))
+        self.rig.folder.add_crash(self.crashes.run(CrashServer(self.planned(**changes), 1, 1)))
         (line,) = (self.rig.folder.path / "crashes.jsonl").read_text().splitlines()
         return CrashRecord.model_validate_json(line)
 

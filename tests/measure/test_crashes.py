@@ -13,7 +13,7 @@ from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.machine.placement import Placement
 from loadstone.measure.crashes import Crashes
-from loadstone.measure.goals.goal import Kill
+from loadstone.measure.goals.goal import CrashServer
 from loadstone.measure.measurement import Measurement
 from loadstone.programs.clients.drivers import Drivers
 from loadstone.programs.deployments import Deployments
@@ -74,14 +74,14 @@ def crash(tmp_path: Path) -> Iterator[Crash]:
 
         def make(name: str, settings: Mapping[str, Any]) -> Server:
             server = registry.make_server(name, settings)
-            return server if lose is None else losing(server, lose)
+            return server if lose is None else suspects_loss(server, lose)
 
         with Deployments(make, context) as servers:
             placement = Placement((), (), shared=True, note="not placed")
             shown = FakeProgress(), FakeLive()
             measurement = Measurement(servers, Drivers(NativeDriver()), placement, threading.Event(), *shown)
             (planned,) = run_plan.crashes
-            record = Crashes(measurement).run(Kill(planned, 1, 1))
+            record = Crashes(measurement).run(CrashServer(planned, 1, 1))
         assert record.failure is None
         assert record.looked_up is not None
         assert record.looked_up.keys > 0
@@ -93,7 +93,7 @@ def crash(tmp_path: Path) -> Iterator[Crash]:
     assert list((tmp_path / "work").iterdir()) == []
 
 
-def losing(server: Server, lose: Lose) -> Server:
+def suspects_loss(server: Server, lose: Lose) -> Server:
     """A server that comes back without something."""
     restart = server.restart
 

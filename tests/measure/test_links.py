@@ -11,7 +11,7 @@ from loadstone.drivers.driver import drive_alone
 from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.outcome import DriveRecord
 from loadstone.experiment.plan.drive_plan import Plan
-from loadstone.measure.failures import OomKills, failure
+from loadstone.measure.failures import OomKillCounts, failure
 from loadstone.measure.links import begin_links, link_facts, median_interval
 from loadstone.measure.processes import watch_of
 from loadstone.programs.ready import RunningParts
@@ -64,7 +64,7 @@ def test_pings_say_what_it_adds_and_the_line_what_it_carried(linked: RunningServ
 
 def test_a_trial_whose_line_was_killed_does_not_count(linked: RunningServer) -> None:
     ready, record = RunningParts({"redis": linked}, {}), driven(linked)
-    none = OomKills({}, None)
+    none = OomKillCounts({}, None)
     assert failure(record, ready, none) is None
     line = linked.line
     assert line is not None

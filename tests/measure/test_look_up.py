@@ -10,7 +10,7 @@ from loadstone.experiment.plan.drive_plan import Closed, Keys, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.measure import crashes
-from loadstone.measure.crashes import LookUp
+from loadstone.measure.crashes import KeyLookup
 from loadstone.run_folder.crash import LookedUp
 from loadstone.safety.errors import Interrupted
 from loadstone.servers.redis.control import RedisControl
@@ -40,7 +40,7 @@ PLAN = Plan(
 
 
 def looked_up(held: Mapping[int, bytes], acknowledged: Acknowledged, *command: str) -> LookedUp:
-    return LookUp(Scripted(held), PLAN, command, lambda _: None, lambda: None).run(acknowledged)
+    return KeyLookup(Scripted(held), PLAN, command, lambda _: None, lambda: None).run(acknowledged)
 
 
 def test_keys_that_are_written_once_are_there_or_not() -> None:
@@ -91,7 +91,7 @@ def test_a_key_without_an_acknowledged_write_cannot_be_lost() -> None:
 
 def test_a_long_look_up_reports_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     kept, said = Acknowledged(begun=(2500, 1), newest=(2500, 1), certain=(2500, 1)), list[str]()
-    one = LookUp(Scripted({}), PLAN, ("EXISTS",), said.append, lambda: None)
+    one = KeyLookup(Scripted({}), PLAN, ("EXISTS",), said.append, lambda: None)
     monkeypatch.setattr(crashes, "QUIET_S", 3600.0)
     assert one.run(kept).lost == 2500
     assert said == [], "a short one reports nothing"
@@ -106,4 +106,4 @@ def test_a_look_up_can_be_interrupted() -> None:
 
     kept = Acknowledged(begun=(1, 1), newest=(1, 1), certain=(1, 1))
     with pytest.raises(Interrupted):
-        LookUp(Scripted({}), PLAN, ("EXISTS",), lambda _: None, stop).run(kept)
+        KeyLookup(Scripted({}), PLAN, ("EXISTS",), lambda _: None, stop).run(kept)

@@ -13,7 +13,7 @@ from loadstone.experiment.plan.run_plan import WARM_BLOCK, Block
 from loadstone.judge.verdict import CpuCost
 from loadstone.measure.drive_watch import DriveWatch
 from loadstone.measure.measure_block import observe_block
-from loadstone.measure.measurement import LiveAt, PreparedTrial
+from loadstone.measure.measurement import DisplayTarget, PreparedTrial
 from loadstone.run_folder.ledger import CreatedObject, CreatedObjects, ServerIdentity
 from loadstone.run_folder.observation import Observation, ObservedDrive
 from loadstone.run_folder.trial import CheckResult, TrialRecord
@@ -66,7 +66,7 @@ class Exporter:
 
 def test_an_exporter_is_shown_what_a_request_cost_in_the_trials_that_count(synthetic: Any) -> None:
     exporter = Exporter()
-    live = LiveAt(FakeProgress(), exporter, lambda condition: str(condition["operation"]))  # type: ignore[arg-type]
+    live = DisplayTarget(FakeProgress(), exporter, lambda condition: str(condition["operation"]))  # type: ignore[arg-type]
     made = with_facts(synthetic.make_trial(), kinds={"redis": "redis", "generator": "driver"}).model_copy(
         update={"condition": {"operation": "get"}, "checks": []}
     )

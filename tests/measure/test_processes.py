@@ -10,7 +10,14 @@ import pytest
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.process_identity import started
-from loadstone.measure.processes import alike, in_turn_with, paused_of, read_by_driver, watch_of, watched_apart
+from loadstone.measure.processes import (
+    in_turn_with,
+    processes_to_pause,
+    read_by_driver,
+    same_parts,
+    watch_of,
+    watched_apart,
+)
 from loadstone.measure.warm_up import warm_up_each
 from loadstone.programs.ready import RunningParts, RunningSubject
 
@@ -62,7 +69,7 @@ def of(application: FakeSubject) -> RunningSubject:
 
 def test_a_process_is_named_by_its_start_and_belongs_to_those_who_need_it(sleeping: list[int]) -> None:
     first, second = (of(Application("app", pid)) for pid in sleeping)
-    found = paused_of(
+    found = processes_to_pause(
         [RunningParts({}, {"app": first}), RunningParts({}, {"app": second}), RunningParts({}, {"app": first})]
     )
     named = [[(one.pid, one.started_ticks) for one in processes] for processes in found]
@@ -71,14 +78,14 @@ def test_a_process_is_named_by_its_start_and_belongs_to_those_who_need_it(sleepi
 
 def test_nothing_is_paused_where_all_need_the_same(sleeping: list[int]) -> None:
     one = of(Application("app", sleeping[0]))
-    assert paused_of([RunningParts({}, {"app": one}), RunningParts({}, {"app": one})]) == ()
-    assert paused_of([RunningParts({}, {}), RunningParts({}, {})]) == ()
+    assert processes_to_pause([RunningParts({}, {"app": one}), RunningParts({}, {"app": one})]) == ()
+    assert processes_to_pause([RunningParts({}, {}), RunningParts({}, {})]) == ()
 
 
 def test_an_application_of_the_users_is_never_paused(sleeping: list[int]) -> None:
     some = [Application("app", pid) for pid in sleeping]
     some[0].ours = False
-    found = paused_of([RunningParts({}, {"app": of(one)}) for one in some])
+    found = processes_to_pause([RunningParts({}, {"app": of(one)}) for one in some])
     assert [len(processes) for processes in found] == [0, 1]
 
 
@@ -86,7 +93,7 @@ def test_a_process_that_is_gone_is_not_named() -> None:
     with subprocess.Popen(["true"], start_new_session=True) as gone:
         gone.wait()
     one, other = of(Application("app", gone.pid)), of(Application("app", os.getpid()))
-    assert paused_of([RunningParts({}, {"app": one}), RunningParts({}, {"app": other})])[0] == ()
+    assert processes_to_pause([RunningParts({}, {"app": one}), RunningParts({}, {"app": other})])[0] == ()
 
 
 def test_parts_that_differ_are_watched_apart_and_know_who_takes_turns_with_them() -> None:
@@ -98,8 +105,8 @@ def test_parts_that_differ_are_watched_apart_and_know_who_takes_turns_with_them(
         RunningParts({"redis": servers[1], "database": shared}, {}),
         RunningParts({"redis": servers[0], "database": shared}, {"app": app}),
     ]
-    assert alike(every[0], every[2])
-    assert not alike(every[0], every[1])
+    assert same_parts(every[0], every[2])
+    assert not same_parts(every[0], every[1])
     watched = watched_apart(every)
     assert [ready for ready, _ in watched] == every[:2]
     own = [set(server.server.pids.values()) for server in servers]

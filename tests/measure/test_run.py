@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from loadstone.judge.analysis.objectives import FailIfObjective, parse_objective
-from loadstone.measure.goals.goal import Kill
+from loadstone.measure.goals.goal import CrashServer
 from loadstone.run import run as run_module
 from loadstone.run.run import INVALID_STATUS, MISSED_STATUS, UNWRITTEN_STATUS, Outcome, run
 from loadstone.run_folder.crash import CrashRecord
@@ -155,7 +155,7 @@ def test_crashes_come_after_the_trials(world: World, screen: Screen, monkeypatch
     world.text = CRASH
     order: list[str] = []
 
-    def noted(_: Any, planned: Kill) -> CrashRecord:
+    def noted(_: Any, planned: CrashServer) -> CrashRecord:
         (folder,) = world.folders
         order.append(f"{len(trials(folder))} trials, crash {planned.number} of {planned.of}")
         return crash_record(planned)

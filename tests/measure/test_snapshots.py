@@ -15,7 +15,7 @@ from loadstone.measure.driven_plan import targets_of
 from loadstone.measure.failures import count_oom_kills, failure
 from loadstone.measure.processes import watch_of
 from loadstone.measure.snapshots import (
-    Held,
+    StoredCounts,
     held,
     limits_of,
     settings_of,
@@ -97,10 +97,10 @@ def test_a_server_that_does_not_answer_has_no_counters(ready: RunningParts, serv
 
 def test_what_is_stored_is_counted_with_all_keys(ready: RunningParts, server: FakeServer) -> None:
     server.store.keys |= {"loadstone:posts": {"1", "2"}, "other": "x"}
-    assert held(ready, [COUNT]) == [Held(2, 2)]
-    assert held(ready, [replace(COUNT, count="FLUSHALL")]) == [Held(None, None)]
+    assert held(ready, [COUNT]) == [StoredCounts(2, 2)]
+    assert held(ready, [replace(COUNT, count="FLUSHALL")]) == [StoredCounts(None, None)]
     server.end()
-    assert held(ready, [COUNT]) == [Held(None, None)]
+    assert held(ready, [COUNT]) == [StoredCounts(None, None)]
 
 
 def test_the_counts_stand_beside_what_the_driver_was_answered(
@@ -112,7 +112,7 @@ def test_the_counts_stand_beside_what_the_driver_was_answered(
     intervals = rig.live.intervals
     first = intervals[0].operations["set"].model_copy(update={"timeouts": 3, "errors": {"server_oom": 2}})
     intervals[0] = intervals[0].model_copy(update={"operations": {"set": first}})
-    (found,) = stored_facts(planned, drive, intervals, [Held(1, 1)], [Held(201, 201)])
+    (found,) = stored_facts(planned, drive, intervals, [StoredCounts(1, 1)], [StoredCounts(201, 201)])
     assert (found.before, found.after, found.keys_before, found.keys_after) == (1, 201, 1, 201)
     assert (found.answered, found.unknown) == (200, 5)
 

@@ -275,11 +275,11 @@ def test_rows_become_rows_of_a_table(serve: Serve, monkeypatch: pytest.MonkeyPat
     DataWriter(DeployContext(progress=reported.append)).write([data], servers)
     rows = control.query("SELECT id, title, score, content FROM post ORDER BY id")
     assert ["\t".join(map(str, row)).encode() for row in rows] == lines_of(data)
-    servers["store"].holds.clear()
+    servers["store"].contents.clear()
     DataWriter(DeployContext(progress=reported.append)).write([data], servers)
     assert reported[-1] == "posts: store holds these rows already"
     control.query("UPDATE post SET title = 'x' WHERE id = 7")
-    servers["store"].holds.clear()
+    servers["store"].contents.clear()
     DataWriter(DeployContext()).write([data], servers)
     assert control.number("SELECT COUNT(*) FROM post WHERE title = 'x'") == 0
     assert control.count("post") == 120

@@ -27,7 +27,7 @@ START_TRIES = 2
 
 
 @dataclass
-class Conductor:
+class BlockRunner:
     """Runs blocks one after another on the servers and subjects of a run."""
 
     measurement: Measurement
@@ -150,6 +150,6 @@ def _require_undisturbed(written: Sequence[TrialRecord], prepared: Sequence[Prep
 def _prepare_again(ready: RunningParts) -> None:
     """After a restart that loadstone did not make: data is written again, and applications are warmed up again."""
     for server in ready.servers.values():
-        server.holds.clear()
+        server.contents.clear()
     for subject in ready.subjects.values():
         subject.warmed.clear()

@@ -25,7 +25,7 @@ from loadstone.machine import clock
 from loadstone.machine.process_identity import signal_if, started
 from loadstone.machine.start_context import Step
 from loadstone.measure.drive_watch import DriveWatch
-from loadstone.measure.goals.goal import Kill
+from loadstone.measure.goals.goal import CrashServer
 from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.run_folder.crash import CrashRecord, LookedUp
 from loadstone.safety.errors import DriveFailed, ServerGone, UserError
@@ -43,7 +43,7 @@ NAMED = 5
 """Number of lost keys that are named."""
 
 
-class Killer:
+class DelayedKill:
     """A context around a drive: the process is killed so many seconds after the load's first interval.
 
     It is spared if the drive ends before that, and if another process has its id by then.
@@ -92,7 +92,7 @@ class Killer:
 
 
 @dataclass(frozen=True)
-class Kept:
+class SurvivingWrites:
     """What a server still holds after its restart of what the drive wrote."""
 
     found: int | None
@@ -106,7 +106,7 @@ class Crashes:
 
     measurement: Measurement
 
-    def run(self, planned: Kill) -> CrashRecord:
+    def run(self, planned: CrashServer) -> CrashRecord:
         """The record of one crash, whatever became of it.
 
         Raises:
@@ -134,7 +134,7 @@ class Crashes:
             if one.crash.look_up and (policy := _evicts(victim)):
                 why = f"the server may evict keys by itself ({policy}); set maxmemory-policy noeviction"
                 return _without_result(one, why)
-            killer = Killer(pid, one.crash.after_s)
+            killer = DelayedKill(pid, one.crash.after_s)
             with self.measurement.prepare(one.trial, ready) as prepared:
                 return self._measured(one, prepared, victim, killer)
         except (DriveFailed, ServerGone, UserError) as error:
@@ -144,7 +144,9 @@ class Crashes:
         except ProcessLookupError:
             return _without_result(one, "the server was dead before the load began")
 
-    def _measured(self, one: CrashTrial, prepared: PreparedTrial, victim: RunningServer, killer: Killer) -> CrashRecord:
+    def _measured(
+        self, one: CrashTrial, prepared: PreparedTrial, victim: RunningServer, killer: DelayedKill
+    ) -> CrashRecord:
         """Snapshot, drive, restart and snapshot, assemble."""
         before = None if one.crash.look_up else _counted(one, victim)
         started_unix_ns = clock.unix_ns()
@@ -179,10 +181,12 @@ class Crashes:
             started_unix_ns=started_unix_ns,
         )
 
-    def _kept(self, one: CrashTrial, prepared: PreparedTrial, drive: DriveRecord, before: int | None) -> Kept:
+    def _kept(
+        self, one: CrashTrial, prepared: PreparedTrial, drive: DriveRecord, before: int | None
+    ) -> SurvivingWrites:
         """What became of every acknowledged key, or what the server counts. Raises ServerGone, UserError."""
         server = prepared.ready.servers[one.crash.server]
-        return Kept(
+        return SurvivingWrites(
             looked_up=self._looked_up(one, prepared.plan, server, drive),
             found=None if before is None else _counted(one, server, before),
         )
@@ -192,7 +196,7 @@ class Crashes:
         if not one.crash.look_up or drive.acknowledged is None or not isinstance(server.control, KeyStore):
             return None
         steps = self.measurement
-        look_up = LookUp(server.control, plan, one.crash.look_up, steps.progress.step, steps.require_going_on)
+        look_up = KeyLookup(server.control, plan, one.crash.look_up, steps.progress.step, steps.require_going_on)
         return look_up.run(drive.acknowledged)
 
 
@@ -231,7 +235,7 @@ def _without_result(one: CrashTrial, why: str) -> CrashRecord:
 
 
 @dataclass(frozen=True)
-class LookUp:
+class KeyLookup:
     """Looks up the keys of one drive by `command` (`PlannedCrash.look_up`)."""
 
     control: KeyStore

@@ -11,7 +11,7 @@ from loadstone.drivers.outcome import DriveRecord, Interval
 from loadstone.experiment.plan.run_plan import Block
 from loadstone.machine.own_threads import ServerCpuTime, kept_to
 from loadstone.measure.measurement import Measurement, PreparedTrial
-from loadstone.measure.processes import alike, watch_of, watched_apart
+from loadstone.measure.processes import same_parts, watch_of, watched_apart
 from loadstone.measure.sampler import Sampler
 from loadstone.monitors.monitor import Sample
 from loadstone.programs.ready import RunningParts
@@ -115,7 +115,9 @@ class DriveWatch:
 
     def _samples_of(self, ready: RunningParts) -> list[Sample]:
         return next(
-            samples for (watched, _), samples in zip(self._watched, self._samples, strict=True) if alike(watched, ready)
+            samples
+            for (watched, _), samples in zip(self._watched, self._samples, strict=True)
+            if same_parts(watched, ready)
         )
 
 

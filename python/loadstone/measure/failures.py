@@ -10,7 +10,7 @@ from loadstone.programs.ready import RunningParts
 
 
 @dataclass(frozen=True)
-class OomKills:
+class OomKillCounts:
     """What the OOM killer had ended at one moment."""
 
     parts: Mapping[str, int]
@@ -19,13 +19,15 @@ class OomKills:
     """On the whole machine; None where it is not counted."""
 
 
-def count_oom_kills(ready: RunningParts) -> OomKills:
+def count_oom_kills(ready: RunningParts) -> OomKillCounts:
     """The counts now."""
     counted = {label: part.oom_kills() for label, part in _parts(ready).items()}
-    return OomKills({label: count for label, count in counted.items() if count is not None}, oom_kills_of_machine())
+    return OomKillCounts(
+        {label: count for label, count in counted.items() if count is not None}, oom_kills_of_machine()
+    )
 
 
-def killed_for_memory(ready: RunningParts, before: OomKills) -> str | None:
+def killed_for_memory(ready: RunningParts, before: OomKillCounts) -> str | None:
     """The part of which the OOM killer ended a process since; None if it ended none, or no one counts."""
     for label, count in count_oom_kills(ready).parts.items():
         ended = count - before.parts.get(label, 0)
@@ -38,7 +40,7 @@ def killed_for_memory(ready: RunningParts, before: OomKills) -> str | None:
     return None
 
 
-def how_it_ended(ready: RunningParts, label: str, before: OomKills) -> str:
+def how_it_ended(ready: RunningParts, label: str, before: OomKillCounts) -> str:
     """What is known of the end of a part, to follow `died during the trial`; empty if nothing is."""
     part = _parts(ready).get(label)
     ending = part.how_it_ended() if part is not None else ""
@@ -54,7 +56,7 @@ def _parts(ready: RunningParts) -> dict[str, HasExitStatus]:
     return {label: part for label, part in parts.items() if isinstance(part, HasExitStatus)}
 
 
-def explained(error: str, parts: Iterable[tuple[RunningParts, OomKills]]) -> str:
+def explained(error: str, parts: Iterable[tuple[RunningParts, OomKillCounts]]) -> str:
     """The driver's message, and after it what explains it in the parts of one of these, if something does.
 
     Each with the OOM kills before the drive.
@@ -64,7 +66,7 @@ def explained(error: str, parts: Iterable[tuple[RunningParts, OomKills]]) -> str
     return f"{error}; {why}" if why else error
 
 
-def _explanation(ready: RunningParts, before: OomKills) -> str:
+def _explanation(ready: RunningParts, before: OomKillCounts) -> str:
     if why := killed_for_memory(ready, before) or ports_running_out():
         return why
     for name, server in ready.servers.items():
@@ -78,7 +80,7 @@ def _explanation(ready: RunningParts, before: OomKills) -> str:
     return ""
 
 
-def failure(drive: DriveRecord, ready: RunningParts, before: OomKills) -> str | None:
+def failure(drive: DriveRecord, ready: RunningParts, before: OomKillCounts) -> str | None:
     """Why the trial does not count although it was driven; `before`: what the OOM killer had ended by then."""
     because = f" ({drive.stopped})" if drive.stopped else ""
     if out_of_memory := killed_for_memory(ready, before):

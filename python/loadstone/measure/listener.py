@@ -11,7 +11,7 @@ from loadstone.run_folder.look import Reason
 from loadstone.text.message import Message
 
 
-class Told(Protocol):
+class ProgressListener(Protocol):
     """Who is told how a goal gets on; see `report.live.progress.RunProgress`."""
 
     def decided(self, decided: int, of: int) -> None:
@@ -53,11 +53,11 @@ class Told(Protocol):
         """Something that only those need who want to know everything."""
 
 
-Tell = Callable[[Told], None]
+Notice = Callable[[ProgressListener], None]
 """Tells what there is to be told, at the moment at which it is called."""
 
 
-class Listener(Told, Protocol):
+class Listener(ProgressListener, Protocol):
     """Who is told how a run gets on; see `report.live.progress.RunProgress`."""
 
     def start(self) -> None:

@@ -8,35 +8,35 @@ from loadstone.drivers.outcome import Interval
 from loadstone.experiment.plan.run_plan import first_looks_s
 from loadstone.judge.checks.checks import failed_checks, forbidding
 from loadstone.machine import clock as steady_clock
-from loadstone.measure.conductor import Conductor
+from loadstone.measure.conductor import BlockRunner
 from loadstone.measure.crashes import Crashes
 from loadstone.measure.goals.goal import (
-    Asked,
-    Budget,
-    Done,
+    CrashServer,
     Goal,
-    History,
-    Judged,
-    Kill,
-    Measure,
-    Shown,
-    TimeLeft,
-    Turn,
+    GoalContext,
+    GoalPhase,
+    LabelledBlock,
+    MeasureBlocks,
+    NothingMore,
+    RecordLook,
+    RunClock,
+    RunHistory,
+    TimeBudget,
 )
 from loadstone.measure.goals.registry import goals_of
-from loadstone.measure.listener import Listener, Tell
+from loadstone.measure.listener import Listener, Notice
 from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message
 
 
-class Loop:
+class RunLoop:
     """All goals of one run, one budget, one folder."""
 
     def __init__(
         self,
-        asked: Asked,
-        conductor: Conductor,
+        asked: GoalContext,
+        conductor: BlockRunner,
         crashes: Crashes,
         folder: RunFolder,
         display: Listener,
@@ -48,11 +48,11 @@ class Loop:
         """`began_s`: when the command began, by `clock`; None: now."""
         self._run_plan = asked.run_plan
         self._conductor, self._crashes, self._folder, self._display = conductor, crashes, folder, display
-        self._history = History(
+        self._history = RunHistory(
             list(folder.earlier_trials), list(folder.earlier_looks), list(folder.earlier_crashes), folder.more_time
         )
-        budget = Budget(self._run_plan.budget_s, folder.earlier_trials, clock, began_s=began_s)
-        self._time = TimeLeft(budget, unix_s, kept_s=self._kept_s)
+        budget = TimeBudget(self._run_plan.budget_s, folder.earlier_trials, clock, began_s=began_s)
+        self._time = RunClock(budget, unix_s, kept_s=self._kept_s)
         self._goals = goals_of(asked)
         self._started = False
 
@@ -71,45 +71,45 @@ class Loop:
         finally:
             self._display.stop()
 
-    def _asked(self) -> Iterator[tuple[Measure, Shown]]:
+    def _asked(self) -> Iterator[tuple[MeasureBlocks, LabelledBlock]]:
         """What is measured next, until no goal has anything left; what else they say is done on the way.
 
         Whoever measures it adds its records to the history before the next one is asked for.
         """
-        for turn in Turn:
+        for turn in GoalPhase:
             if self._begins(turn):
                 for goal in self._goals:
                     if turn in goal.turns:
                         yield from self._asked_of(goal)
 
-    def _asked_of(self, goal: Goal) -> Iterator[tuple[Measure, Shown]]:
+    def _asked_of(self, goal: Goal) -> Iterator[tuple[MeasureBlocks, LabelledBlock]]:
         """The blocks of one goal, until it has nothing more in this turn."""
-        while not isinstance(step := goal.next(self._history, self._time), Done):
-            if isinstance(step, Measure):
+        while not isinstance(step := goal.next(self._history, self._time), NothingMore):
+            if isinstance(step, MeasureBlocks):
                 for shown in self._announced(step):
                     yield step, shown
-            elif isinstance(step, Kill):
+            elif isinstance(step, CrashServer):
                 self._kill(step)
             else:
                 self._note(step)
-        self._tell(step.told)
+        self._tell(step.notice)
 
-    def _begins(self, turn: Turn) -> bool:
+    def _begins(self, turn: GoalPhase) -> bool:
         """Begin a turn; whether there is time for it."""
         ending_s, report_s = self._run_plan.ending_s(), self._run_plan.report_s()
-        if turn is Turn.LEFT and ending_s <= report_s:  # nothing was kept for others
+        if turn is GoalPhase.LEFT and ending_s <= report_s:  # nothing was kept for others
             return False
         self._time.turn = turn
-        self._time.budget.keep(ending_s if turn in (Turn.FIRST, Turn.MORE) else report_s)
-        if turn in (Turn.AFTER, Turn.LEFT):
+        self._time.budget.keep(ending_s if turn in (GoalPhase.FIRST, GoalPhase.MORE) else report_s)
+        if turn in (GoalPhase.AFTER, GoalPhase.LEFT):
             self._pause()
             self._time.forget_prepared()
         return True
 
-    def _announced(self, step: Measure) -> Iterator[Shown]:
+    def _announced(self, step: MeasureBlocks) -> Iterator[LabelledBlock]:
         """Each block of a step, shown as it begins; when all are recorded, what they came to."""
         self._start()
-        self._tell(step.told)
+        self._tell(step.notice)
         recorded = len(self._history.trials)
         for shown in step.blocks:
             block = shown.block
@@ -123,16 +123,16 @@ class Loop:
         if step.then is not None:
             step.then(self._display, self._history.trials[recorded:])
 
-    def _kill(self, step: Kill) -> None:
+    def _kill(self, step: CrashServer) -> None:
         self._pause()
         record = self._crashes.run(step)
         self._folder.add_crash(record)
         self._history.crashes.append(record)
 
-    def _note(self, step: Judged) -> None:
+    def _note(self, step: RecordLook) -> None:
         self._folder.add_look(step.look)
         self._history.looks.append(step.look)
-        self._tell(step.told)
+        self._tell(step.notice)
 
     def _kept_s(self) -> float:
         """What the goals keep for first figures: of each of them in their order, as far as there is time for it."""
@@ -141,19 +141,23 @@ class Loop:
 
     def _left(self) -> tuple[float, bool]:
         """Seconds that what is measured before the next pause still takes, and whether it may well take less."""
-        together = (Turn.FIRST, Turn.MORE) if self._time.turn in (Turn.FIRST, Turn.MORE) else (self._time.turn,)
+        together = (
+            (GoalPhase.FIRST, GoalPhase.MORE)
+            if self._time.turn in (GoalPhase.FIRST, GoalPhase.MORE)
+            else (self._time.turn,)
+        )
         asked = [goal for goal in self._goals if any(turn in goal.turns for turn in together)]
         expected = [goal.expected(self._history, self._time) for goal in asked]
-        surely_s, most_s = sum(part.surely_s for part in expected), sum(part.most_s for part in expected)
-        return min(most_s, max(surely_s, self._time.left_s)), most_s > surely_s
+        least_s, most_s = sum(part.least_s for part in expected), sum(part.most_s for part in expected)
+        return min(most_s, max(least_s, self._time.left_s)), most_s > least_s
 
-    def _show(self, shown: Shown, place: int, interval: Interval) -> None:
+    def _show(self, shown: LabelledBlock, place: int, interval: Interval) -> None:
         """An interval as the person at the terminal is shown it."""
         if shown.in_round is not None and interval.last_round is not None:
             self._display.place(shown.in_round(interval.last_round + 1, interval.users))
         self._display.interval(interval, shown.labels[place] if shown.labels else "")
 
-    def _tell(self, tell: Tell | None) -> None:
+    def _tell(self, tell: Notice | None) -> None:
         if tell is not None:
             tell(self._display)
 

@@ -14,8 +14,8 @@ from loadstone.measure.drive_watch import DriveWatch, refused
 from loadstone.measure.driven_plan import on_endpoints
 from loadstone.measure.failures import failure
 from loadstone.measure.measurement import Measurement, PreparedTrial
-from loadstone.measure.processes import paused_of, read_by_driver
-from loadstone.measure.snapshots import Before, read_after, read_before, readings
+from loadstone.measure.processes import processes_to_pause, read_by_driver
+from loadstone.measure.snapshots import SnapshotsBefore, read_after, read_before, readings
 from loadstone.programs.ready import RunningParts
 from loadstone.run_folder.facts import ConcurrentLoadFacts
 from loadstone.run_folder.observation import Observation, ObservedDrive, concurrent_load_of, measure_phase
@@ -130,13 +130,13 @@ def _options(block: Block, prepared: Sequence[PreparedTrial]) -> RoundsOptions |
         settle_s=block.rounds.settle_s,
         orders=block.orders,
         parts=tuple(read_by_driver(trial.ready) for trial in prepared),
-        paused=paused_of([trial.ready for trial in prepared]),
+        paused=processes_to_pause([trial.ready for trial in prepared]),
         rest_every_s=ROOM_S if any(trial.room.watches for trial in prepared) else REST_S,
     )
 
 
 def _companies(
-    prepared: Sequence[PreparedTrial], before: Sequence[Before], drives: Sequence[ObservedDrive]
+    prepared: Sequence[PreparedTrial], before: Sequence[SnapshotsBefore], drives: Sequence[ObservedDrive]
 ) -> list[ConcurrentLoadFacts | None]:
     """What the other drives of the block did on the same servers, for each of them."""
     loaded = [_loaded(trial, counted) for trial, counted in zip(prepared, before, strict=True)]
@@ -147,7 +147,7 @@ def _companies(
     return companies
 
 
-def _loaded(trial: PreparedTrial, before: Before) -> set[object]:
+def _loaded(trial: PreparedTrial, before: SnapshotsBefore) -> set[object]:
     """The servers that get the load: conditions may have different targets, and two addresses may be one server."""
     target, servers = trial.planned.target, set[object]()
     for name, server in trial.ready.servers.items():

@@ -14,7 +14,7 @@ from loadstone.judge.checks.checks import forbidding
 from loadstone.judge.cost import costs_of
 from loadstone.machine.placement import Placement
 from loadstone.measure.driven_plan import on_endpoints, targets_of, with_spin
-from loadstone.measure.failures import OomKills, count_oom_kills
+from loadstone.measure.failures import OomKillCounts, count_oom_kills
 from loadstone.measure.listener import Exporter, Listener
 from loadstone.measure.snapshots import keys_of, remove_keys
 from loadstone.monitors.monitor import Monitor, Sample
@@ -29,7 +29,7 @@ from loadstone.servers.free_space import SpaceWatch
 
 
 @dataclass(frozen=True)
-class LiveAt:
+class DisplayTarget:
     """Who is shown the figures as they come in: the person at the terminal the samples, an exporter all of them.
 
     The terminal is shown intervals by the loop, with the name of their condition.
@@ -79,7 +79,7 @@ class PreparedTrial:
     """Replaced where a part was started again."""
     room: SpaceWatch
     """Whether servers that are not ours lose something; a context, which watches while it is open."""
-    oom_before: OomKills
+    oom_before: OomKillCounts
     offered: int | None = None
     """Operations of the drive: where each takes a key of its own, in order, there are no keys beyond them."""
     gone: ServerGone | None = None
@@ -96,7 +96,7 @@ class Measurement:
     stopping: threading.Event
     """Set when the user requested a stop: what is being measured is not recorded."""
     progress: Listener
-    live: LiveAt
+    live: DisplayTarget
     monitors: Callable[[MonitorTargets], Sequence[Monitor]] = registry.monitors
 
     @property

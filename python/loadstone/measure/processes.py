@@ -110,7 +110,7 @@ def watched_apart(every: Sequence[RunningParts]) -> list[tuple[RunningParts, set
     """What is watched apart: parts that differ, each with the processes that take turns with them."""
     apart: list[RunningParts] = []
     for ready in every:
-        if not any(alike(ready, other) for other in apart):
+        if not any(same_parts(ready, other) for other in apart):
             apart.append(ready)
     return [(ready, in_turn_with(ready, every)) for ready in apart]
 
@@ -129,7 +129,7 @@ def read_by_driver(ready: RunningParts) -> dict[str, tuple[int, ...]]:
     return {part: (pid, *watch.workers.get(part, ()), *beneath.get(part, ())) for part, pid in alone.items()}
 
 
-def paused_of(every: Sequence[RunningParts]) -> tuple[tuple[ProcessOfDrive, ...], ...]:
+def processes_to_pause(every: Sequence[RunningParts]) -> tuple[tuple[ProcessOfDrive, ...], ...]:
     """Return, for each condition, the processes of the applications that loadstone started for it. Empty if all
     conditions share them, because then none has to be paused."""
     needed = [
@@ -159,7 +159,7 @@ def _pids(ready: RunningParts) -> set[int]:
     return {*servers, *(pid for deployed in ready.subjects.values() for pid in deployed.subject.pids.values())}
 
 
-def alike(a: RunningParts, b: RunningParts) -> bool:
+def same_parts(a: RunningParts, b: RunningParts) -> bool:
     """Whether both are the same servers and applications."""
     return _ids(a) == _ids(b)
 

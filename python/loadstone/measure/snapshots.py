@@ -42,7 +42,7 @@ ENDED = "ended"
 
 
 @dataclass(frozen=True)
-class Held:
+class StoredCounts:
     """What a server holds at one moment; None: it could not be counted, or it has no keys."""
 
     count: int | None
@@ -50,14 +50,14 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Before:
+class SnapshotsBefore:
     """The parts right before a drive."""
 
     settings: Mapping[str, Mapping[str, str]]
     mismatched: Mapping[str, Mapping[str, str]]
     """Settings that are not as required: what was required."""
     speed: dict[int, int]
-    held: Sequence[Held]
+    held: Sequence[StoredCounts]
     throttled_s: Mapping[str, float | None]
     counters: Mapping[str, Snapshot | None]
     starts: Mapping[str, Start]
@@ -66,35 +66,39 @@ class Before:
 
 
 @dataclass(frozen=True)
-class After:
+class SnapshotsAfter:
     """The parts right after a drive."""
 
     ports: PortFacts | None
     counters: Mapping[str, Snapshot | None]
     subjects: Mapping[str, SubjectFacts]
-    held: Sequence[Held]
+    held: Sequence[StoredCounts]
     speed: dict[int, int]
     links: Mapping[str, LinkFacts]
     """Those of before, with what the lines did since."""
 
 
-def read_before(planned: PlannedTrial, ready: RunningParts, cpus: Sequence[int]) -> Before:
+def read_before(planned: PlannedTrial, ready: RunningParts, cpus: Sequence[int]) -> SnapshotsBefore:
     """Read the parts; `cpus` are those whose speed is taken."""
     settings, mismatched = settings_of(ready, planned)
     speed, links = machine_speed(cpus), begin_links(ready)
     stored, throttled, counters = held(ready, planned.stored), throttled_s(ready), snapshots(ready)
-    return Before(settings, mismatched, speed, stored, throttled, counters, starts_before(ready, counters), links)
+    return SnapshotsBefore(
+        settings, mismatched, speed, stored, throttled, counters, starts_before(ready, counters), links
+    )
 
 
-def read_after(planned: PlannedTrial, ready: RunningParts, cpus: Sequence[int], before: Before) -> After:
+def read_after(
+    planned: PlannedTrial, ready: RunningParts, cpus: Sequence[int], before: SnapshotsBefore
+) -> SnapshotsAfter:
     """Read the parts that were as `before` before the drive."""
     ports, counters, links = port_facts(), snapshots(ready), link_facts(ready, before.links)
     subjects, stored = subject_facts(ready, before.throttled_s), held(ready, planned.stored)
-    return After(ports, counters, subjects, stored, machine_speed(cpus), links)
+    return SnapshotsAfter(ports, counters, subjects, stored, machine_speed(cpus), links)
 
 
 def readings(
-    planned: PlannedTrial, ready: RunningParts, before: Before, drive: ObservedDrive, after: After
+    planned: PlannedTrial, ready: RunningParts, before: SnapshotsBefore, drive: ObservedDrive, after: SnapshotsAfter
 ) -> PartReadings:
     """Both put together, as an observation has them."""
     return PartReadings(
@@ -185,27 +189,27 @@ def snapshots(ready: RunningParts) -> dict[str, Snapshot | None]:
     return counters
 
 
-def held(ready: RunningParts, counts: Iterable[StoredCount]) -> list[Held]:
+def held(ready: RunningParts, counts: Iterable[StoredCount]) -> list[StoredCounts]:
     """What the servers hold, in the order of `counts`."""
     return [_held(ready.servers[required.server], required.count) for required in counts]
 
 
-def _held(one: RunningServer, text: str) -> Held:
+def _held(one: RunningServer, text: str) -> StoredCounts:
     # A SELECT that counts may take minutes, and has a deadline of its own.
     bounds = nullcontext() if isinstance(one.control, TableStore) else deadline(SNAPSHOT)
     try:
         with bounds:
-            return Held(one.control.count(text), one.control.keys())
+            return StoredCounts(one.control.count(text), one.control.keys())
     except LoadstoneError:
-        return Held(None, None)
+        return StoredCounts(None, None)
 
 
 def stored_facts(
     planned: PlannedTrial,
     drive: DriveRecord,
     intervals: Sequence[Interval],
-    before: Sequence[Held],
-    after: Sequence[Held],
+    before: Sequence[StoredCounts],
+    after: Sequence[StoredCounts],
 ) -> list[StoredFacts]:
     """The counts before and after, with what the driver was answered in between, in every phase."""
     facts = []

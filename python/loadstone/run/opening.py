@@ -22,10 +22,10 @@ from loadstone.judge.compare.sides import declared_as, names_shown
 from loadstone.machine.limits_in_force import recorded
 from loadstone.machine.start_context import Stays
 from loadstone.measure.ceiling import CeilingGauge
-from loadstone.measure.conductor import Conductor
+from loadstone.measure.conductor import BlockRunner
 from loadstone.measure.crashes import Crashes
 from loadstone.measure.machine_lock import OtherRun, measuring
-from loadstone.measure.measurement import LiveAt, Measurement
+from loadstone.measure.measurement import DisplayTarget, Measurement
 from loadstone.programs.clients.drivers import Drivers, add_programs
 from loadstone.programs.deployments import Deployments
 from loadstone.programs.ready import RunningParts
@@ -71,7 +71,7 @@ class Opened:
     """A run that may begin: its folder is open and its parts run."""
 
     folder: RunFolder
-    conductor: Conductor
+    conductor: BlockRunner
     crashes: Crashes
 
 
@@ -121,10 +121,10 @@ def opened(
             progress.events.open(LineFile(folder.path / EVENTS), **_planned(run))
         if options.watch:
             watched(folder.path, progress.note_here)
-        shown = LiveAt(progress, live, partial(label_of, run.experiment))
+        shown = DisplayTarget(progress, live, partial(label_of, run.experiment))
         measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, monitors)
         gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))
-        yield Opened(folder, Conductor(measurement, gauge, folder), Crashes(measurement))
+        yield Opened(folder, BlockRunner(measurement, gauge, folder), Crashes(measurement))
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.analysis.looks import look_at
 from loadstone.judge.analysis.objectives import FailIfObjective, missed
-from loadstone.measure.goals.goal import Asked
-from loadstone.measure.loop import Loop
+from loadstone.measure.goals.goal import GoalContext
+from loadstone.measure.loop import RunLoop
 from loadstone.report.json_report import with_texts
 from loadstone.report.live.progress import RunProgress
 from loadstone.report.sections.of_analysis import sections_of
@@ -158,7 +158,7 @@ def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, soft_wrap=True)
 
 
-def _loop(parts: Opened, prepared: Prepared, progress: RunProgress, options: RunRequest) -> Loop:
+def _loop(parts: Opened, prepared: Prepared, progress: RunProgress, options: RunRequest) -> RunLoop:
     """What measures all that the goals of the run ask for."""
     path = parts.folder.path
     look = partial(
@@ -168,8 +168,8 @@ def _loop(parts: Opened, prepared: Prepared, progress: RunProgress, options: Run
         round_histograms=partial(read_round_histograms, path),
     )
     histogram = partial(read_histogram, path, kind="response")
-    asked = Asked(prepared.experiment, prepared.run_plan, look, histogram)
-    return Loop(asked, parts.conductor, parts.crashes, parts.folder, progress, began_s=options.began_s)
+    asked = GoalContext(prepared.experiment, prepared.run_plan, look, histogram)
+    return RunLoop(asked, parts.conductor, parts.crashes, parts.folder, progress, began_s=options.began_s)
 
 
 def _report(

@@ -244,7 +244,7 @@ class DataWriter:
         missing = [
             (data, servers[data.server])
             for data in required
-            if servers[data.server].holds.get(_place(data)) != _identity(data)
+            if servers[data.server].contents.get(_place(data)) != _identity(data)
         ]
         for data, deployed in missing:
             rows = rows_of(data, self._context)
@@ -258,7 +258,7 @@ class DataWriter:
                 if isinstance(error, ServerGone) and not deployed.server.ours and full:
                     raise OutOfSpace.of(text) from None
                 raise UserError.of(text) from None
-            deployed.holds[_place(data)] = _identity(data)
+            deployed.contents[_place(data)] = _identity(data)
 
     def _write(self, data: RequiredData, rows: RowFiles, deployed: RunningServer) -> None:
         with deployed.server.control(PATIENCE_S) as control:

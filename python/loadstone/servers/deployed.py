@@ -24,7 +24,7 @@ class RunningServer:
     """Used by the monitors and nothing else."""
     pids: dict[str, int]
     """Its processes when it was started; empty where they cannot be observed."""
-    holds: dict[str, str] = field(default_factory=dict)
+    contents: dict[str, str] = field(default_factory=dict)
     """What was written into it since its start: place -> the rows there, or the tables' statements."""
     traces: CreatedObjects = field(default_factory=CreatedObjects)
     """What is to be removed again if the server is not ours."""

@@ -11,14 +11,14 @@ from tests.changed_facts import with_drive
 
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.rounds import sequential_rounds
-from loadstone.judge.analysis.looks import LookOutcome, look_at
+from loadstone.judge.analysis.looks import LookResult, look_at
 from loadstone.report.verdicts import verdict_text
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.sentences import render_message
 
 ROUNDS = 32
 OK = 2000
-Looked = Callable[..., LookOutcome]
+Looked = Callable[..., LookResult]
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def looked(studies: ModuleType, synthetic: ModuleType) -> Looked:
     study = studies.Study(synthetic, ratios=[(studies.condition(), 1.0), (studies.condition(operation="get"), 1.0)])
     rounds = sequential_rounds(0.1, settle_s=0.015)
 
-    def look(carried_before: float = 0.0, **slices: Any) -> LookOutcome:
+    def look(carried_before: float = 0.0, **slices: Any) -> LookResult:
         looks = tuple(range(1, len(rounds.blocks) + 1))
         group: Group = replace(study.group(), rounds=rounds, looks=looks, longer_s=90.0, carried_before=carried_before)
         first = [trial for trial in study.trials() if trial.block == 1]

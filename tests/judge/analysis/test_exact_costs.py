@@ -10,7 +10,7 @@ import pytest
 from tests.changed_facts import with_drive, with_facts
 
 from loadstone.experiment.plan.rounds import sequential_rounds
-from loadstone.judge.analysis.looks import EXACT_ROUNDS_MAX, LookOutcome, look_at
+from loadstone.judge.analysis.looks import EXACT_ROUNDS_MAX, LookResult, look_at
 from loadstone.report.verdicts import verdict_text
 
 OK, REDIS_S = 2_000, 0.02
@@ -63,9 +63,7 @@ def test_what_a_request_costs_answers_where_neighbours_hide_the_rate(
     assert verdict_text(cost).startswith("get uses 34 % [32, 35] less redis CPU")
 
 
-def looked(
-    studies: ModuleType, synthetic: ModuleType, within: str | None, rounds: int, **figures: float
-) -> LookOutcome:
+def looked(studies: ModuleType, synthetic: ModuleType, within: str | None, rounds: int, **figures: float) -> LookResult:
     study = studies.Study(synthetic, ratios=[(studies.condition(), 1.0), (studies.condition(operation="get"), 1.0)])
     first = [trial for trial in study.trials() if trial.block == 1]
     planned = sequential_rounds(0.1, settle_s=0.015)
@@ -77,5 +75,5 @@ def looked(
         trials.append(trial.model_copy(update={"cpu_s": {"redis": REDIS_S * rounds}}))
     experiment = study.made_experiment
     asked = experiment.model_copy(update={"design": experiment.design.model_copy(update={"cost_within": within})})
-    found: LookOutcome = look_at(group, asked, trials, None)
+    found: LookResult = look_at(group, asked, trials, None)
     return found

@@ -15,7 +15,7 @@ from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.rounds import Processes, sequential_rounds
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import identity
-from loadstone.judge.analysis.looks import LookOutcome, look_at
+from loadstone.judge.analysis.looks import LookResult, look_at
 from loadstone.judge.compare.blocks import group_blocks
 from loadstone.judge.compare.cases import GroupCase
 from loadstone.judge.compare.latencies import HistogramCache
@@ -108,17 +108,17 @@ def never(*_: object) -> NoReturn:
 
 
 @pytest.fixture
-def look(made: Callable[..., Made]) -> Callable[..., LookOutcome]:
+def look(made: Callable[..., Made]) -> Callable[..., LookResult]:
     """A look at that block."""
 
-    def at(*given: Any, **options: Any) -> LookOutcome:
+    def at(*given: Any, **options: Any) -> LookResult:
         return look_at(*made(*given, **options), None)
 
     return at
 
 
 @pytest.fixture
-def compared(look: Callable[..., LookOutcome]) -> Compared:
+def compared(look: Callable[..., LookResult]) -> Compared:
     """The verdict of that look."""
 
     def judge(*speeds: Speed, **options: Any) -> Verdict:
@@ -156,7 +156,7 @@ def test_what_is_undecided_because_it_moves_says_so(compared: Compared) -> None:
     assert noisy.more_minutes is not None
 
 
-def test_a_comparison_goes_on_as_with_what_is_undecided(look: Callable[..., LookOutcome]) -> None:
+def test_a_comparison_goes_on_as_with_what_is_undecided(look: Callable[..., LookResult]) -> None:
     assert not look((steady, compiling)).decided
     assert look((steady, steady), ratio=1.3).decided
 

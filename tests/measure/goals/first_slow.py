@@ -11,7 +11,7 @@ from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.spec.part import Duration, SpecPart
 from loadstone.judge.checks.checks import forbidding
 from loadstone.judge.verdict import AnalysisModel
-from loadstone.measure.goals.declared import DeclaredGoal
+from loadstone.measure.goals.declared import AddOnGoal
 from loadstone.report.document import Cell, Column, GoalAnswer, Line, Section, SectionTable
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
@@ -70,7 +70,7 @@ class FirstSlowAnswer(GoalAnswer):
         return message("first_slow_headline", slow_s=self.slow_s, first_s=first.first_s, label=first.label)
 
 
-class FirstSlow(DeclaredGoal[FirstSlowSettings]):
+class FirstSlow(AddOnGoal[FirstSlowSettings]):
     """Each condition so many times, without a warm-up."""
 
     kind = "first_slow"

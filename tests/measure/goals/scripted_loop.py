@@ -16,8 +16,8 @@ from loadstone.experiment.plan.group import Group, PairDesign
 from loadstone.experiment.plan.required import PlannedCrash
 from loadstone.experiment.plan.run_plan import TABLE_GROUP, Block, CrashTrial, PlannedTrial, RunPlan, Stage
 from loadstone.judge.verdict import Verdict
-from loadstone.measure.goals.goal import Asked, Kill
-from loadstone.measure.loop import Loop
+from loadstone.measure.goals.goal import CrashServer, GoalContext
+from loadstone.measure.loop import RunLoop
 from loadstone.report.live.progress import RunProgress
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.facts import TrialFacts
@@ -56,8 +56,8 @@ class Outcome:
     exact: bool = True
     lost: bool = False
     answered: bool = False
-    over: bool = False
-    losing: bool = False
+    is_final: bool = False
+    suspects_loss: bool = False
     costs: list[Verdict | None] = field(default_factory=list)
 
 
@@ -70,9 +70,9 @@ class ScriptedJudge:
     """In how many of its stages each group finds that something reaches from one slice into the next."""
     exact: dict[str, int] = field(default_factory=dict)
     """After how many blocks each group is as exact as asked for; others are so at once."""
-    losing: frozenset[str] = frozenset()
+    suspects_loss: frozenset[str] = frozenset()
     """The groups of a gate that look like a loss for as long as they are open."""
-    over: frozenset[str] = frozenset()
+    is_final: frozenset[str] = frozenset()
     """The groups of a gate that give it its answer once they are decided."""
     verdict: Verdict = FASTER
     costs: dict[str, Verdict] = field(default_factory=dict)
@@ -102,8 +102,8 @@ class ScriptedJudge:
             spread,
             exact=blocks >= self.exact.get(group.name, 0),
             answered=decided or cost is not None,
-            over=decided and group.name in self.over,
-            losing=not decided and group.name in self.losing,
+            is_final=decided and group.name in self.is_final,
+            suspects_loss=not decided and group.name in self.suspects_loss,
             costs=[cost] * len(group.pairs),
         )
 
@@ -180,7 +180,7 @@ class ScriptedCrashes:
 
     bench: "Bench"
 
-    def run(self, planned: Kill) -> CrashRecord:
+    def run(self, planned: CrashServer) -> CrashRecord:
         self.bench.clock.now += self.bench.others_take_s or 0.0
         return crash_record(planned)
 
@@ -251,8 +251,8 @@ class Bench:
             conductor = ScriptedConductor(folder, self.clock, template, script, rates=self.rates)
             console = Console(file=self.out, width=200, color_system=None)
             progress = Counting(console, self.clock, verbose=True)
-            asked = Asked(experiment, plan, self.judge, no_histogram)
-            loop = Loop(
+            asked = GoalContext(experiment, plan, self.judge, no_histogram)
+            loop = RunLoop(
                 asked, conductor, ScriptedCrashes(self), folder, progress,
                 clock=self.clock, unix_s=self.clock, began_s=began_s,
             )  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.experiment.plan.group import Group, PairDesign
 from loadstone.experiment.plan.run_plan import PlannedTrial
-from loadstone.measure.goals.block_attempts import PAUSE_MAX_S, Passes
+from loadstone.measure.goals.block_attempts import PAUSE_MAX_S, BlockAttempts
 from loadstone.run_folder.trial import TrialRecord
 
 START_S = 1_790_000_000
@@ -19,7 +19,7 @@ def template(synthetic: ModuleType) -> TrialRecord:
 
 
 @pytest.fixture
-def passes(synthetic: ModuleType) -> Passes:
+def passes(synthetic: ModuleType) -> BlockAttempts:
     """A group of three conditions with a warm block and four others."""
     pairs = (PairDesign(CONDITIONS[0], CONDITIONS[1]),)
     group = Group(
@@ -40,7 +40,7 @@ def passes(synthetic: ModuleType) -> Passes:
         for block in range(5)
         for order in (1, 2, 3)
     ]
-    return Passes(group, planned)
+    return BlockAttempts(group, planned)
 
 
 def trial(template: TrialRecord, block: int, order: int, at_s: float = 0.0) -> TrialRecord:
@@ -56,7 +56,7 @@ def trial(template: TrialRecord, block: int, order: int, at_s: float = 0.0) -> T
     )
 
 
-def test_a_block_is_complete_when_its_last_pass_is(template: TrialRecord, passes: Passes) -> None:
+def test_a_block_is_complete_when_its_last_pass_is(template: TrialRecord, passes: BlockAttempts) -> None:
     assert not passes.warm
     for order in (1, 2, 3):
         passes.add(trial(template, 0, order))
@@ -72,7 +72,7 @@ def test_a_block_is_complete_when_its_last_pass_is(template: TrialRecord, passes
     assert [record.trial for record in passes.upto(1)][3:] == ["g-b01-001", "g-b01-002", "g-b01-003"]
 
 
-def test_a_half_done_block_is_given_up_after_a_pause(template: TrialRecord, passes: Passes) -> None:
+def test_a_half_done_block_is_given_up_after_a_pause(template: TrialRecord, passes: BlockAttempts) -> None:
     assert passes.give_up_after_pause(START_S) is None
     passes.add(trial(template, 1, 1))
     assert passes.half_done() == 1
@@ -83,7 +83,7 @@ def test_a_half_done_block_is_given_up_after_a_pause(template: TrialRecord, pass
 
 
 def test_the_length_of_a_block_is_the_plans_then_the_median_of_those_measured(
-    template: TrialRecord, passes: Passes
+    template: TrialRecord, passes: BlockAttempts
 ) -> None:
     assert passes.next_s() == 12
     assert passes.seconds_to(1) == 24, "the warm one comes first"
@@ -93,6 +93,6 @@ def test_the_length_of_a_block_is_the_plans_then_the_median_of_those_measured(
     assert passes.next_s() == 18, "servers and subjects start in the warm block, so it is not among them"
 
 
-def test_a_pause_of_unknown_length_is_too_long(template: TrialRecord, passes: Passes) -> None:
+def test_a_pause_of_unknown_length_is_too_long(template: TrialRecord, passes: BlockAttempts) -> None:
     passes.add(trial(template, 1, 1, at_s=3600.0))  # and then the clock was set back
     assert passes.give_up_after_pause(START_S) == 1

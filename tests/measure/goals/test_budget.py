@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.measure.goals.goal import SESSION_GAP_S, Budget, lasted_s
+from loadstone.measure.goals.goal import SESSION_GAP_S, TimeBudget, lasted_s
 from loadstone.run_folder.trial import TrialRecord
 
 START_S = 1_790_000_000
@@ -37,7 +37,7 @@ def test_trials_that_took_turns_count_once(synthetic: ModuleType) -> None:
 
 def test_earlier_sessions_count(synthetic: ModuleType) -> None:
     now = 100.0
-    budget = Budget(60, trials(synthetic, 0, 12), lambda: now)
+    budget = TimeBudget(60, trials(synthetic, 0, 12), lambda: now)
     assert budget.elapsed_s() == 22
     now = 130.0
     assert budget.elapsed_s() == 52
@@ -47,4 +47,4 @@ def test_earlier_sessions_count(synthetic: ModuleType) -> None:
 
 
 def test_no_budget_has_no_end() -> None:
-    assert Budget(0).left_s() == math.inf
+    assert TimeBudget(0).left_s() == math.inf

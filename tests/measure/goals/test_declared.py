@@ -18,7 +18,16 @@ from loadstone.experiment.spec.loading import load_experiment
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.measure.goals import registry
-from loadstone.measure.goals.goal import Asked, Budget, Done, History, Judged, Measure, TimeLeft, Turn
+from loadstone.measure.goals.goal import (
+    GoalContext,
+    GoalPhase,
+    MeasureBlocks,
+    NothingMore,
+    RecordLook,
+    RunClock,
+    RunHistory,
+    TimeBudget,
+)
 from loadstone.run.describe import describe_experiment
 from loadstone.run.prepare import prepare
 from loadstone.run.request import RunRequest
@@ -94,14 +103,14 @@ def goal(synthetic: ModuleType) -> FirstSlow:
     template = synthetic.planned_trial("cold-001", {"n": 1}, synthetic.make_plan())
     planned = GoalPlan("cold", FirstSlow.kind, {"times": 2}, 20.0, (replace(template, group="cold"),))
     plan = replace(synthetic.make_run_plan(), goals=(planned,))
-    asked = Asked(synthetic.make_experiment(), plan, ScriptedJudge(), no_histogram)
+    asked = GoalContext(synthetic.make_experiment(), plan, ScriptedJudge(), no_histogram)
     (goal,) = [one for one in registry.goals_of(asked) if isinstance(one, FirstSlow)]
     return goal
 
 
 def test_it_goes_on_until_it_has_all_and_then_it_is_looked_at(goal: FirstSlow, synthetic: ModuleType) -> None:
-    history, time, names = History(), TimeLeft(Budget(0.0), lambda: 0.0, Turn.AFTER), []
-    while isinstance(step := goal.next(history, time), Measure):
+    history, time, names = RunHistory(), RunClock(TimeBudget(0.0), lambda: 0.0, GoalPhase.AFTER), []
+    while isinstance(step := goal.next(history, time), MeasureBlocks):
         (shown,) = step.blocks
         (planned,) = shown.block.trials
         names.append(planned.name)
@@ -109,22 +118,22 @@ def test_it_goes_on_until_it_has_all_and_then_it_is_looked_at(goal: FirstSlow, s
         history.trials.append(synthetic.make_trial(drive, planned).model_copy(update={"group": "cold"}))
         assert planned.plan.phases.warm_up_s == 0
     assert names == ["cold-001-1", "cold-001-2"]
-    assert isinstance(step, Judged)
+    assert isinstance(step, RecordLook)
     assert (step.look.group, step.look.reason, step.look.stop) == ("cold", "last look", True)
     history.looks.append(step.look)
-    assert isinstance(goal.next(history, time), Done)
+    assert isinstance(goal.next(history, time), NothingMore)
     assert goal.expected(history, time) == (0.0, 0.0)
 
 
 def test_what_the_budget_ended_goes_on_with_more_time(goal: FirstSlow) -> None:
-    history = History()
-    short, long = (TimeLeft(Budget(budget_s), lambda: 0.0, Turn.AFTER) for budget_s in (0.001, 600.0))
+    history = RunHistory()
+    short, long = (RunClock(TimeBudget(budget_s), lambda: 0.0, GoalPhase.AFTER) for budget_s in (0.001, 600.0))
     step = goal.next(history, short)
-    assert isinstance(step, Judged)
+    assert isinstance(step, RecordLook)
     assert step.look.reason == "out of budget"
     history.looks.append(step.look)
-    assert isinstance(goal.next(history, short), Done)
-    assert isinstance(goal.next(history, long), Measure)
+    assert isinstance(goal.next(history, short), NothingMore)
+    assert isinstance(goal.next(history, long), MeasureBlocks)
 
 
 def test_an_answer_comes_back_from_a_file_as_what_it_was(synthetic: ModuleType, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from types import ModuleType
 from loadstone.experiment.plan.drive_plan import Open
 from loadstone.experiment.plan.fixed_rate import RATE_NOT_KNOWN_PER_S, FixedRate, with_rate
 from loadstone.experiment.plan.run_plan import AtRatePlan, Block, PlannedTrial
-from loadstone.measure.goals.fixed_rate import FixedRate as FixedRateGoal
-from loadstone.measure.goals.goal import Asked, Budget, History, Measure, TimeLeft, Turn
+from loadstone.measure.goals.fixed_rate import FixedRateGoal as FixedRateGoal
+from loadstone.measure.goals.goal import GoalContext, GoalPhase, MeasureBlocks, RunClock, RunHistory, TimeBudget
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 
 from .scripted_loop import Bench, ScriptedJudge, compared, no_histogram, table
@@ -50,14 +50,16 @@ class Rows:
 
     def __post_init__(self) -> None:
         run_plan = replace(self.synthetic.make_run_plan(), at_rate=self.planned, budget_s=0.0, seed=7)
-        self.goal = FixedRateGoal(Asked(self.synthetic.make_experiment(), run_plan, ScriptedJudge(), no_histogram))
-        self.history = History(list(self.records))
-        budget = Budget(self.room_s, clock=lambda: self.now_s)
-        self.time = TimeLeft(budget, lambda: self.now_s, Turn.MORE)
+        self.goal = FixedRateGoal(
+            GoalContext(self.synthetic.make_experiment(), run_plan, ScriptedJudge(), no_histogram)
+        )
+        self.history = RunHistory(list(self.records))
+        budget = TimeBudget(self.room_s, clock=lambda: self.now_s)
+        self.time = RunClock(budget, lambda: self.now_s, GoalPhase.MORE)
 
     def next(self) -> Block | None:
         step = self.goal.next(self.history, self.time)
-        return step.blocks[0].block if isinstance(step, Measure) else None
+        return step.blocks[0].block if isinstance(step, MeasureBlocks) else None
 
     def all(self) -> list[Block]:
         """What is measured until there is nothing more."""

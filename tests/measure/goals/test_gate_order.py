@@ -23,7 +23,7 @@ def test_after_the_first_look_a_glance_and_the_rest_of_the_time_is_for_what_deci
 
 
 def test_what_looks_like_a_loss_at_a_glance_is_measured_until_it_is_known(bench: Bench) -> None:
-    bench.judge.decides, bench.judge.losing = {"p99": 12}, frozenset({"p99"})
+    bench.judge.decides, bench.judge.suspects_loss = {"p99": 12}, frozenset({"p99"})
     looks = gate(bench, budget_s=24 * BLOCK_S)
     assert looks[:4] == [("rate", 8, "go on"), ("p99", 5, "go on"), ("p99", 8, "go on"), ("p99", 12, "decided")]
 
@@ -44,13 +44,13 @@ def test_a_known_rate_leaves_all_the_time_to_the_others(bench: Bench) -> None:
 
 
 def test_once_it_has_its_answer_what_is_open_ends(bench: Bench) -> None:
-    bench.judge.decides, bench.judge.over = {"rate": 8}, frozenset({"rate"})
+    bench.judge.decides, bench.judge.is_final = {"rate": 8}, frozenset({"rate"})
     assert gate(bench) == [("rate", 8, "decided"), ("p99", 0, "not needed")]
     assert bench.looks() == gate(bench), "gone on with"
 
 
 def test_what_was_glanced_at_ends_with_the_blocks_that_it_has(bench: Bench) -> None:
-    bench.judge.decides, bench.judge.over = {"rate": 12}, frozenset({"rate"})
+    bench.judge.decides, bench.judge.is_final = {"rate": 12}, frozenset({"rate"})
     looks = gate(bench)
     assert looks[1:] == [("p99", 5, "go on"), ("rate", 12, "decided"), ("p99", 5, "not needed")]
 

@@ -10,7 +10,7 @@ from tests.changed_facts import with_facts, with_model
 from loadstone.addons.capacity.full_server_goal import TRIALS_MOST, USERS_MOST, MoreUsers
 from loadstone.experiment.plan.drive_plan import Closed
 from loadstone.experiment.plan.run_plan import FULL_SERVERS, Block, PlannedTrial
-from loadstone.measure.goals.goal import Asked, Budget, History, Measure, TimeLeft, Turn
+from loadstone.measure.goals.goal import GoalContext, GoalPhase, MeasureBlocks, RunClock, RunHistory, TimeBudget
 from loadstone.run_folder.trial import TrialRecord
 
 from .scripted_loop import ScriptedJudge, no_histogram
@@ -38,9 +38,9 @@ class Study:
         model = {"kind": "closed", "users": self.model}
         workload = experiment.workload.model_copy(update={"model": model, "models": ()})
         experiment = experiment.model_copy(update={"workload": workload})
-        self.goal = MoreUsers(Asked(experiment, run_plan, ScriptedJudge(), no_histogram))
-        self.history = History([self.done(one, self.busy) for one in self.planned])
-        self.time = TimeLeft(Budget(self.room_s, clock=lambda: 0.0), lambda: 0.0, Turn.AFTER)
+        self.goal = MoreUsers(GoalContext(experiment, run_plan, ScriptedJudge(), no_histogram))
+        self.history = RunHistory([self.done(one, self.busy) for one in self.planned])
+        self.time = RunClock(TimeBudget(self.room_s, clock=lambda: 0.0), lambda: 0.0, GoalPhase.AFTER)
 
     def _planned(self, operation: str, users: int) -> PlannedTrial:
         plan = self.synthetic.make_plan()
@@ -67,7 +67,7 @@ class Study:
 
     def next(self) -> Block | None:
         step = self.goal.next(self.history, self.time)
-        return step.blocks[0].block if isinstance(step, Measure) else None
+        return step.blocks[0].block if isinstance(step, MeasureBlocks) else None
 
 
 def users_of(block: Block | None) -> list[tuple[str, int]]:
@@ -116,7 +116,7 @@ def test_others_that_have_its_cpu_and_a_full_generator_end_it(
     synthetic: ModuleType, waited: float, generator: float
 ) -> None:
     study = Study(synthetic)
-    study.history = History([study.done(one, 0.6, waited, generator) for one in study.planned])
+    study.history = RunHistory([study.done(one, 0.6, waited, generator) for one in study.planned])
     assert study.next() is None
 
 
@@ -152,5 +152,5 @@ def test_a_resumed_run_measures_nothing_again(synthetic: ModuleType) -> None:
     first = study.next()
     assert first is not None
     resumed = Study(synthetic)
-    resumed.history = History([*study.history.trials, *(study.done(one, 0.99) for one in first.trials)])
+    resumed.history = RunHistory([*study.history.trials, *(study.done(one, 0.99) for one in first.trials)])
     assert resumed.next() is None

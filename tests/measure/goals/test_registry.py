@@ -5,26 +5,26 @@ from collections.abc import Callable
 import pytest
 
 from loadstone.experiment.plan.run_plan import RunPlan
-from loadstone.measure.goals.goal import Asked, Budget, Done, Goal, History, TimeLeft, Turn
+from loadstone.measure.goals.goal import Goal, GoalContext, GoalPhase, NothingMore, RunClock, RunHistory, TimeBudget
 from loadstone.measure.goals.registry import AFTER, BEFORE
 from loadstone.run_folder.reading import read_crashes, read_looks, read_trials
 
 from .scripted_loop import Bench, ScriptedJudge, compared, no_histogram, table
 
-Made = Callable[[Asked], Goal]
+Made = Callable[[GoalContext], Goal]
 
 
-def asked(bench: Bench, plan: RunPlan) -> Asked:
-    return Asked(bench.synthetic.make_experiment(), plan, ScriptedJudge(), no_histogram)
+def asked(bench: Bench, plan: RunPlan) -> GoalContext:
+    return GoalContext(bench.synthetic.make_experiment(), plan, ScriptedJudge(), no_histogram)
 
 
 @pytest.mark.parametrize("made", [*BEFORE, *AFTER])
 def test_what_was_not_asked_for_is_not_measured(bench: Bench, made: Made) -> None:
-    goal, time = made(asked(bench, bench.plan())), TimeLeft(Budget(0.0), lambda: 0.0)
+    goal, time = made(asked(bench, bench.plan())), RunClock(TimeBudget(0.0), lambda: 0.0)
     assert goal.turns
     for time.turn in goal.turns:
-        assert isinstance(goal.next(History(), time), Done)
-    assert goal.expected(History(), time) == (0.0, 0.0)
+        assert isinstance(goal.next(RunHistory(), time), NothingMore)
+    assert goal.expected(RunHistory(), time) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("made", [*BEFORE, *AFTER])
@@ -33,10 +33,10 @@ def test_what_is_recorded_is_not_measured_again_by_a_new_session(bench: Bench, m
     plan = bench.plan(table(), compared())
     assert bench.run(plan) is None
     (path,) = bench.root.glob("[!.]*")
-    recorded = History(read_trials(path)[0], read_looks(path)[0], read_crashes(path)[0])
+    recorded = RunHistory(read_trials(path)[0], read_looks(path)[0], read_crashes(path)[0])
     assert len(recorded.trials) == 6 + 2 * 13
     assert len(recorded.looks) == 3
     assert len(recorded.crashes) == 1
-    goal, time = made(asked(bench, plan)), TimeLeft(Budget(0.0), lambda: bench.clock.now)
-    for time.turn in Turn:
-        assert time.turn not in goal.turns or isinstance(goal.next(recorded, time), Done)
+    goal, time = made(asked(bench, plan)), RunClock(TimeBudget(0.0), lambda: bench.clock.now)
+    for time.turn in GoalPhase:
+        assert time.turn not in goal.turns or isinstance(goal.next(recorded, time), NothingMore)

@@ -20,7 +20,18 @@ from loadstone.experiment.spec.levels import Level as FactorLevel
 from loadstone.experiment.spec.levels import drop_factors, factors_in, identity
 from loadstone.judge.checks.checks import forbidding
 from loadstone.judge.verdict import AnalysisModel
-from loadstone.measure.goals.goal import Asked, Done, Expected, Goal, History, Measure, Shown, Step, TimeLeft, Turn
+from loadstone.measure.goals.goal import (
+    Goal,
+    GoalContext,
+    GoalPhase,
+    LabelledBlock,
+    MeasureBlocks,
+    NothingMore,
+    RemainingTime,
+    RunClock,
+    RunHistory,
+    Step,
+)
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import _
 from loadstone.text.message import Message, message
@@ -73,9 +84,9 @@ class ServerWhenFull(AnalysisModel):
 class MoreUsers(Goal):
     """All places of the tables of a study whose users are varied, and whose generator is ours."""
 
-    turns = (Turn.AFTER,)
+    turns = (GoalPhase.AFTER,)
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: GoalContext) -> None:
         self._asked = asked
         load = load_factors(asked.experiment)
         decks: dict[str, dict[str, Place]] = {}
@@ -88,7 +99,7 @@ class MoreUsers(Goal):
         self._opened = [_connections([one for place in deck for one in place]) for deck in self._decks]
         """Connections of each deck, as the study itself opens them."""
 
-    def next(self, history: History, time: TimeLeft) -> Step:
+    def next(self, history: RunHistory, time: RunClock) -> Step:
         """The places of one deck that are not full yet, with more users, as many as there is time for."""
         trials = [one for one in history.trials if one.block != WARM_BLOCK and one.saturation is None]
         room = TRIALS_MOST - sum(one.group == FULL_SERVERS for one in trials)
@@ -98,13 +109,15 @@ class MoreUsers(Goal):
             if any("url" in settings for one in planned for settings in one.servers.values()):
                 planned = _within(planned, opened)
             if planned and time.fits(len(planned) * _each_s(), planned):
-                return Measure((self._shown(planned),), whole=FULL_SERVERS)
-        return Done()
+                return MeasureBlocks((self._shown(planned),), whole=FULL_SERVERS)
+        return NothingMore()
 
-    def expected(self, history: History, time: TimeLeft) -> Expected:
+    def expected(self, history: RunHistory, time: RunClock) -> RemainingTime:
         """All that it may measure; most runs need little of it."""
         return (
-            Expected(0.0, min(time.left_s, TRIALS_MOST * _each_s())) if self._decks and history.trials else Expected()
+            RemainingTime(0.0, min(time.left_s, TRIALS_MOST * _each_s()))
+            if self._decks and history.trials
+            else RemainingTime()
         )
 
     def _more(self, place: Place, trials: Sequence[TrialRecord]) -> PlannedTrial | None:
@@ -121,10 +134,10 @@ class MoreUsers(Goal):
         more = _with_users(template, users)
         return None if users > USERS_MOST or any(one.trial == more.name for one in trials) else more
 
-    def _shown(self, planned: Sequence[PlannedTrial]) -> Shown:
+    def _shown(self, planned: Sequence[PlannedTrial]) -> LabelledBlock:
         seed = derived_seed(self._asked.run_plan.seed, planned[0].name)
         labels = tuple(label_of(self._asked.experiment, one.condition) for one in planned)
-        return Shown(
+        return LabelledBlock(
             Block.shuffled(planned, ROUNDS, seed),
             _("{n} conditions", n=len(planned)),
             _("{name}: more users", name=FULL_SERVERS),

@@ -24,7 +24,7 @@ from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial
 from loadstone.experiment.plan.trial_plans import in_slices
-from loadstone.measure.goals.goal import Measure, Shown
+from loadstone.measure.goals.goal import LabelledBlock, MeasureBlocks
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import _, plural
 
@@ -196,7 +196,7 @@ def _failed_in_a_row(trials: Sequence[TrialRecord]) -> int:
     return count
 
 
-def measure_search(template: PlannedTrial, step: SearchStep, label: str, run_seed: int) -> Measure:
+def measure_search(template: PlannedTrial, step: SearchStep, label: str, run_seed: int) -> MeasureBlocks:
     """One step of the search."""
     plan = in_one_stretch(
         with_users(template.plan, step.users),
@@ -214,22 +214,22 @@ def measure_search(template: PlannedTrial, step: SearchStep, label: str, run_see
         seed=derived_seed(run_seed, template.name, "search", step.users),
     )
     place = _("search for the range: {users}", users=_users_text(step.users))
-    return Measure(
-        (Shown(Block.alone(trial), label, place),),
+    return MeasureBlocks(
+        (LabelledBlock(Block.alone(trial), label, place),),
         then=lambda told, records: told.searched(step.users, records[0].goodput_per_s),
     )
 
 
 def measure_sweeps(
     template: PlannedTrial, step: SweepStep, label: str, of: str, run_seed: int, trials: Sequence[TrialRecord]
-) -> Measure:
+) -> MeasureBlocks:
     """A block of sweeps in rounds, or what is left of one sweep of whole trials, a trial a level.
 
     `of`: how many sweeps there will be, e.g. `of at least 6`; `trials`: of the condition so far.
     """
     plan, rounds = step.plan, step.plan.rounds
     if rounds is None:
-        return Measure(tuple(_whole_sweep(template, step, label, of, run_seed, trials)))
+        return MeasureBlocks(tuple(_whole_sweep(template, step, label, of, run_seed, trials)))
     interval_s = round((plan.rounds_a_sweep - 0.5) * rounds.measured_s, 6)
     levels = []
     for place, users in enumerate(_order(template, step, run_seed), start=1):
@@ -240,7 +240,7 @@ def measure_sweeps(
     where = _("sweep {first} {of}", first=step.first, of=of)
     if last > step.first:
         where = _("sweeps {first} to {last} {of}", first=step.first, last=last, of=of)
-    shown = Shown(
+    shown = LabelledBlock(
         block,
         label,
         where,
@@ -253,12 +253,12 @@ def measure_sweeps(
             users=_users_text(users),
         ),
     )
-    return Measure((shown,), whole=where)
+    return MeasureBlocks((shown,), whole=where)
 
 
 def _whole_sweep(
     template: PlannedTrial, step: SweepStep, label: str, of: str, run_seed: int, trials: Sequence[TrialRecord]
-) -> Iterator[Shown]:
+) -> Iterator[LabelledBlock]:
     done = {
         one.saturation.users
         for one in trials
@@ -278,7 +278,7 @@ def _whole_sweep(
             levels=len(order),
             users=_users_text(users),
         )
-        yield Shown(Block.alone(trial), label, where)
+        yield LabelledBlock(Block.alone(trial), label, where)
 
 
 def _order(template: PlannedTrial, step: SweepStep, run_seed: int) -> tuple[int, ...]:

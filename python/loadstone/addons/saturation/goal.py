@@ -28,19 +28,19 @@ from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial, SaturationPlan, expected_overhead_s
 from loadstone.experiment.spec.levels import identity
 from loadstone.measure.goals.goal import (
-    Asked,
-    Done,
-    Expected,
     Goal,
-    History,
-    Judged,
-    Measure,
-    Shown,
+    GoalContext,
+    GoalPhase,
+    LabelledBlock,
+    MeasureBlocks,
+    NothingMore,
+    RecordLook,
+    RemainingTime,
+    RunClock,
+    RunHistory,
     Step,
-    TimeLeft,
-    Turn,
 )
-from loadstone.measure.listener import Tell, Told
+from loadstone.measure.listener import Notice, ProgressListener
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import _
 from loadstone.text.message import message
@@ -49,9 +49,9 @@ from loadstone.text.message import message
 class Saturate(Goal):
     """All conditions of which it is to be found where they saturate, after the tables and comparisons."""
 
-    turns = (Turn.AFTER,)
+    turns = (GoalPhase.AFTER,)
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: GoalContext) -> None:
         self._asked = asked
         self._seed = asked.run_plan.seed
         self._trials: dict[str, list[TrialRecord]] = {}
@@ -65,11 +65,11 @@ class Saturate(Goal):
         self._own_s, self._own_at_s = 0.0, 0.0
         """How long the condition that is measured now still takes, and as of when."""
 
-    def next(self, history: History, time: TimeLeft) -> Step:
+    def next(self, history: RunHistory, time: RunClock) -> Step:
         """The next step of the first condition that is not through; the classical ramps follow."""
         planned = self._asked.run_plan.saturation
         if planned is None:
-            return Done()
+            return NothingMore()
         if self._passes is None:
             open_ = [trial for trial in planned.trials if _goes_on(trial, history)]
             self._passes = deque((one, refine) for refine in (False, True) for one in open_)
@@ -77,7 +77,7 @@ class Saturate(Goal):
         while self._passes:
             template, refine = self._passes[0]
             step = self._of_condition(planned, template, history, time, refine=refine)
-            if isinstance(step, Measure):
+            if isinstance(step, MeasureBlocks):
                 return step
             self._entered_s = None
             self._passes.popleft()
@@ -87,11 +87,11 @@ class Saturate(Goal):
                 return step
         return self._ramp(planned, history, time)
 
-    def expected(self, history: History, time: TimeLeft) -> Expected:
+    def expected(self, history: RunHistory, time: RunClock) -> RemainingTime:
         """What is left of the condition that is measured now, of those that are not begun, and of the ramps."""
         planned = self._asked.run_plan.saturation
         if planned is None:
-            return Expected()
+            return RemainingTime()
         own_s = max(0.0, self._own_s - (time.budget.elapsed_s() - self._own_at_s))
         trials = {trial.name: self._trials_of(trial, history) for trial in planned.trials}
         waiting = sum(not own and history.look(name) is None for name, own in trials.items())
@@ -100,11 +100,11 @@ class Saturate(Goal):
         ramp = planned.settings.classical
         ramps_s = 0.0 if ramp is None else ramp.seconds * sum(not _has_ramp(own) for own in trials.values())
         left_s = min(own_s + others * each_s + ramps_s, time.left_s)
-        return Expected(left_s, left_s)
+        return RemainingTime(left_s, left_s)
 
     def _of_condition(
-        self, planned: SaturationPlan, template: PlannedTrial, history: History, time: TimeLeft, *, refine: bool
-    ) -> Measure | Judged | None:
+        self, planned: SaturationPlan, template: PlannedTrial, history: RunHistory, time: RunClock, *, refine: bool
+    ) -> MeasureBlocks | RecordLook | None:
         """One condition, as far as it goes in this pass; the second pass ends it."""
         if self._entered_s is None:
             if not _goes_on(template, history):
@@ -119,7 +119,7 @@ class Saturate(Goal):
             if not refine and step.reason != "decided":
                 return None
             told = None if step.sweeps else self._estimate(template, planned, history, label)
-            return Judged(time.look(template.name, step.sweeps, step.reason), told)
+            return RecordLook(time.look(template.name, step.sweeps, step.reason), told)
         needed_s = step.plan.block_s if isinstance(step, SweepStep) else _search_s(template, step)
         if needed_s > time.left_s:
             return _out_of_budget(template, len(trials), label, time, needed_s)
@@ -132,9 +132,9 @@ class Saturate(Goal):
         found = measure_sweeps(template, step, label, _of_sweeps(step, settings), self._seed, trials)
         announced = _sweeps_announced(template, settings, step.plan, trials, label)
         estimate = self._estimate(template, planned, history, label)
-        return replace(found, told=announced, then=lambda told, _: estimate(told))
+        return replace(found, notice=announced, then=lambda told, _: estimate(told))
 
-    def _trials_of(self, template: PlannedTrial, history: History) -> Sequence[TrialRecord]:
+    def _trials_of(self, template: PlannedTrial, history: RunHistory) -> Sequence[TrialRecord]:
         """The trials of a condition's search so far, every attempt."""
         for one in history.trials[self._followed :]:
             if one.saturation is not None:
@@ -142,13 +142,13 @@ class Saturate(Goal):
         self._followed = len(history.trials)
         return self._trials.get(identity(template.condition), ())
 
-    def _takes(self, own_s: float, time: TimeLeft) -> None:
+    def _takes(self, own_s: float, time: RunClock) -> None:
         self._own_s, self._own_at_s = own_s, time.budget.elapsed_s()
 
-    def _estimate(self, template: PlannedTrial, planned: SaturationPlan, history: History, label: str) -> Tell:
+    def _estimate(self, template: PlannedTrial, planned: SaturationPlan, history: RunHistory, label: str) -> Notice:
         """What the sweeps that are there by then say."""
 
-        def tell(told: Told) -> None:
+        def tell(told: ProgressListener) -> None:
             found = closed_answer(self._trials_of(template, history), planned.settings)
             said, sweeps = found.saturation.message, len(found.sweeps)
             if getattr(said.figures.get("why"), "kind", "") == "too_few_sweeps" and sweeps < SWEEPS_MIN:
@@ -158,34 +158,34 @@ class Saturate(Goal):
         return tell
 
     def _rate(
-        self, planned: SaturationPlan, template: PlannedTrial, history: History, time: TimeLeft, label: str
-    ) -> Measure | Judged:
+        self, planned: SaturationPlan, template: PlannedTrial, history: RunHistory, time: RunClock, label: str
+    ) -> MeasureBlocks | RecordLook:
         """The next step of the open model's bisections, or the end of the condition."""
         settings, trials = planned.settings, self._trials_of(template, history)
         probes, searched = search_so_far(template, settings, trials)
         capacity_per_s = max((probe.goodput_per_s for probe in probes), default=0.0)
         ended = time.look(template.name, len(trials), "decided")
         if capacity_per_s <= 0:
-            return Judged(ended, self._estimate(template, planned, history, label))
+            return RecordLook(ended, self._estimate(template, planned, history, label))
         seed = derived_seed(self._seed, template.name, "rates")
         found = rate_search(settings, capacity_per_s, trials, self._asked.histogram, seed)
         rates = message("progress_rates", why=searched.why, objective=settings.objective, steps=LOCATE_STEPS)
 
-        def tell(told: Told) -> None:
+        def tell(told: ProgressListener) -> None:
             told.announced(label, rates)
             _tell_rates(told, found, label)
 
         if found.next is None:
-            return Judged(ended, tell)
+            return RecordLook(ended, tell)
         measure_s = length_s(settings, capacity_per_s, found.next.rate_per_s)
         trial_s = measure_s + expected_overhead_s(template.plan)
         if trial_s > time.left_s:
             return _out_of_budget(template, len(found.blocks), label, time, trial_s, tell)
         self._takes((LOCATE_STEPS + BLOCKS * BLOCK_STEPS - len(found.steps)) * trial_s, time)
         users = 4 * max(probe.users for probe in probes)
-        return replace(measure_rate(template, found.next, measure_s, users, label, self._seed), told=tell)
+        return replace(measure_rate(template, found.next, measure_s, users, label, self._seed), notice=tell)
 
-    def _ramp(self, planned: SaturationPlan, history: History, time: TimeLeft) -> Measure | Done:
+    def _ramp(self, planned: SaturationPlan, history: RunHistory, time: RunClock) -> MeasureBlocks | NothingMore:
         """The classical ramps of the conditions, where they are required, not driven yet, and there is time."""
         ramp = planned.settings.classical
         left_out = 0
@@ -198,10 +198,10 @@ class Saturate(Goal):
                 continue
             self._takes(0.0, time)
             return _measure_ramp(template, ramp, label_of(self._asked.experiment, template.condition), self._seed)
-        return Done(_no_time_for_ramps if left_out else None)
+        return NothingMore(_no_time_for_ramps if left_out else None)
 
 
-def _goes_on(template: PlannedTrial, history: History) -> bool:
+def _goes_on(template: PlannedTrial, history: RunHistory) -> bool:
     look = history.look(template.name)
     return look is None or not look.stop or look.reason == "out of budget"
 
@@ -211,21 +211,21 @@ def _has_ramp(trials: Iterable[TrialRecord]) -> bool:
 
 
 def _out_of_budget(
-    template: PlannedTrial, blocks: int, label: str, time: TimeLeft, needed_s: float, before: Tell | None = None
-) -> Judged:
+    template: PlannedTrial, blocks: int, label: str, time: RunClock, needed_s: float, before: Notice | None = None
+) -> RecordLook:
     out_of_time = message("progress_out_of_time", needed_s=needed_s, left_s=time.left_s)
 
-    def tell(told: Told) -> None:
+    def tell(told: ProgressListener) -> None:
         if before is not None:
             before(told)
         told.announced(label, out_of_time)
 
-    return Judged(time.look(template.name, blocks, "out of budget"), tell)
+    return RecordLook(time.look(template.name, blocks, "out of budget"), tell)
 
 
 def _sweeps_announced(
     template: PlannedTrial, settings: SaturationSettings, plan: SweepPlan, trials: Sequence[TrialRecord], label: str
-) -> Tell:
+) -> Notice:
     """Return the notice that says how the search ended, and what is measured now."""
     _, found = search_so_far(template, settings, trials)
     said = message(
@@ -241,7 +241,7 @@ def _sweeps_announced(
     return lambda told: told.announced(label, said)
 
 
-def _tell_rates(told: Told, found: RateSearch, label: str) -> None:
+def _tell_rates(told: ProgressListener, found: RateSearch, label: str) -> None:
     """What the newest trial of a rate showed, and where the rate lies once that is known."""
     if found.steps and (step := found.steps[-1]).trial.saturation is not None:
         told.rated(step.trial.saturation.rate_per_s or 0.0, kept=step.why is None)
@@ -249,16 +249,16 @@ def _tell_rates(told: Told, found: RateSearch, label: str) -> None:
         told.announced(label, message("progress_located", rate_per_s=found.located_per_s, blocks=BLOCKS))
 
 
-def _measure_ramp(template: PlannedTrial, ramp: Ramp, label: str, run_seed: int) -> Measure:
+def _measure_ramp(template: PlannedTrial, ramp: Ramp, label: str, run_seed: int) -> MeasureBlocks:
     """One trial, all of which is measured."""
     step, plan = SaturationStep(phase="ramp", users=ramp.users), with_ramp(template.plan, ramp)
     seed = derived_seed(run_seed, template.name, "ramp")
     trial = step_trial(template, plan, step, name=f"{template.name}-ramp", block=1, order=1, seed=seed)
     place = _("classical ramp: 1 to {users:,} users over {seconds:.0f} s", users=ramp.users, seconds=ramp.seconds)
-    return Measure((Shown(Block.alone(trial), label, place),))
+    return MeasureBlocks((LabelledBlock(Block.alone(trial), label, place),))
 
 
-def _no_time_for_ramps(told: Told) -> None:
+def _no_time_for_ramps(told: ProgressListener) -> None:
     told.detail(_("no time is left for the classical ramp"))
 
 

@@ -24,7 +24,7 @@ from loadstone.addons.saturation.open_trials import HistogramOf, RateStep, rate_
 from loadstone.addons.saturation.spec import SaturationSettings, SaturationStep
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial
-from loadstone.measure.goals.goal import Measure, Shown
+from loadstone.measure.goals.goal import LabelledBlock, MeasureBlocks
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import _
 from loadstone.text.problem import Problem
@@ -104,7 +104,7 @@ def length_s(settings: SaturationSettings, capacity_per_s: float, rate_per_s: fl
 
 def measure_rate(
     template: PlannedTrial, step: RateTrial, measure_s: float, users: int, label: str, run_seed: int
-) -> Measure:
+) -> MeasureBlocks:
     """One rate; its pool is large enough for `users`."""
     rate_per_s = float(f"{step.rate_per_s:.6g}")
     plan = in_one_stretch(
@@ -125,8 +125,12 @@ def measure_rate(
         order=step.number,
         seed=derived_seed(run_seed, template.name, where, step.number),
     )
-    return Measure(
-        (Shown(Block.alone(trial), label, _("{place}: {rate:,.0f} a second", place=_place(step), rate=rate_per_s)),)
+    return MeasureBlocks(
+        (
+            LabelledBlock(
+                Block.alone(trial), label, _("{place}: {rate:,.0f} a second", place=_place(step), rate=rate_per_s)
+            ),
+        )
     )
 
 

@@ -26,7 +26,7 @@ from loadstone.judge.analysis.timeline import make_timeline
 from loadstone.judge.checks.check import Check
 from loadstone.judge.checks.checks import CHECKS, forbidding, judge_trial
 from loadstone.judge.compare.one_process import with_one_process
-from loadstone.measure.goals.registry import answers_of
+from loadstone.measure.goals.registry import evaluate_goals
 from loadstone.run_folder.reading import RecordedRun, read_run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 
@@ -56,7 +56,7 @@ def analyse_run(run: RecordedRun) -> Analysis:
     short = budget_too_short(run.plan.budget_s, needed_s, quick=quick) if needed_s else None
     saturations = saturations_of(run, judged)
     points = saturation_headline(saturations)
-    answers = answers_of(run, judged)
+    answers = evaluate_goals(run, judged)
     said = [one for answer in answers.values() if (one := answer.headline()) is not None]
     silent = unanswered(judged)
     alone = gate_answer(gate) if gate is not None else short or silent or (points if not tables else None)

@@ -43,7 +43,7 @@ smaller then."""
 
 
 @dataclass(frozen=True)
-class LookOutcome:
+class LookResult:
     """What a look during the run found: the verdict of each pair, and whether all are decided."""
 
     verdicts: list[Verdict]
@@ -59,9 +59,9 @@ class LookOutcome:
     """What the next look would show, by how far these blocks lie apart; None where all is decided."""
     carried: Message | None = None
     """What reached from one slice into the next: then this look gives no verdict, and longer slices are needed."""
-    over: bool = False
+    is_final: bool = False
     """True if the outcome is final: no further block can change it. Only a gate's can be."""
-    losing: bool = False
+    suspects_loss: bool = False
     """True if the blocks so far make it likely that more blocks would show a loss. Only a gate's can."""
 
 
@@ -74,7 +74,7 @@ def look_at(
     quick: bool = False,
     histograms: HistogramReader | None = None,
     round_histograms: RoundHistogramReader | None = None,
-) -> LookOutcome:
+) -> LookResult:
     """Judge a group by all blocks that are complete so far, on its primary metric alone.
 
     Args:
@@ -106,11 +106,11 @@ def look_at(
     judged = [confirmed(one, known) for one, known in zip(found, costs, strict=True)]
     verdicts = [*(verdict for _, _, verdict in judged), *(contrast.verdict for contrast in contrasts)]
     if any(verdict.carried is not None for verdict in verdicts):
-        return LookOutcome(verdicts, decided=False, carried=carried)
+        return LookResult(verdicts, decided=False, carried=carried)
     if contrasts:
         settled = [(contrast.settings, contrast.evidence, contrast.verdict) for contrast in contrasts]
         decided = not _undecided(settled) and not any(is_early_decision(contrast.verdict) for contrast in contrasts)
-        return LookOutcome(verdicts, decided, decided, forecast=_forecast(settled, group, len(blocks.complete)))
+        return LookResult(verdicts, decided, decided, forecast=_forecast(settled, group, len(blocks.complete)))
     by_cost = [
         None if pair.design.is_twin or verdict.kind not in OPEN else verdict.left_to(costliest_part(known))
         for (pair, _, verdict), known in zip(judged, costs, strict=True)
@@ -121,7 +121,7 @@ def look_at(
 
 def _of_pairs(
     case: GroupCase, group: Group, asked: Sequence[tuple[JudgedPair, "CostsOf", Verdict | None]]
-) -> LookOutcome:
+) -> LookResult:
     """What a look found of a group without effects, by its pairs with their costs and the ones that alone answer."""
     gate, within = case.experiment.gate, case.experiment.design.cost_within
     verdicts = [verdict for (_, _, verdict), _, _ in asked]
@@ -131,27 +131,29 @@ def _of_pairs(
     decided = not any(_needs_blocks(judged, cost) for (judged, _, _), cost in zip(asked, dearest, strict=True))
     leading = [by_cost or verdict for (_, _, verdict), _, by_cost in asked]
     answered = gate is None and all(verdict.kind in DECIDED for verdict in leading)
-    over, known = False, True
+    is_final, known = False, True
     differ = 0.0 if gate is None else starts_differ_in(gate, case.design)
     if gate is not None:
         found_of = list(zip(verdicts, dearest, strict=True))
         same = any(warning.kind == "one_process" for (pair, _, _), _, _ in asked for warning in pair.warnings)
-        over = same or any(is_over(*one, differ) for one in found_of)
-        decided = over or not any(needs_more(*one, ends=decided, starts_differ=differ) for one in found_of)
-        known = over or all(is_known(*one, differ) for one in found_of)
+        is_final = same or any(is_over(*one, differ) for one in found_of)
+        decided = is_final or not any(needs_more(*one, ends=decided, starts_differ=differ) for one in found_of)
+        known = is_final or all(is_known(*one, differ) for one in found_of)
     exact = within is None or all(
         _is_exact(cost, verdict.blocks, margin_share(within)) for verdict, cost in zip(verdicts, dearest, strict=True)
     )
     settled = [(pair.settings, evidence, verdict) for (pair, evidence, verdict), _, _ in asked]
-    losing = gate is not None and any(shows_loss(evidence, settings, differ) for settings, evidence, _ in settled)
-    return LookOutcome(
+    suspects_loss = gate is not None and any(
+        shows_loss(evidence, settings, differ) for settings, evidence, _ in settled
+    )
+    return LookResult(
         verdicts,
         decided,
         decided or answered,
         exact=exact and known,
         forecast=_forecast(settled, group, len(case.blocks.complete)),
-        over=over,
-        losing=losing,
+        is_final=is_final,
+        suspects_loss=suspects_loss,
     )
 
 

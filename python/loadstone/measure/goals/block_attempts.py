@@ -18,7 +18,7 @@ CLOCKS_APART_S = 60.0
 """A trial that seems to end by more in the future was measured before the clock was set: no one knows how long ago."""
 
 
-class Passes:
+class BlockAttempts:
     """The passes through the blocks of one group.
 
     A block is always run in the same order, so in the lines of `trials.jsonl` a pass begins where the order falls.
@@ -145,7 +145,7 @@ WARM_SHARE_MAX, WARM_LEAST_S = 0.3, 20.0
 the conditions are taken as they are."""
 
 
-class WarmRounds:
+class WarmUpRounds:
     """Block 0 is measured again for as long as an application still gets faster.
 
     A JVM that was warmed up alone compiles once more under the load of its slices: one got twice as fast within the
@@ -156,7 +156,7 @@ class WarmRounds:
         self._passes: dict[tuple[str, int], list[list[TrialRecord]]] = {}
         """Those through block 0 that this process measured, by group and stage."""
 
-    def required(self, passes: Passes) -> bool:
+    def required(self, passes: BlockAttempts) -> bool:
         """Whether block 0 is to be measured, for the first time or again."""
         if not passes.warm:
             return True

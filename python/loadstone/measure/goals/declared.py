@@ -1,6 +1,6 @@
 """A goal that an experiment declares under `goals`: a kind with its settings, what it measures, and its answer.
 
-To add one: a file with a `DeclaredGoal`, and a line in `DECLARED` of the registry.
+To add one: a file with a `AddOnGoal`, and a line in `DECLARED` of the registry.
 """
 
 from abc import abstractmethod
@@ -14,17 +14,17 @@ from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.run_plan import Block, GoalPlan, PlannedTrial, expected_measure_s, expected_overhead_s
 from loadstone.experiment.spec.part import SpecPart
 from loadstone.measure.goals.goal import (
-    Asked,
-    Done,
-    Expected,
     Goal,
-    History,
-    Judged,
-    Measure,
-    Shown,
+    GoalContext,
+    GoalPhase,
+    LabelledBlock,
+    MeasureBlocks,
+    NothingMore,
+    RecordLook,
+    RemainingTime,
+    RunClock,
+    RunHistory,
     Step,
-    TimeLeft,
-    Turn,
 )
 from loadstone.report.document import GoalAnswer
 from loadstone.run_folder.reading import RecordedRun
@@ -34,7 +34,7 @@ from loadstone.text.language import _
 S = TypeVar("S", bound=SpecPart)
 
 
-class DeclaredGoal(Goal, Generic[S]):
+class AddOnGoal(Goal, Generic[S]):
     """One goal of the experiment; its trials are a group of its name. Budget, resume and end are the same for all."""
 
     kind: ClassVar[str]
@@ -44,9 +44,9 @@ class DeclaredGoal(Goal, Generic[S]):
     answer_type: ClassVar[type[GoalAnswer]]
     sentences: ClassVar[Mapping[str, str | Callable[..., str]]] = {}
     """English, by the kinds of its messages; see `text.sentences`."""
-    turns = (Turn.AFTER,)
+    turns = (GoalPhase.AFTER,)
 
-    def __init__(self, asked: Asked, planned: GoalPlan, settings: S) -> None:
+    def __init__(self, asked: GoalContext, planned: GoalPlan, settings: S) -> None:
         self.planned, self.settings = planned, settings
         self._asked = asked
 
@@ -59,21 +59,25 @@ class DeclaredGoal(Goal, Generic[S]):
     def answer(cls, settings: S, trials: Sequence[TrialRecord], run: RecordedRun) -> GoalAnswer:
         """What these trials of it say; they are judged, and may be none. `run` has what else was recorded."""
 
-    def next(self, history: History, time: TimeLeft) -> Step:
+    def next(self, history: RunHistory, time: RunClock) -> Step:
         """Its next trial, if there is time for it; a look when there are no more."""
         look = history.look(self.planned.name)
         if look is not None and look.reason != "out of budget":
-            return Done()
+            return NothingMore()
         trials = [trial for trial in history.trials if trial.group == self.planned.name]
         trial = self.following(trials)
         if trial is None:
-            return Judged(time.look(self.planned.name, len(trials), "last look"))
+            return RecordLook(time.look(self.planned.name, len(trials), "last look"))
         if not time.fits(expected_measure_s(trial.plan) + expected_overhead_s(trial.plan), [trial]):
-            return Done() if look is not None else Judged(time.look(self.planned.name, len(trials), "out of budget"))
+            return (
+                NothingMore()
+                if look is not None
+                else RecordLook(time.look(self.planned.name, len(trials), "out of budget"))
+            )
         label = label_of(self._asked.experiment, trial.condition)
-        return Measure(
+        return MeasureBlocks(
             (
-                Shown(
+                LabelledBlock(
                     Block.alone(trial),
                     label,
                     _("{name}: trial {number}", name=self.planned.name, number=len(trials) + 1),
@@ -92,9 +96,9 @@ class DeclaredGoal(Goal, Generic[S]):
             load=None if template.load is None else template.load.model_copy(update=seed),
         )
 
-    def expected(self, history: History, time: TimeLeft) -> Expected:
+    def expected(self, history: RunHistory, time: RunClock) -> RemainingTime:
         """What is kept for it, until it has its answer."""
         if history.look(self.planned.name) is not None:
-            return Expected()
+            return RemainingTime()
         kept_s = min(self.planned.time_s, time.left_s)
-        return Expected(kept_s, kept_s)
+        return RemainingTime(kept_s, kept_s)

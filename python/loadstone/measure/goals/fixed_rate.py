@@ -10,7 +10,17 @@ from loadstone.experiment.plan.rounds import TRIAL_OVERHEAD_S, Rounds
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial, expected_overhead_s
 from loadstone.experiment.plan.trial_plans import in_slices, with_fixed_length
 from loadstone.judge.full_speed import capacity_of
-from loadstone.measure.goals.goal import Asked, Done, Goal, History, Measure, Shown, Step, TimeLeft, Turn
+from loadstone.measure.goals.goal import (
+    Goal,
+    GoalContext,
+    GoalPhase,
+    LabelledBlock,
+    MeasureBlocks,
+    NothingMore,
+    RunClock,
+    RunHistory,
+    Step,
+)
 from loadstone.text.language import _, translatable, translated
 
 PLACE = translatable("at a fixed rate")
@@ -23,7 +33,7 @@ Row = tuple[PlannedTrial, float]
 
 
 @dataclass(frozen=True)
-class Rows:
+class FixedRateTrials:
     """Rows that may be measured next: in rounds, or one by one."""
 
     trials: tuple[PlannedTrial, ...]
@@ -37,23 +47,23 @@ class Rows:
         return Block.shuffled(self.trials, self.rounds, derived_seed(seed, self.trials[0].name))
 
 
-class FixedRate(Goal):
+class FixedRateGoal(Goal):
     """Rows of tables at a fixed rate that have none yet: in their share of the budget, then in all that is left."""
 
-    turns = (Turn.FIRST, Turn.MORE)
+    turns = (GoalPhase.FIRST, GoalPhase.MORE)
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: GoalContext) -> None:
         self._asked = asked
         self._planned = asked.run_plan.at_rate
         self._opening_s = FIRST_OPENING_S
         self._first_ends_s: float | None = None
-        self._measured: tuple[Rows, float] | None = None
+        self._measured: tuple[FixedRateTrials, float] | None = None
         """What was measured last, and when it began."""
 
-    def next(self, history: History, time: TimeLeft) -> Step:
+    def next(self, history: RunHistory, time: RunClock) -> Step:
         """The rows that are measured most quickly, of those that fit in."""
         if self._planned is None:
-            return Done()
+            return NothingMore()
         now_s, share_s = time.budget.elapsed_s(), self._asked.run_plan.at_rate_s()
         if self._measured is not None:
             rows, began_s = self._measured
@@ -61,29 +71,29 @@ class FixedRate(Goal):
             self._measured = None
         if self._first_ends_s is None:
             self._first_ends_s = now_s + share_s
-        room_s = self._first_ends_s - now_s if time.turn is Turn.FIRST else share_s
+        room_s = self._first_ends_s - now_s if time.turn is GoalPhase.FIRST else share_s
         rows_that_fit = (
             one for one in self._rows(history, min(room_s, time.left_s)) if time.fits(one.expected_s, one.trials)
         )
         following = next(rows_that_fit, None) if room_s > 0 else None
         if following is None:
-            return Done()
+            return NothingMore()
         self._measured = (following, now_s)
-        return Measure((self._shown(following),), whole=translated(PLACE))
+        return MeasureBlocks((self._shown(following),), whole=translated(PLACE))
 
-    def first_s(self, history: History) -> Sequence[float]:  # noqa: ARG002
+    def first_s(self, history: RunHistory) -> Sequence[float]:  # noqa: ARG002
         """Its share of the budget."""
         return [self._asked.run_plan.at_rate_s()]
 
-    def _shown(self, rows: Rows) -> Shown:
+    def _shown(self, rows: FixedRateTrials) -> LabelledBlock:
         block, first = rows.block(self._asked.run_plan.seed), rows.trials[0]
         labels = tuple(label_of(self._asked.experiment, trial.condition) for trial in rows.trials)
         if rows.rounds is None:
-            return Shown(block, labels[0], translated(PLACE))
+            return LabelledBlock(block, labels[0], translated(PLACE))
         name = f"{first.group} b{first.block:02d}"
-        return Shown(block, _("{n} conditions", n=len(labels)), translated(PLACE), name=name, labels=labels)
+        return LabelledBlock(block, _("{n} conditions", n=len(labels)), translated(PLACE), name=name, labels=labels)
 
-    def _rows(self, history: History, room_s: float) -> list[Rows]:
+    def _rows(self, history: RunHistory, room_s: float) -> list[FixedRateTrials]:
         """Rows not measured yet whose rates are known, as many as `room_s` allow, the shortest measurements first."""
         if self._planned is None:
             return []
@@ -97,18 +107,18 @@ class FixedRate(Goal):
         for (trial, _rate), time_s in zip(known, times, strict=True):
             if time_s > 0:
                 by_block.setdefault(trial.block, []).append((trial, time_s))
-        found: list[Rows] = []
+        found: list[FixedRateTrials] = []
         for rows in by_block.values():
             found += self._in_rounds(rows) if rows[0][0].in_rounds else [self._whole(*row) for row in rows]
         return sorted(found, key=lambda one: one.expected_s / len(one.trials))
 
-    def _took(self, rows: Rows, seconds: float) -> None:
+    def _took(self, rows: FixedRateTrials, seconds: float) -> None:
         """Rows were measured in so many seconds."""
         if rows.rounds is not None:
             number = len(rows.trials)
             self._opening_s = max(0.0, seconds - rows.rounds.slices_s(rows.rounds.of(1), number)) / number
 
-    def _in_rounds(self, rows: Sequence[Row]) -> Iterator[Rows]:
+    def _in_rounds(self, rows: Sequence[Row]) -> Iterator[FixedRateTrials]:
         """Rows that can be up together, those with about as much time in rounds of their own."""
         for places in rows_alike([time_s for _row, time_s in rows]):
             rounds = rounds_at_rate(max(rows[place][1] for place in places))
@@ -116,14 +126,14 @@ class FixedRate(Goal):
             each_s = rounds.interval_of_a_slice_s
             sliced = tuple(replace(trial, plan=in_slices(trial.plan, rounds, 1, each_s)) for trial in trials)
             expected_s = rounds.slices_s(rounds.of(1), len(sliced)) + self._opening_s * len(sliced)
-            yield Rows(sliced, rounds, expected_s)
+            yield FixedRateTrials(sliced, rounds, expected_s)
 
-    def _whole(self, trial: PlannedTrial, time_s: float) -> Rows:
+    def _whole(self, trial: PlannedTrial, time_s: float) -> FixedRateTrials:
         plan = with_fixed_length(trial.plan, round(max(WHOLE_S, time_s), 3))
         short = {"ramp_up_s": 0.0, "warm_up_s": min(WARM_UP_S, plan.phases.warm_up_s)}
         plan = plan.model_copy(update={"phases": plan.phases.model_copy(update=short)})
         expected_s = plan.phases.measure_s + expected_overhead_s(plan)
-        return Rows((replace(trial, plan=plan),), None, expected_s)
+        return FixedRateTrials((replace(trial, plan=plan),), None, expected_s)
 
     def _overhead_s(self, trial: PlannedTrial) -> float:
         """What a row costs beside the time for which it is measured."""

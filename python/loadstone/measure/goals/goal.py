@@ -1,8 +1,8 @@
 """The seam of a goal: a question that a run answers. It says what is measured next, and judges what was.
 
 A goal knows what is planned, what was measured so far, and how much time is left; nothing of servers, engines and
-files. One loop (`measure.loop`) asks all of them, measures and records what they say, and asks again. `Budget` is the
-clock of a run.
+files. One loop (`measure.loop`) asks all of them, measures and records what they say, and asks again. `TimeBudget` is
+the clock of a run.
 """
 
 import math
@@ -19,7 +19,7 @@ from loadstone.experiment.plan.run_plan import Block, CrashTrial, PlannedTrial, 
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.verdict import Verdict
 from loadstone.measure.goals.block_attempts import ended_unix_s
-from loadstone.measure.listener import Tell, Told
+from loadstone.measure.listener import Notice, ProgressListener
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.look import Look, LookVerdict, Reason
 from loadstone.run_folder.trial import TrialRecord
@@ -30,7 +30,7 @@ SESSION_GAP_S = 180.0
 one may be the start and the warm-up of an application."""
 
 
-class Budget:
+class TimeBudget:
     """The clock of a run, from its command to its report. Earlier sessions of a resumed run count."""
 
     def __init__(
@@ -81,7 +81,7 @@ def lasted_s(trials: Iterable[TrialRecord]) -> float:
     return lasted
 
 
-class Turn(IntEnum):
+class GoalPhase(IntEnum):
     """When goals are asked: in this order, and within a turn in the order of the registry."""
 
     FIRST = 1
@@ -95,7 +95,7 @@ class Turn(IntEnum):
 
 
 @dataclass(frozen=True)
-class Shown:
+class LabelledBlock:
     """A block, and what is shown of it while it is measured."""
 
     block: Block
@@ -112,13 +112,13 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Measure:
+class MeasureBlocks:
     """These blocks are measured next, one after the other; the goal is not asked in between."""
 
-    blocks: tuple[Shown, ...]
-    told: Tell | None = None
+    blocks: tuple[LabelledBlock, ...]
+    notice: Notice | None = None
     """Told before."""
-    then: Callable[[Told, Sequence[TrialRecord]], None] | None = None
+    then: Callable[[ProgressListener, Sequence[TrialRecord]], None] | None = None
     """Told when all are recorded, with their records."""
     whole: str | None = None
     """The place of them all, where they are reported as one; None: each trial by itself."""
@@ -127,7 +127,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Kill:
+class CrashServer:
     """A server is killed next, under load: crash `number` of so many."""
 
     crash: CrashTrial
@@ -136,26 +136,26 @@ class Kill:
 
 
 @dataclass(frozen=True)
-class Judged:
+class RecordLook:
     """What was measured was judged, or nothing more is: a line of `looks.jsonl`. The goal is asked again."""
 
     look: Look
-    told: Tell | None = None
+    notice: Notice | None = None
     """Told once the look stands in the folder."""
 
 
 @dataclass(frozen=True)
-class Done:
+class NothingMore:
     """Nothing more in this turn."""
 
-    told: Tell | None = None
+    notice: Notice | None = None
 
 
-Step = Measure | Kill | Judged | Done
+Step = MeasureBlocks | CrashServer | RecordLook | NothingMore
 
 
 @dataclass
-class History:
+class RunHistory:
     """The run so far, by its records: earlier sessions of a resumed run are in it. Lines are only ever added."""
 
     trials: list[TrialRecord] = field(default_factory=list)
@@ -171,12 +171,12 @@ class History:
 
 
 @dataclass
-class TimeLeft:
+class RunClock:
     """The time of a run, which goes on: each question is answered as of now."""
 
-    budget: Budget
+    budget: TimeBudget
     unix_s: Callable[[], float]
-    turn: Turn = Turn.FIRST
+    turn: GoalPhase = GoalPhase.FIRST
     kept_s: Callable[[], float] = lambda: 0.0
     """Seconds that the goals keep for first figures, see `Goal.first_s`."""
     _prepared: set[str] = field(default_factory=set)
@@ -227,10 +227,10 @@ class TimeLeft:
         )
 
 
-class Expected(NamedTuple):
+class RemainingTime(NamedTuple):
     """Seconds that what is not measured yet takes: surely, and at most."""
 
-    surely_s: float = 0.0
+    least_s: float = 0.0
     most_s: float = 0.0
 
 
@@ -268,15 +268,15 @@ class LookOutcome(Protocol):
         """What reached from one slice into the next, where that leaves no verdict; None where nothing did."""
 
     @property
-    def over(self) -> bool:
+    def is_final(self) -> bool:
         """Return True if the outcome is final: no further block can change it."""
 
     @property
-    def losing(self) -> bool:
+    def suspects_loss(self) -> bool:
         """Return True if the blocks so far make it likely that more blocks would show a loss."""
 
 
-class LookAt(Protocol):
+class JudgeGroup(Protocol):
     """Judges a group by its blocks so far; see `judge.analysis.looks.look_at`."""
 
     def __call__(
@@ -289,12 +289,12 @@ class LookAt(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class GoalContext:
     """What a goal is made from: the plan of the run, and who judges."""
 
     experiment: Experiment
     run_plan: RunPlan
-    look_at: LookAt
+    look_at: JudgeGroup
     histogram: Callable[[str], Histogram]
     """All response times of a trial, by its name. Raises DriveFailed."""
 
@@ -302,17 +302,17 @@ class Asked:
 class Goal(Protocol):
     """All questions of one kind. What it remembers is of this session; a resumed run goes on from the history alone."""
 
-    turns: ClassVar[tuple[Turn, ...]]
+    turns: ClassVar[tuple[GoalPhase, ...]]
     """When it is asked."""
 
     @abstractmethod
-    def next(self, history: History, time: TimeLeft) -> Step:
+    def next(self, history: RunHistory, time: RunClock) -> Step:
         """What comes next. What it said before stands in the history by now."""
 
-    def first_s(self, history: History) -> Sequence[float]:  # noqa: ARG002 (a goal that keeps none needs none)
+    def first_s(self, history: RunHistory) -> Sequence[float]:  # noqa: ARG002 (a goal that keeps none needs none)
         """Seconds that others leave it for its first figures: of each of them, in their order."""
         return ()
 
-    def expected(self, history: History, time: TimeLeft) -> Expected:  # noqa: ARG002
+    def expected(self, history: RunHistory, time: RunClock) -> RemainingTime:  # noqa: ARG002
         """Return how long it still takes."""
-        return Expected()
+        return RemainingTime()

@@ -11,14 +11,16 @@ from loadstone.experiment.plan.rounds import Rounds
 from loadstone.experiment.plan.run_plan import WARM_BLOCK, Block, PlannedTrial, in_tables
 from loadstone.experiment.plan.trial_plans import in_slices
 from loadstone.experiment.spec.levels import identity
-from loadstone.measure.goals.block_attempts import Passes
-from loadstone.measure.goals.goal import Asked, Measure, Shown
+from loadstone.measure.goals.block_attempts import BlockAttempts
+from loadstone.measure.goals.goal import GoalContext, LabelledBlock, MeasureBlocks
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.figures import slice_text
 from loadstone.text.language import _
 
 
-def measure_block(asked: Asked, passes: Passes, block: int, *, target: int, shortened: Rounds | None = None) -> Measure:
+def measure_block(
+    asked: GoalContext, passes: BlockAttempts, block: int, *, target: int, shortened: Rounds | None = None
+) -> MeasureBlocks:
     """What is left of a block; in the group's rounds or in these.
 
     Args:
@@ -31,7 +33,7 @@ def measure_block(asked: Asked, passes: Passes, block: int, *, target: int, shor
     group, rounds = passes.group, shortened or passes.group.rounds
     if rounds is not None:
         place = _place_of_rounds(group, rounds, block)
-        blocks: tuple[Shown, ...] = (_in_rounds(asked, passes, rounds, block, place),)
+        blocks: tuple[LabelledBlock, ...] = (_in_rounds(asked, passes, rounds, block, place),)
     else:
         if block == WARM_BLOCK:
             place = _("{name}: warm-up block", name=group.name)
@@ -39,12 +41,12 @@ def measure_block(asked: Asked, passes: Passes, block: int, *, target: int, shor
             place = _("{name}: block {block}, look at {target}", name=group.name, block=block, target=target)
         pending = at_equal_rate(group, passes.pending(block), passes.upto(WARM_BLOCK))
         blocks = tuple(
-            Shown(Block.alone(trial), label_of(asked.experiment, trial.condition), place) for trial in pending
+            LabelledBlock(Block.alone(trial), label_of(asked.experiment, trial.condition), place) for trial in pending
         )
-    return Measure(blocks, whole=place, warms=block == WARM_BLOCK)
+    return MeasureBlocks(blocks, whole=place, warms=block == WARM_BLOCK)
 
 
-def _in_rounds(asked: Asked, passes: Passes, rounds: Rounds, block: int, place: str) -> Shown:
+def _in_rounds(asked: GoalContext, passes: BlockAttempts, rounds: Rounds, block: int, place: str) -> LabelledBlock:
     """A block of rounds, whole: what an interruption left of it does not count."""
     group = passes.group
     trials = at_equal_rate(group, passes.begin_whole(block), passes.upto(WARM_BLOCK))
@@ -55,7 +57,7 @@ def _in_rounds(asked: Asked, passes: Passes, rounds: Rounds, block: int, place: 
     places = {identity(planned.condition): number for number, planned in enumerate(trials)}
     orders = round_orders(group, asked.run_plan.seed, block, rounds.of(block))
     numbered = tuple(tuple(places[identity(condition)] for condition in order) for order in orders)
-    return Shown(
+    return LabelledBlock(
         Block(trials, numbered, rounds),
         group.name,
         place,

@@ -9,25 +9,25 @@ from loadstone.addons.capacity.full_server_goal import MoreUsers
 from loadstone.addons.saturation.goal import Saturate
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.problems import first_problem
-from loadstone.measure.goals.comparison import Comparison
-from loadstone.measure.goals.crash import Crash
-from loadstone.measure.goals.declared import DeclaredGoal
-from loadstone.measure.goals.fixed_rate import FixedRate
-from loadstone.measure.goals.goal import Asked, Goal
-from loadstone.measure.goals.table import Table
+from loadstone.measure.goals.comparison import ComparisonGoal
+from loadstone.measure.goals.crash import CrashGoal
+from loadstone.measure.goals.declared import AddOnGoal
+from loadstone.measure.goals.fixed_rate import FixedRateGoal
+from loadstone.measure.goals.goal import Goal, GoalContext
+from loadstone.measure.goals.table import TableGoal
 from loadstone.report.document import GoalAnswer
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import said
 from loadstone.text.wording import listed, nearest
 
-BEFORE, AFTER = (Table, Comparison, FixedRate, MoreUsers), (Saturate, Crash)
-DECLARED: tuple[type[DeclaredGoal[Any]], ...] = ()
+BEFORE, AFTER = (TableGoal, ComparisonGoal, FixedRateGoal, MoreUsers), (Saturate, CrashGoal)
+DECLARED: tuple[type[AddOnGoal[Any]], ...] = ()
 """What an experiment may declare under `goals`."""
 KINDS = {goal.kind: goal for goal in DECLARED}
 
 
-def goals_of(asked: Asked) -> list[Goal]:
+def goals_of(asked: GoalContext) -> list[Goal]:
     """All goals of a run. What the experiment declares comes before the searches that take all the time there is."""
     declared = [
         KINDS[planned.kind](asked, planned, KINDS[planned.kind].settings_type.model_validate(planned.settings))
@@ -55,7 +55,7 @@ def check_goals(experiment: Experiment) -> None:
             raise experiment.source.error(("goals", index, *path), problem) from None
 
 
-def answers_of(run: RecordedRun, judged: Sequence[TrialRecord]) -> dict[str, GoalAnswer]:
+def evaluate_goals(run: RecordedRun, judged: Sequence[TrialRecord]) -> dict[str, GoalAnswer]:
     """The answer of each goal that the experiment declares, by its name; without kinds of a later version."""
     return {
         goal.name: kind.answer(

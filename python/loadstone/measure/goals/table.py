@@ -11,20 +11,20 @@ from statistics import mean, median
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial, in_tables
-from loadstone.measure.goals.block_attempts import Passes, ended_unix_s
+from loadstone.measure.goals.block_attempts import BlockAttempts, ended_unix_s
 from loadstone.measure.goals.goal import (
     SESSION_GAP_S,
-    Asked,
-    Done,
-    Expected,
     Goal,
-    History,
-    Judged,
-    Measure,
-    Shown,
+    GoalContext,
+    GoalPhase,
+    LabelledBlock,
+    MeasureBlocks,
+    NothingMore,
+    RecordLook,
+    RemainingTime,
+    RunClock,
+    RunHistory,
     Step,
-    TimeLeft,
-    Turn,
 )
 from loadstone.measure.goals.group_block import measure_block
 from loadstone.run_folder.trial import TrialRecord
@@ -105,24 +105,24 @@ class TableTrials:
 
 _FEWEST_ROUNDS = 2
 """With fewer rounds the first block of a deck waits until the comparisons had their first looks."""
-_Part = Passes | TableTrials
+_Part = BlockAttempts | TableTrials
 """A deck, or a table of whole trials."""
 
 
-class Table(Goal):
+class TableGoal(Goal):
     """The rows of all tables."""
 
-    turns = (Turn.FIRST, Turn.MORE)
+    turns = (GoalPhase.FIRST, GoalPhase.MORE)
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: GoalContext) -> None:
         self._asked = asked
         groups = [group for group in asked.run_plan.groups if in_tables(group.name)]
         planned = {
             group.name: [trial for trial in asked.run_plan.trials if trial.group == group.name] for group in groups
         }
-        self._decks = [Passes(group, planned[group.name]) for group in groups if group.rounds is not None]
+        self._decks = [BlockAttempts(group, planned[group.name]) for group in groups if group.rounds is not None]
         self._tables = [TableTrials(group, planned[group.name]) for group in groups if group.rounds is None]
-        self._turn: Turn | None = None
+        self._turn: GoalPhase | None = None
         self._waiting: list[_Part] = []
         """Those that are not through in this turn."""
         self._entered: _Part | None = None
@@ -130,7 +130,7 @@ class Table(Goal):
         self._kept_s = 0.0
         """What is not for it: seconds that were kept for the comparisons when its turn came."""
 
-    def next(self, history: History, time: TimeLeft) -> Step:
+    def next(self, history: RunHistory, time: RunClock) -> Step:
         """What is measured next of the first part that is not through, and then the others."""
         self._follow(history)
         if time.turn is not self._turn:
@@ -139,58 +139,58 @@ class Table(Goal):
         while self._waiting:
             part = self._waiting[0]
             step = self._of_part(part, history, time)
-            if isinstance(step, Measure):
+            if isinstance(step, MeasureBlocks):
                 return step
             self._waiting.pop(0)
             if step is not None:
                 return step
-        return Done()
+        return NothingMore()
 
-    def expected(self, history: History, time: TimeLeft) -> Expected:
+    def expected(self, history: RunHistory, time: RunClock) -> RemainingTime:
         """What is not measured yet."""
         self._follow(history)
         decks = [deck for deck in self._decks if not self._ended(deck, history, time)]
         left_s = sum(deck.seconds_to(deck.group.looks[-1]) for deck in decks)
         left_s += sum(table.left_s() for table in self._tables)
-        return Expected(left_s, left_s)
+        return RemainingTime(left_s, left_s)
 
-    def _follow(self, history: History) -> None:
+    def _follow(self, history: RunHistory) -> None:
         parts: list[_Part] = [*self._decks, *self._tables]
         for part in parts:
             part.follow(history.trials)
 
-    def _of_part(self, part: _Part, history: History, time: TimeLeft) -> Measure | Judged | None:
+    def _of_part(self, part: _Part, history: RunHistory, time: RunClock) -> MeasureBlocks | RecordLook | None:
         """What comes next of it in this turn; None: nothing."""
         if part is not self._entered:
             if self._ended(part, history, time):
                 return None
             self._entered = part
-            if isinstance(part, TableTrials) and time.turn is Turn.FIRST:
+            if isinstance(part, TableTrials) and time.turn is GoalPhase.FIRST:
                 self._kept_s = time.kept_s()
-        if isinstance(part, Passes):
-            return self._begin_deck(part, time) if time.turn is Turn.FIRST else self._finish_deck(part, time)
-        return self._begin_table(part, time) if time.turn is Turn.FIRST else self._finish_table(part, time)
+        if isinstance(part, BlockAttempts):
+            return self._begin_deck(part, time) if time.turn is GoalPhase.FIRST else self._finish_deck(part, time)
+        return self._begin_table(part, time) if time.turn is GoalPhase.FIRST else self._finish_table(part, time)
 
     # Decks
 
-    def _begin_deck(self, deck: Passes, time: TimeLeft) -> Measure | Judged | None:
+    def _begin_deck(self, deck: BlockAttempts, time: RunClock) -> MeasureBlocks | RecordLook | None:
         """The first block, in as many rounds as there is time for beside the other decks and tables."""
-        decks = [one for one in self._waiting if isinstance(one, Passes)]
+        decks = [one for one in self._waiting if isinstance(one, BlockAttempts)]
         others_s = sum(table.trial_s() * len(table.pending(table.blocks[0])) for table in self._tables)
         needed_s = sum(one.seconds_to(1) for one in decks) + others_s
         share = deck.seconds_to(1) / needed_s if needed_s > 0 else 1.0
         first = self._first_of_deck(deck, share * (time.left_s - self._kept_s))
-        return first or (Judged(time.look(deck.group.name, deck.complete, "last look")) if _whole(deck) else None)
+        return first or (RecordLook(time.look(deck.group.name, deck.complete, "last look")) if _whole(deck) else None)
 
-    def _finish_deck(self, deck: Passes, time: TimeLeft) -> Measure | Judged:
+    def _finish_deck(self, deck: BlockAttempts, time: RunClock) -> MeasureBlocks | RecordLook:
         """The blocks that are left, as far as the budget goes."""
         if (first := self._first_of_deck(deck, time.left_s)) is not None:
             return first
         if deck.complete and not _whole(deck) and time.fits(deck.next_s()):
             return self._block(deck, deck.complete + 1)
-        return Judged(time.look(deck.group.name, deck.complete, "last look" if _whole(deck) else "out of budget"))
+        return RecordLook(time.look(deck.group.name, deck.complete, "last look" if _whole(deck) else "out of budget"))
 
-    def _first_of_deck(self, deck: Passes, room_s: float) -> Measure | None:
+    def _first_of_deck(self, deck: BlockAttempts, room_s: float) -> MeasureBlocks | None:
         """The first block in as many of its rounds as there is room for, so that every row has some."""
         planned = deck.group.rounds
         if deck.complete or planned is None:
@@ -201,32 +201,32 @@ class Table(Goal):
             return None
         return self._block(deck, 1, fitting)
 
-    def _block(self, deck: Passes, block: int, rounds: int | None = None) -> Measure:
+    def _block(self, deck: BlockAttempts, block: int, rounds: int | None = None) -> MeasureBlocks:
         planned = deck.group.rounds
         shortened = None if rounds is None or planned is None else planned.shortened(block, rounds)
         return measure_block(self._asked, deck, block, target=deck.group.looks[-1], shortened=shortened)
 
     # Tables of whole trials
 
-    def _begin_table(self, table: TableTrials, time: TimeLeft) -> Measure | Judged | None:
+    def _begin_table(self, table: TableTrials, time: RunClock) -> MeasureBlocks | RecordLook | None:
         """The first block, trial by trial as long as there is time beside what is kept; of one block it is all."""
         if first := table.pending(table.blocks[0])[:1]:
             return self._trials(table, first) if time.fits(table.trial_s() + self._kept_s, first) else None
-        return Judged(time.look(table.group.name, table.complete, "last look")) if len(table.blocks) == 1 else None
+        return RecordLook(time.look(table.group.name, table.complete, "last look")) if len(table.blocks) == 1 else None
 
-    def _finish_table(self, table: TableTrials, time: TimeLeft) -> Measure | Judged:
+    def _finish_table(self, table: TableTrials, time: RunClock) -> MeasureBlocks | RecordLook:
         """What is left: of the first block trial by trial, then block by block as long as there is time for a whole."""
         following, needed_s = table.pending(table.blocks[0])[:1], table.trial_s()
         if not following:
             following, needed_s = next(filter(None, map(table.pending, table.blocks[1:])), []), table.block_s()
         if following and time.fits(needed_s, following):
             return self._trials(table, following)
-        return Judged(time.look(table.group.name, table.complete, "out of budget" if following else "last look"))
+        return RecordLook(time.look(table.group.name, table.complete, "out of budget" if following else "last look"))
 
-    def _trials(self, table: TableTrials, planned: Sequence[PlannedTrial]) -> Measure:
-        return Measure(
+    def _trials(self, table: TableTrials, planned: Sequence[PlannedTrial]) -> MeasureBlocks:
+        return MeasureBlocks(
             tuple(
-                Shown(
+                LabelledBlock(
                     Block.alone(one),
                     label_of(self._asked.experiment, one.condition),
                     _("trial {number} of {planned}", number=table.number(one), planned=table.planned),
@@ -235,17 +235,17 @@ class Table(Goal):
             )
         )
 
-    def _ended(self, part: _Part, history: History, time: TimeLeft) -> bool:
+    def _ended(self, part: _Part, history: RunHistory, time: RunClock) -> bool:
         """Whether nothing more is to be measured of it: what a budget ended goes on where there is time for it now."""
         look = history.look(part.group.name)
         if look is None or not look.stop:
             return False
         if look.reason != "out of budget":
             return True
-        if isinstance(part, Passes):
+        if isinstance(part, BlockAttempts):
             return _whole(part) or not time.fits(part.next_s())
         return not time.fits(part.trial_s() if part.pending(part.blocks[0]) else part.block_s())
 
 
-def _whole(deck: Passes) -> bool:
+def _whole(deck: BlockAttempts) -> bool:
     return deck.complete == deck.group.looks[-1]

@@ -58,7 +58,7 @@ def _run_script(name: str, file: Path, server: str, deployed: RunningServer) -> 
         ) from None
     digest = hashlib.sha256(script.encode()).hexdigest()
     place = f"tables of {file}"
-    if deployed.holds.get(place) == digest:
+    if deployed.contents.get(place) == digest:
         return
     store = deployed.control
     if not isinstance(store, TableStore):
@@ -73,13 +73,13 @@ def _run_script(name: str, file: Path, server: str, deployed: RunningServer) -> 
         store.run_script(script)
     except ServerGone as error:
         raise UserError("{where}: {error}; correct {file}", where=where, error=error, file=file) from None
-    deployed.holds[place] = digest
+    deployed.contents[place] = digest
 
 
 def _make_declared(name: str, manifest: Manifest, deployed: RunningServer) -> None:
     store, tables = deployed.control, manifest.declared_tables
     place, digest = f"tables of {name}", hashlib.sha256(repr(tables).encode()).hexdigest()
-    if not isinstance(store, TableStore) or deployed.holds.get(place) == digest:
+    if not isinstance(store, TableStore) or deployed.contents.get(place) == digest:
         return
     where = f"subject {name}: tables"
     try:
@@ -88,4 +88,4 @@ def _make_declared(name: str, manifest: Manifest, deployed: RunningServer) -> No
         if not deployed.server.alive() and not deployed.server.ours:
             raise
         raise UserError("{where}: {error}; correct the manifest", where=where, error=error) from None
-    deployed.holds[place] = digest
+    deployed.contents[place] = digest

@@ -95,7 +95,7 @@ class Column:
             return self
         return replace(self, mostly_doubted=True)
 
-    def says_something(self, row: Row) -> bool:
+    def has_content(self, row: Row) -> bool:
         """Whether the row has a figure or a word here."""
         return self.cell(row) != fmt.NONE
 
@@ -103,7 +103,7 @@ class Column:
         """Whether a table of these rows has the column."""
         if self.when is not None:
             return self.when(rows)
-        return not self.optional or any(self.says_something(row) for row in rows)
+        return not self.optional or any(self.has_content(row) for row in rows)
 
     def why_missing(self, row: Row) -> str:
         """Why the row has no such figure; empty where it has one or nothing is known."""

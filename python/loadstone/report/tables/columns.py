@@ -567,7 +567,7 @@ def end_columns(rows: Sequence[Row], tps: bool) -> list[Column]:
     return [
         column.marked_once(rows)
         for column in columns
-        if column.belongs_to(rows) and any(column.says_something(row) for row in rows)
+        if column.belongs_to(rows) and any(column.has_content(row) for row in rows)
     ]
 
 
