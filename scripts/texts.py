@@ -93,7 +93,7 @@ def calls() -> list[tuple[Path, ast.Call, str]]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-                if name in (*ONE, "plural", "tip", "author_text"):
+                if name in (*ONE, "plural", "tooltip", "author_text"):
                     found.append((path, node, name))
                 elif name in errors():
                     found.append((path, node, "said"))
@@ -108,7 +108,7 @@ def in_python() -> Iterator[Found]:
             yield _place(path), literals[0]
         elif name in ONE and node.args and isinstance(node.args[0], ast.JoinedStr):
             raise ValueError(f"{path}:{node.lineno}: {name}(f'...') cannot be translated; name its figures")
-        elif name == "tip":  # the names of its lines
+        elif name == "tooltip":  # the names of its lines
             yield from ((_place(path), one.arg) for one in node.keywords if one.arg)
         elif name == "plural" and len(literals) >= 3 and isinstance(literals[1], str):
             yield _place(path), (literals[1], str(literals[2]))

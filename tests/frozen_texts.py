@@ -23,7 +23,7 @@ from ruamel.yaml import YAML
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from loadstone.cli.carry_out import instead_of_measuring
+from loadstone.cli.carry_out import describe_or_measure
 from loadstone.cli.command import usage_error
 from loadstone.cli.help import in_readers_language
 from loadstone.cli.main import app
@@ -31,7 +31,7 @@ from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.built_in import names as studies
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
-from loadstone.run.describe import announce
+from loadstone.run.describe import print_announcement
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.safety.bounds.describe_only import forbid_connections
@@ -72,7 +72,7 @@ def plans(folder: Path) -> Files:
             files[f"{name}{PLAN}"] = plan_text(plan, _without(folder))
             for language, lines in said.items():
                 with use_language(language):
-                    lines += [f"# {name}", *announce(plan, experiment), ""]
+                    lines += [f"# {name}", *print_announcement(plan, experiment), ""]
     return files | {in_language("announced.txt", one): _lines(lines) for one, lines in said.items()}
 
 
@@ -160,13 +160,13 @@ def _carried_out(words: list[str], folder: Path) -> _Found:
         for language in LANGUAGES:
             with use_language(language):
                 said[language] = [
-                    without(line) for line in (*remarks.getvalue().splitlines(), *announce(plan, experiment))
+                    without(line) for line in (*remarks.getvalue().splitlines(), *print_announcement(plan, experiment))
                 ]
         raise _Taken(_Found(without(_resolved(experiment)).encode(), plan_text(plan, without), said))
 
     place = contextlib.chdir(folder / "clone" if "--start" in words else folder)
     try:
-        with place, forbid_connections(), instead_of_measuring(take), contextlib.redirect_stderr(remarks):
+        with place, forbid_connections(), describe_or_measure(take), contextlib.redirect_stderr(remarks):
             _parsed(words)
     except _Taken as taken:
         return taken.found
@@ -176,7 +176,7 @@ def _carried_out(words: list[str], folder: Path) -> _Found:
 def _mistake(case: Mapping[str, Any]) -> str:
     """What is wrong, to be said in any language."""
     try:
-        with forbid_connections(), instead_of_measuring(_refuse), contextlib.redirect_stderr(io.StringIO()):
+        with forbid_connections(), describe_or_measure(_refuse), contextlib.redirect_stderr(io.StringIO()):
             if "file" in case:
                 text = Path(case["file"]).read_text()
                 assert case["old"] in text, f"{case['name']}: changes nothing"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from loadstone.cli import ad_hoc_run
-from loadstone.cli.ad_hoc_experiment import AdHoc, experiment_of
-from loadstone.cli.options import Output
+from loadstone.cli.ad_hoc_experiment import AdHocLoad, ad_hoc_source
+from loadstone.cli.options import OutputOptions
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.experiment import Experiment
@@ -23,15 +23,15 @@ CAPACITY_PER_S = 10_000.0
 class Said:
     """What a command line stands for."""
 
-    ad_hoc: AdHoc
+    ad_hoc: AdHocLoad
     options: RunRequest
-    output: Output
+    output: OutputOptions
 
     @property
     def experiment(self) -> Experiment:
         labels = [target.label for target in self.ad_hoc.targets] if self.ad_hoc.compares else [""]
         capacities = {(row.name, label): CAPACITY_PER_S for row in self.ad_hoc.rows for label in labels}
-        return experiment_of(self.ad_hoc, capacities if self.ad_hoc.load.needs_capacity else None)
+        return ad_hoc_source(self.ad_hoc, capacities if self.ad_hoc.load.needs_capacity else None)
 
     @property
     def run_plan(self) -> RunPlan:
@@ -63,7 +63,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
     def run(*arguments: str) -> Said:
         found: list[Any] = []
         monkeypatch.setattr("sys.argv", ["loadstone", *arguments])
-        monkeypatch.setattr(ad_hoc_run, "carry_out", lambda *given: found.append(given))
+        monkeypatch.setattr(ad_hoc_run, "run_ad_hoc", lambda *given: found.append(given))
         parser()(list(arguments), prog_name="loadstone", standalone_mode=False)
         ((ad_hoc, options, output),) = found
         return Said(ad_hoc, options, output)

@@ -107,7 +107,15 @@ def test_no_english_but_names_code_and_terms() -> None:
 
 SAYING = frozenset(
     {
-        *("Refused", "CommandRefusal", "FieldError", "YamlTextError", "CommandWarning", "ReplyTooLarge", "refuse"),
+        *(
+            "RefusedCommand",
+            "CommandRefusal",
+            "FieldError",
+            "YamlTextError",
+            "CommandWarning",
+            "ReplyTooLarge",
+            "refuse",
+        ),
         *(
             "progress",
             "LastingStep",

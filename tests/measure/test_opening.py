@@ -15,7 +15,7 @@ import pytest
 from loadstone.experiment.plan.run_plan import Block
 from loadstone.machine.placement import Placement
 from loadstone.machine.ports import free_port
-from loadstone.run.opening import Opened, Seams, opened
+from loadstone.run.opening import Dependencies, OpenRun, open_run
 from loadstone.run.prepare import Prepared
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import Interrupted, UserError
@@ -46,8 +46,8 @@ class World:
         return self.servers[name]
 
     @property
-    def seams(self) -> Seams:
-        return Seams(lambda: self.driver, self.server, fake_monitors, lambda *_: FakeGauge())
+    def seams(self) -> Dependencies:
+        return Dependencies(lambda: self.driver, self.server, fake_monitors, lambda *_: FakeGauge())
 
     @property
     def options(self) -> RunRequest:
@@ -58,9 +58,9 @@ class World:
         experiment, run_plan = planned_run(self.text)
         return Prepared(experiment, run_plan, Placement((), (), shared=True, note="not placed"))
 
-    def open(self, *announcement: str, resume: Path | None = None) -> AbstractContextManager[Opened]:
+    def open(self, *announcement: str, resume: Path | None = None) -> AbstractContextManager[OpenRun]:
         options = replace(self.options, resume=resume)
-        return opened(options, self.prepared, self.progress, announcement, self.seams)
+        return open_run(options, self.prepared, self.progress, announcement, self.seams)
 
     @property
     def folders(self) -> list[Path]:

@@ -15,7 +15,7 @@ from rich.console import Console
 from loadstone.judge.analysis.objectives import FailIfObjective, parse_objective
 from loadstone.measure.goals.goal import CrashServer
 from loadstone.run import run as run_module
-from loadstone.run.run import INVALID_STATUS, MISSED_STATUS, UNWRITTEN_STATUS, Outcome, run
+from loadstone.run.run import INVALID_STATUS, MISSED_STATUS, UNWRITTEN_STATUS, RunResult, run
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.safety.errors import DriveFailed, Interrupted, LoadstoneError, ServerGone, UserError
 
@@ -58,7 +58,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return folders
 
 
-def ran(world: World, screen: Screen, objectives: Sequence[FailIfObjective] = (), **options: Any) -> Outcome:
+def ran(world: World, screen: Screen, objectives: Sequence[FailIfObjective] = (), **options: Any) -> RunResult:
     return run(
         replace(world.options, **options), world.prepared, screen.results, screen.remarks, objectives, world.seams
     )

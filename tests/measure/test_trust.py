@@ -16,16 +16,16 @@ import pytest
 from loadstone.addons.driver_contract.command import check_driver
 from loadstone.addons.gate.options import GateOptions
 from loadstone.addons.gate.redis import redis_gate
-from loadstone.cli.ad_hoc_experiment import experiment_of
+from loadstone.cli.ad_hoc_experiment import ad_hoc_source
 from loadstone.cli.http_command import http_ad_hoc
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.load import Load
-from loadstone.cli.redis_experiment import RedisAsked
-from loadstone.cli.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
+from loadstone.cli.redis_experiment import RedisRequest
+from loadstone.cli.redis_options import AddressOptions, KeySpace, Login, ReceiverOptions, RedisWork, ReplayOptions
 from loadstone.machine.processes.cache_folder import cache_folder
 from loadstone.programs.subjects.subject import local_subject
-from loadstone.run.acts import Act
-from loadstone.run.consent import FOLDER, SHOWN_CHARACTERS, SHOWN_LINES, listing, require_trust
+from loadstone.run.acts import PlannedAction
+from loadstone.run.consent import FOLDER, SHOWN_CHARACTERS, SHOWN_LINES, listing, require_consent
 from loadstone.run.prepare import _require_trust, prepare, requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.run_folder.earlier_runs import files_sent
@@ -275,11 +275,11 @@ def on_a_terminal(command: list[str], answer: str) -> tuple[str, int]:
 
 def test_the_numbers_of_what_asks_stand_at_the_end_of_a_long_list() -> None:
     """The first lines have left the screen by then."""
-    dangerous = Act("starts", "/bin/evil", asks=True)
-    harmless = [Act("starts its own", f"embedded as server s{number}") for number in range(60)]
+    dangerous = PlannedAction("starts", "/bin/evil", asks=True)
+    harmless = [PlannedAction("starts its own", f"embedded as server s{number}") for number in range(60)]
     assert list(listing([dangerous, *harmless]))[-1].startswith("Of these a run asks about programs: 1;")
     assert not any("asks about" in line for line in listing([dangerous]))
-    long = Act("starts", "/bin/sh -c " + "x" * SHOWN_CHARACTERS, asks=True)
+    long = PlannedAction("starts", "/bin/sh -c " + "x" * SHOWN_CHARACTERS, asks=True)
     assert "asks about programs: 1;" in list(listing([long]))[-1]
 
 
@@ -292,20 +292,22 @@ def test_a_file_that_an_option_of_a_folder_puts_into_the_load_is_listed(
     (tmp_path / "body").write_text("text")
     words = ("http", "http://192.0.2.1:1/", "--body", f"@{tmp_path / 'body'}")
     work = HttpWork(method="POST", text=words[-1])
-    built = experiment_of(http_ad_hoc(words[1], work, Load()))
+    built = ad_hoc_source(http_ad_hoc(words[1], work, Load()))
     given = RunRequest(experiment="http", built=built, seed=1, command=words, of_folder=True)
     plan = requested_plan(built, given)
     with pytest.raises(UserError, match=rf"sends the file {tmp_path / 'body'}, as text of the load.* and 2 more"):
-        require_trust(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))
-    require_trust(built, plan, trust=False, files_sent=files_sent(words))
-    require_trust(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))
+        require_consent(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))
+    require_consent(built, plan, trust=False, files_sent=files_sent(words))
+    require_consent(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))
 
 
 def test_a_gate_leaves_no_answer_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its versions were typed, and what starts them stands in a folder of that one command."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    asked = RedisAsked(None, Load(), RedisWork(ratio="1:1"), KeySpace(), Receivers(), Recording(), Login(), Address())
-    experiment = experiment_of(redis_gate("sh", "/bin/sh", asked, GateOptions()))
+    asked = RedisRequest(
+        None, Load(), RedisWork(ratio="1:1"), KeySpace(), ReceiverOptions(), ReplayOptions(), Login(), AddressOptions()
+    )
+    experiment = ad_hoc_source(redis_gate("sh", "/bin/sh", asked, GateOptions()))
     for typed, kept in ((True, 0), (False, 1)):
         options = RunRequest(built=experiment, seed=1, typed=typed, trust=not typed)
         _require_trust(experiment, requested_plan(experiment, options), options)

@@ -12,7 +12,7 @@ from loadstone.cli.carry_out import _in_turn
 from loadstone.measure import machine_lock
 from loadstone.measure.machine_lock import AnotherRunMeasures, measuring, wait_for_others
 from loadstone.run.request import RunRequest
-from loadstone.run.run import Outcome
+from loadstone.run.run import RunResult
 from loadstone.safety.errors import UserError
 
 HOLDS = """
@@ -31,11 +31,11 @@ def test_of_several_that_wait_the_slower_ones_wait_on(tmp_path: Path, monkeypatc
     monkeypatch.setenv(machine_lock.VARIABLE, str(tmp_path))
     begun: list[float] = []
 
-    def run(options: RunRequest) -> Outcome:
+    def run(options: RunRequest) -> RunResult:
         begun.append(options.began_s or 0.0)
         if len(begun) < 3:
             raise AnotherRunMeasures("it was faster")
-        return cast("Outcome", "the outcome")
+        return cast("RunResult", "the outcome")
 
     assert _in_turn(RunRequest(wait=True), run) == "the outcome"
     assert begun == sorted(begun)

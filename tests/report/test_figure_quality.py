@@ -5,7 +5,7 @@ import pytest
 from loadstone.judge.analysis.analysis import Analysis, Bottleneck, PartName, Row
 from loadstone.judge.verdict import UNBOUNDED, GeneratorBound
 from loadstone.report import figure_format as fmt
-from loadstone.report.figure_quality import half_width, trust, trust_text
+from loadstone.report.figure_quality import figure_quality, half_width, trust_text
 from loadstone.run_folder.trial import CheckResult
 from loadstone.text.message import verbatim
 
@@ -41,7 +41,7 @@ def with_rows(analysis: Analysis, *changes: dict[str, object]) -> Analysis:
 def test_a_figure_is_good_where_bound_and_interval_are_narrow(
     analysis: Analysis, change: dict[str, object], why: str
 ) -> None:
-    found = trust(with_rows(analysis, change))
+    found = figure_quality(with_rows(analysis, change))
     assert (found.good, found.of) == (0 if why else 1, 1)
     assert found.others == (((why, 1),) if why else ())
 
@@ -52,7 +52,7 @@ def test_a_check_that_refused_a_far_bound_is_reported_as_the_bound(analysis: Ana
     [name] = run.tables[0].rows[0].trials
     view = next(view for view in run.trials if view.trial == name)
     spoiled = view.model_copy(update={"verdict": "invalid", "checks": [*view.checks, refused]})
-    found = trust(run.model_copy(update={"trials": [spoiled]}))
+    found = figure_quality(run.model_copy(update={"trials": [spoiled]}))
     assert found.others == (("other programs took CPU time", 1),)
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from loadstone.experiment.spec.levels import Level
 from loadstone.judge.analysis.analysis import Analysis, FactorView, ResultTable
-from loadstone.report.charts.shape import Shape, axis_text, level_text, number_of, shape_of
+from loadstone.report.charts.shape import ChartAxes, axis_text, level_text, number_of, shape_of
 from loadstone.report.charts.theme import duration_ticks
 
 
-def shape(build: Callable[..., Analysis], **vary: list[Level]) -> Shape:
+def shape(build: Callable[..., Analysis], **vary: list[Level]) -> ChartAxes:
     """The shape of a table that varies just this."""
     row = build().tables[0].rows[0]
     rows = [row.model_copy(update={"condition": dict(zip(vary, c, strict=True))}) for c in product(*vary.values())]

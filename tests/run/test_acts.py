@@ -8,7 +8,7 @@ import pytest
 from loadstone.cli.init_command import write_experiment
 from loadstone.experiment.spec.built_in import FOLDER, names
 from loadstone.experiment.spec.experiment import SubjectSpec
-from loadstone.run.acts import Act, _of_variable, acts_of, program_fields
+from loadstone.run.acts import PlannedAction, _of_variable, planned_actions, program_fields
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
@@ -65,7 +65,7 @@ def servers(more: str) -> Changes:
     return {"  redis: {kind: embedded}\n": f"  redis: {{kind: embedded}}\n  other: {more}\n"}
 
 
-ActsOf = Callable[..., list[Act]]
+ActsOf = Callable[..., list[PlannedAction]]
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActsOf:
     (tmp_path / "schema.sql").write_text("CREATE TABLE t (id INT);")
     (folder / "link.csv").symlink_to("/etc/passwd")
 
-    def found(changes: Changes, **options: object) -> list[Act]:
+    def found(changes: Changes, **options: object) -> list[PlannedAction]:
         text = EXPERIMENT
         for old, new in changes.items():
             assert old in text
@@ -86,7 +86,7 @@ def acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActsOf:
         (folder / "x.yaml").write_text(text)
         wanted = RunRequest(experiment=str(folder / "x.yaml"), seed=1, **options)  # type: ignore[arg-type]
         experiment = requested_experiment(wanted)
-        return acts_of(experiment, requested_plan(experiment, wanted), wanted.secret_files)
+        return planned_actions(experiment, requested_plan(experiment, wanted), wanted.secret_files)
 
     return found
 
@@ -391,7 +391,11 @@ def test_a_copy_of_a_study_asks_about_no_variable(path: Path, tmp_path: Path) ->
     copy.write_text(path.read_text())
     wanted = RunRequest(experiment=str(copy), seed=1)
     experiment = requested_experiment(wanted)
-    found = [act for act in acts_of(experiment, requested_plan(experiment, wanted)) if act.kind == "sets for a program"]
+    found = [
+        act
+        for act in planned_actions(experiment, requested_plan(experiment, wanted))
+        if act.kind == "sets for a program"
+    ]
     assert bool(found) == any(subject.environment for subject in experiment.subjects.values())
     assert not [act.line for act in found if act.asks]
 
@@ -444,7 +448,7 @@ def test_built_in_experiments_and_the_first_one_ask_nothing(
     write_experiment(Path("made.yaml"))
     options = RunRequest(experiment=name, seed=1, **mode)  # type: ignore[arg-type]
     experiment = requested_experiment(options)
-    found = acts_of(experiment, requested_plan(experiment, options))
+    found = planned_actions(experiment, requested_plan(experiment, options))
     assert found
     assert not [act.line for act in found if act.asks]
 

@@ -7,7 +7,7 @@ import pytest
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.spec.loading import find_source
 from loadstone.experiment.spec.overrides import apply_overrides
-from loadstone.run.describe import announce, describe_experiment, prospects, shortcomings
+from loadstone.run.describe import describe_experiment, print_announcement, prospects, shortcomings
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
@@ -93,7 +93,7 @@ def test_nothing_compared_nothing_promised() -> None:
     experiment = find_source("json-documents")
     run_plan = make_run_plan(experiment, as_published=True)
     assert prospects(run_plan) == []
-    assert announce(run_plan, experiment)[-1] == "Nothing is compared: the tables only describe this run"
+    assert print_announcement(run_plan, experiment)[-1] == "Nothing is compared: the tables only describe this run"
 
 
 def test_a_run_announces_what_may_get_no_verdict() -> None:
@@ -101,7 +101,7 @@ def test_a_run_announces_what_may_get_no_verdict() -> None:
     run_plan = make_run_plan(experiment, budget_s=60)
     found = said(shortcomings(run_plan))
     assert "small-pool: the budget may end before its first look, after 8 blocks" in found
-    announced = " ".join(" ".join(announce(run_plan, experiment)).split())
+    announced = " ".join(" ".join(print_announcement(run_plan, experiment)).split())
     assert all(line in announced for line in found)
     assert shortcomings(make_run_plan(experiment, budget_s=86_400)) == []
 
@@ -109,7 +109,7 @@ def test_a_run_announces_what_may_get_no_verdict() -> None:
 def test_a_run_announces_its_question_and_its_time_and_forecasts_nothing() -> None:
     experiment = find_source("json-documents")
     run_plan = make_run_plan(experiment, quick=True)
-    lines = announce(run_plan, experiment)
+    lines = print_announcement(run_plan, experiment)
     text = " ".join(" ".join(lines).split())
     assert text.startswith(experiment.question)
     assert "Time: about 75 s to the first look at every comparison; the budget ends it after 3 min" in text
@@ -155,6 +155,6 @@ def test_scale_and_subject_reach_the_plan() -> None:
 
 def test_an_application_is_announced_with_the_time_it_takes_to_start() -> None:
     experiment = find_source(str(APP))
-    lines = announce(make_run_plan(experiment, quick=True), experiment)
+    lines = print_announcement(make_run_plan(experiment, quick=True), experiment)
     assert any(line.startswith("Of that about ") and line.endswith("up app and writing posts") for line in lines)
     assert "3 crashes at the end, about 15 s of that" in lines

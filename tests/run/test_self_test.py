@@ -17,7 +17,7 @@ from loadstone.machine.placement import place
 from loadstone.monitors.metric import Metric
 from loadstone.monitors.monitor import Sample
 from loadstone.run import self_test
-from loadstone.run.self_test import Bench, FreezingServer, Limits, Part, quantile
+from loadstone.run.self_test import FreezingServer, SelfTestLimits, SelfTestPart, SelfTestRig, quantile
 from loadstone.safety.errors import UserError
 
 NAMES = ["engine", "clock", "CPUs", "io_uring", "top rate", "known delay", "known freezes", "watching", "own server"]
@@ -47,12 +47,12 @@ def test_a_server_that_freezes_otherwise_is_noticed(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(self_test, "FREEZING", Otherwise(0.001, 1.0, 0.2))
     monkeypatch.setattr(self_test, "FREEZING_S", 1.0)
-    found = self_test._freezes("known freezes", Bench(place()))
+    found = self_test._freezes("known freezes", SelfTestRig(place()))
     assert (found.verdict, found.means) == ("FAIL", "high percentiles of this machine do not hold")
 
 
 def test_a_delay_that_is_measured_too_short_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(place())
+    bench = SelfTestRig(place())
     real = bench.server
 
     @contextlib.contextmanager
@@ -63,7 +63,7 @@ def test_a_delay_that_is_measured_too_short_is_noticed(monkeypatch: pytest.Monke
     monkeypatch.setattr(bench, "server", quicker)
     monkeypatch.setattr(self_test, "DELAY_S", 0.3)
     monkeypatch.setattr(self_test, "DELAY_NS", 100_000_000)
-    assert self_test._delay("known delay", bench, Limits()).verdict == "FAIL"
+    assert self_test._delay("known delay", bench, SelfTestLimits()).verdict == "FAIL"
 
 
 def test_what_a_kill_leaves_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def test_what_a_kill_leaves_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     pids: list[int] = []
     monkeypatch.setattr(self_test, "_runs", lambda pid: pids.append(pid) or True)
     try:
-        assert self_test._kill("kill -9") == Part(
+        assert self_test._kill("kill -9") == SelfTestPart(
             "kill -9", "FAIL", "its server or its folder is still there", "end a run by Ctrl-C only"
         )
     finally:
@@ -81,13 +81,15 @@ def test_what_a_kill_leaves_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_part_that_cannot_be_tried_fails_and_the_others_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_name: str) -> Part:
+    def broken(_name: str) -> SelfTestPart:
         raise UserError("null server: no room")
 
-    monkeypatch.setattr(self_test, "_parts", lambda *_: [("a", broken), ("b", lambda name: Part(name, "ok", "fine"))])
-    found: list[Part] = []
+    monkeypatch.setattr(
+        self_test, "_parts", lambda *_: [("a", broken), ("b", lambda name: SelfTestPart(name, "ok", "fine"))]
+    )
+    found: list[SelfTestPart] = []
     assert self_test.self_test(found.append, lambda _line: None) == 3
-    assert found[:2] == [Part("a", "FAIL", "null server: no room"), Part("b", "ok", "fine")]
+    assert found[:2] == [SelfTestPart("a", "FAIL", "null server: no room"), SelfTestPart("b", "ok", "fine")]
     assert (found[2].name, found[2].verdict) == ("trust", "FAIL")
 
 
@@ -127,7 +129,7 @@ def test_it_finds_out_that_measuring_changes_what_is_measured(monkeypatch: pytes
 
     monkeypatch.setattr(self_test.registry, "monitors", lambda _: [Restless()])
     try:
-        found = self_test._watching("watching", Bench(placed))
+        found = self_test._watching("watching", SelfTestRig(placed))
     finally:
         over.set()
     assert found.verdict == "note"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.cli.load import Load, RateLevel
-from loadstone.cli.operations import Fields, LoadRow
+from loadstone.cli.operations import LoadRow, YamlMapping
 from loadstone.cli.targets import OTHER, SERVER, SUBJECT
 from loadstone.experiment.plan.drive_plan import SPIN_US
 from loadstone.experiment.spec.experiment import AA_FACTOR, TWIN_LEVELS, Experiment
@@ -71,7 +71,7 @@ class Target:
     """As the table calls it."""
     part: str
     """Its name among the servers or services."""
-    settings: Fields
+    settings: YamlMapping
     rows: tuple[LoadRow, ...] = ()
     """What it gets, where that differs between the targets."""
     driver: str = ""
@@ -79,7 +79,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class AdHoc:
+class AdHocLoad:
     """Everything that makes an ad-hoc experiment."""
 
     command: str
@@ -89,7 +89,7 @@ class AdHoc:
     targets: tuple[Target, ...]
     """One, or the two that are compared."""
     rows: tuple[LoadRow, ...]
-    workload: Fields
+    workload: YamlMapping
     """What only this protocol has: `protocol`, `keys`, `documents`..."""
     columns: tuple[str, ...]
     description: str = ""
@@ -97,7 +97,7 @@ class AdHoc:
     """How long a trial is that is compared, where trials are whole; None: by the rule."""
     twin: bool = False
     """Whether the first target is compared with another start of itself, too."""
-    compared_by: "Callable[[AdHoc], Fields] | None" = None
+    compared_by: "Callable[[AdHocLoad], YamlMapping] | None" = None
     """What the experiment has in place of the usual comparison of its targets; None: that."""
 
     @property
@@ -111,7 +111,7 @@ class AdHoc:
         return any(target.driver for target in self.targets)
 
 
-def experiment_of(ad_hoc: AdHoc, capacities: Capacities | None = None) -> Experiment:
+def ad_hoc_source(ad_hoc: AdHocLoad, capacities: Capacities | None = None) -> Experiment:
     """The experiment, held to all the rules of one from a file. Raises UserError that names the option.
 
     `capacities`: what rates are shares of. None: the experiment that measures them, where some are.
@@ -122,12 +122,12 @@ def experiment_of(ad_hoc: AdHoc, capacities: Capacities | None = None) -> Experi
     return validate_source(ExperimentSource(label=f"loadstone {ad_hoc.command}", data=experiment, given=GIVEN))
 
 
-def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fields:
+def _experiment(ad_hoc: AdHocLoad, capacities: Capacities, *, capacity: bool) -> YamlMapping:
     load = ad_hoc.load
     rates = () if capacity else load.rates
     names = [row.name for row in ad_hoc.rows]
-    factors: Fields = {FACTOR: {"title": author_text("Operation"), "levels": names}}
-    vary: Fields = {FACTOR: names}
+    factors: YamlMapping = {FACTOR: {"title": author_text("Operation"), "levels": names}}
+    vary: YamlMapping = {FACTOR: names}
     if ad_hoc.compares:
         labels = [target.label for target in ad_hoc.targets]
         factors[TARGET_FACTOR] = {"title": author_text("Target"), "levels": labels}
@@ -141,7 +141,7 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
         factors[RATE_FACTOR] = {"title": author_text("Rate"), "levels": labels}
         vary[RATE_FACTOR] = labels
     table = {"name": "results", "title": author_text("Results"), "vary": vary, "columns": list(ad_hoc.columns)}
-    experiment: Fields = {
+    experiment: YamlMapping = {
         "format": 1,
         "name": ad_hoc.command,
         "question": ad_hoc.question,
@@ -157,17 +157,17 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
     return {**experiment, **(ad_hoc.compared_by or _comparison)(ad_hoc)}
 
 
-def _workload(ad_hoc: AdHoc, rates: Sequence[RateLevel], capacities: Capacities, *, capacity: bool) -> Fields:
+def _workload(ad_hoc: AdHocLoad, rates: Sequence[RateLevel], capacities: Capacities, *, capacity: bool) -> YamlMapping:
     load = ad_hoc.load
     paced = load.rate_per_s is not None and not capacity
-    closed: Fields = {"kind": "closed", "users": load.users}
+    closed: YamlMapping = {"kind": "closed", "users": load.users}
     if load.requests is not None:
         users = min(load.users, load.requests)
         each, more = divmod(load.requests, users)
         closed |= {"users": users, "operations_per_user": each, "operations_more": more}
     if load.think_ms is not None:
         closed["think_time_ms"] = load.think_ms
-    workload: Fields = {
+    workload: YamlMapping = {
         "model": _open(load, load.rate_per_s or 0.0) if paced else closed,
         "pool": {"connections": load.users},
         "threads": load.threads or "auto",
@@ -188,7 +188,7 @@ def _workload(ad_hoc: AdHoc, rates: Sequence[RateLevel], capacities: Capacities,
     return workload
 
 
-def _places(ad_hoc: AdHoc) -> list[tuple[tuple[str, str], Fields]]:
+def _places(ad_hoc: AdHocLoad) -> list[tuple[tuple[str, str], YamlMapping]]:
     """Each row of each target: its key among the capacities, and its levels."""
     if not ad_hoc.compares:
         return [((row.name, ""), {FACTOR: row.name}) for row in ad_hoc.rows]
@@ -199,12 +199,12 @@ def _places(ad_hoc: AdHoc) -> list[tuple[tuple[str, str], Fields]]:
     ]
 
 
-def _open(load: Load, rate_per_s: float) -> Fields:
-    spin: Fields = {"spin_us": SPIN_US} if load.precise else {}
+def _open(load: Load, rate_per_s: float) -> YamlMapping:
+    spin: YamlMapping = {"spin_us": SPIN_US} if load.precise else {}
     return {"kind": "open", "rate_per_s": rate_per_s, "arrivals": load.arrivals, **spin}
 
 
-def _phases(load: Load, *, capacity: bool) -> Fields:
+def _phases(load: Load, *, capacity: bool) -> YamlMapping:
     if capacity:
         return {"warm_up_s": load.cut_off_s, "measure_s": CAPACITY_S}
     if load.requests is not None and load.rate_per_s is not None:
@@ -224,14 +224,14 @@ def _usual_s(load: Load) -> float:
     return max(load.usual_s, min(P99_LONGEST_S, P99_OPERATIONS / load.rate_per_s))
 
 
-def _operations(ad_hoc: AdHoc) -> Fields:
+def _operations(ad_hoc: AdHocLoad) -> YamlMapping:
     """The operations of all rows, and those that store what they need."""
-    operations: list[Fields] = []
+    operations: list[YamlMapping] = []
     for target in ad_hoc.targets:
         where = {TARGET_FACTOR: target.label} if target.rows else {}
         for row in target.rows:
             operations += [{**operation, "when": {FACTOR: row.name, **where}} for operation in row.operations]
-    loads: list[Fields] = []
+    loads: list[YamlMapping] = []
     for number, row in enumerate(ad_hoc.rows, start=1):
         if not any(target.rows for target in ad_hoc.targets):
             operations += [{**operation, "when": {FACTOR: row.name}} for operation in row.operations]
@@ -242,13 +242,13 @@ def _operations(ad_hoc: AdHoc) -> Fields:
     return {"operations": operations, "load": loads}
 
 
-def _parts(ad_hoc: AdHoc) -> Fields:
+def _parts(ad_hoc: AdHocLoad) -> YamlMapping:
     """The servers or services, each for its own conditions where there are two."""
-    parts: Fields = {}
+    parts: YamlMapping = {}
     if ad_hoc.of_drivers:
         return {"servers": {target.part: target.settings for target in ad_hoc.targets}}
     for target in ad_hoc.targets:
-        when: Fields = {TARGET_FACTOR: target.label} if ad_hoc.compares else {}
+        when: YamlMapping = {TARGET_FACTOR: target.label} if ad_hoc.compares else {}
         if ad_hoc.twin and target is ad_hoc.targets[0]:
             parts[f"{target.part}-{AA_FACTOR}"] = {**target.settings, "when": {**when, AA_FACTOR: TWIN_LEVELS[1]}}
             when |= {AA_FACTOR: TWIN_LEVELS[0]}
@@ -256,12 +256,12 @@ def _parts(ad_hoc: AdHoc) -> Fields:
     return {"servers": {}, "subjects": parts} if ad_hoc.workload["protocol"] == "http1" else {"servers": parts}
 
 
-def _design(ad_hoc: AdHoc, *, compares: bool, capacity: bool) -> Fields:
+def _design(ad_hoc: AdHocLoad, *, compares: bool, capacity: bool) -> YamlMapping:
     """Requests are counted in whole trials: a slice ends by the clock."""
     load = ad_hoc.load
     if capacity:
         return {"budget": BUDGET, "table_blocks": CAPACITY_REPEATS, "at_rate": NEVER}
-    design: Fields = {
+    design: YamlMapping = {
         "budget": load.budget or (COMPARED_BUDGET if compares else BUDGET),
         "table_blocks": load.blocks,
         "at_rate": load.at_rate or NEVER,
@@ -272,14 +272,14 @@ def _design(ad_hoc: AdHoc, *, compares: bool, capacity: bool) -> Fields:
     return {**design, "slice": load.slice} if load.slice is not None and compares else design
 
 
-def _comparison(ad_hoc: AdHoc) -> Fields:
+def _comparison(ad_hoc: AdHocLoad) -> YamlMapping:
     """The second target against the first: rates at full speed, P99 where both have the same rate."""
     a, b = ad_hoc.targets
-    at: Fields = {FACTOR: [row.name for row in ad_hoc.rows]}
+    at: YamlMapping = {FACTOR: [row.name for row in ad_hoc.rows]}
     paced = ad_hoc.load.rate_per_s is not None or bool(ad_hoc.load.rates)
     if ad_hoc.load.rates:
         at[RATE_FACTOR] = [rate.label for rate in ad_hoc.load.rates]
-    comparison: Fields = {
+    comparison: YamlMapping = {
         "name": "against",
         "question": ad_hoc.load.faster(b.label, a.label),
         "between": TARGET_FACTOR,

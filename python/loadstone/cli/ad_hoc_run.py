@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from loadstone.cli.carry_out import carried_out, objectives_of, show_outcome
-from loadstone.cli.options import Output
+from loadstone.cli.options import OutputOptions
 from loadstone.report.write import DEFAULT_FORMATS
 from loadstone.run.request import RunRequest
 from loadstone.run_folder.earlier_runs import LATEST, RUNS, folder_to_resume
@@ -22,10 +22,10 @@ from loadstone.text.language import _
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from loadstone.cli.ad_hoc_experiment import AdHoc, Capacities
+    from loadstone.cli.ad_hoc_experiment import AdHocLoad, Capacities
     from loadstone.judge.analysis.analysis import Analysis
     from loadstone.judge.analysis.objectives import FailIfObjective
-    from loadstone.run.run import Outcome, Show
+    from loadstone.run.run import RunResult, Show
 
 
 _TEMPORARY = "loadstone-"
@@ -33,23 +33,23 @@ _TEMPORARY = "loadstone-"
 
 @dataclass(frozen=True)
 class _Measured:
-    outcome: "Outcome"
+    outcome: "RunResult"
     refused: str = ""
     """Why its folder could not be made in `runs`, and so goes at the end; empty if it could."""
 
 
-def carry_out(ad_hoc: "AdHoc", run: RunRequest, output: Output) -> None:
+def run_ad_hoc(ad_hoc: "AdHocLoad", run: RunRequest, output: OutputOptions) -> None:
     """Measure, print, and end with the status that the data deserve. Raises LoadstoneError."""
     output.check()
     objectives = objectives_of(output.fail_if)
-    from loadstone.cli.ad_hoc_experiment import experiment_of
+    from loadstone.cli.ad_hoc_experiment import ad_hoc_source
 
     if ad_hoc.load.needs_capacity and run.resume is not None:
         raise UserError("--resume: rates that are shares of a capacity were measured then; begin again")
     options = _options(ad_hoc, run, output)
     options.check()
     capacities = _capacities(ad_hoc, options, output) if ad_hoc.load.needs_capacity else None
-    options = replace(options, built=experiment_of(ad_hoc, capacities))
+    options = replace(options, built=ad_hoc_source(ad_hoc, capacities))
     formats = DEFAULT_FORMATS if output.out is not None or output.open else ()
     measured = _measured(options, output, objectives, formats, _Shown(output, run.verbose).show)
     _write_files(measured.outcome, output)
@@ -65,7 +65,7 @@ def carry_out(ad_hoc: "AdHoc", run: RunRequest, output: Output) -> None:
 class _Shown:
     """Prints the outcome as requested."""
 
-    output: Output
+    output: OutputOptions
     verbose: bool = False
     """For a gate, whether all of the report is printed."""
 
@@ -99,14 +99,14 @@ class _Shown:
 
 def _measured(
     options: RunRequest,
-    output: Output,
+    output: OutputOptions,
     objectives: Sequence["FailIfObjective"],
     formats: Sequence[str],
     show: "Show",
 ) -> _Measured:
     """Carry it out; where `runs` takes no folder, in a temporary one of the system's. Raises LoadstoneError."""
 
-    def carry(options: RunRequest) -> "Outcome":
+    def carry(options: RunRequest) -> "RunResult":
         return carried_out(options, objectives, output, formats=formats, show_result=show)
 
     try:
@@ -123,7 +123,7 @@ def _measured(
             elsewhere.rmdir()
 
 
-def _settled(measured: _Measured, options: RunRequest, output: Output) -> str:
+def _settled(measured: _Measured, options: RunRequest, output: OutputOptions) -> str:
     """What becomes of the run's folder, and the line that says so; empty where nothing need be said."""
     folder = measured.outcome.folder
     if output.out is not None:
@@ -140,7 +140,7 @@ def _settled(measured: _Measured, options: RunRequest, output: Output) -> str:
     return _("kept: {folder} (the newest {n} are); its report: {report}", folder=folder, n=NEWEST, report=report)
 
 
-def _options(ad_hoc: "AdHoc", run: RunRequest, output: Output) -> RunRequest:
+def _options(ad_hoc: "AdHocLoad", run: RunRequest, output: OutputOptions) -> RunRequest:
     out = RUNS if output.out is None else output.out
     return replace(
         run,
@@ -153,13 +153,13 @@ def _options(ad_hoc: "AdHoc", run: RunRequest, output: Output) -> RunRequest:
     )
 
 
-def _capacities(ad_hoc: "AdHoc", options: RunRequest, output: Output) -> "Capacities":
+def _capacities(ad_hoc: "AdHocLoad", options: RunRequest, output: OutputOptions) -> "Capacities":
     """What each row of each target does at full speed, measured now. Raises UserError where one is not known."""
-    from loadstone.cli.ad_hoc_experiment import FACTOR, TARGET_FACTOR, experiment_of
+    from loadstone.cli.ad_hoc_experiment import FACTOR, TARGET_FACTOR, ad_hoc_source
 
     if not options.quiet:
         terminal.remark(_("measuring full speed, of which the rates are shares"))
-    measured = replace(options, built=experiment_of(ad_hoc), newest_kept=False, quiet=True)
+    measured = replace(options, built=ad_hoc_source(ad_hoc), newest_kept=False, quiet=True)
     outcome = _measured(measured, replace(output, json=False), (), (), lambda *_whatever: None).outcome
     _remove(outcome.folder)
     capacities: dict[tuple[str, str], float] = {}
@@ -178,7 +178,7 @@ def _capacities(ad_hoc: "AdHoc", options: RunRequest, output: Output) -> "Capaci
     return capacities
 
 
-def _write_files(outcome: "Outcome", output: Output) -> None:
+def _write_files(outcome: "RunResult", output: OutputOptions) -> None:
     """What is requested beside the report. Raises LoadstoneError where it cannot be written."""
     output.write(outcome.analysis)
     if output.json_file is not None:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from loadstone.cli.options import Results
     from loadstone.judge.analysis.objectives import FailIfObjective
     from loadstone.run.request import RunRequest
-    from loadstone.run.run import Outcome, Show
+    from loadstone.run.run import RunResult, Show
 
 
 _INSTEAD: list[Callable[["RunRequest"], NoReturn]] = []
 
 
 @contextmanager
-def instead_of_measuring(take: Callable[["RunRequest"], NoReturn]) -> Iterator[None]:
+def describe_or_measure(take: Callable[["RunRequest"], NoReturn]) -> Iterator[None]:
     """Within, a command that would measure gives `take` what it would carry out; `take` leaves it by an error."""
     _INSTEAD.append(take)
     try:
@@ -41,7 +41,7 @@ def carried_out(
     *,
     formats: Sequence[str] = DEFAULT_FORMATS,
     show_result: "Show | None" = None,
-) -> "Outcome":
+) -> "RunResult":
     """Check all that can be checked at once, and only then load what measures.
 
     `formats` are those of the report; `show_result` shows the outcome in place of the usual ending.
@@ -71,7 +71,7 @@ def carried_out(
     return _in_turn(options, run) if options.wait and not options.share_machine else run(options)
 
 
-def _in_turn(options: "RunRequest", run: Callable[["RunRequest"], "Outcome"]) -> "Outcome":
+def _in_turn(options: "RunRequest", run: Callable[["RunRequest"], "RunResult"]) -> "RunResult":
     """What `run` returns, once no other run measures here. Of several that wait one begins; the others wait on."""
     from loadstone.measure.machine_lock import AnotherRunMeasures, wait_for_others
 
@@ -92,7 +92,7 @@ def objectives_of(texts: Sequence[str]) -> list["FailIfObjective"]:
     return objectives
 
 
-def show_outcome(outcome: "Outcome", results: "Results") -> None:
+def show_outcome(outcome: "RunResult", results: "Results") -> None:
     """What follows the result: the JSON, what was missed, what is not written; and the exit status."""
     if results.json:
         from loadstone.report.json_report import with_texts

@@ -38,7 +38,7 @@ PATIENCE_S = 20.0
 
 
 @dataclass(frozen=True)
-class Given:
+class CleanOptions:
     """A server as `--server NAME=URL` names it."""
 
     place: ServerIdentity
@@ -73,7 +73,7 @@ def clean(
 
 
 def _clean_run(
-    folder: Path, given: Sequence[Given], say: Callable[[str], None], *, dry_run: bool
+    folder: Path, given: Sequence[CleanOptions], say: Callable[[str], None], *, dry_run: bool
 ) -> Literal["nothing", "removed", "stays"]:
     try:
         with closing(RunLedger(folder)) as ledger:
@@ -106,7 +106,7 @@ class _CleanPlace:
     place: ServerIdentity
     say: Callable[[str], None]
 
-    def run(self, given: Sequence[Given], *, dry_run: bool) -> bool:
+    def run(self, given: Sequence[CleanOptions], *, dry_run: bool) -> bool:
         """Remove it; whether all of it is gone, or would be."""
         where = describe_place(self.place)
         try:
@@ -157,7 +157,7 @@ class _CleanPlace:
     def _left(self) -> list[CreatedObject]:
         return self.ledger.left().get(self.place, [])
 
-    def _url(self, given: Sequence[Given]) -> str:
+    def _url(self, given: Sequence[CleanOptions]) -> str:
         """Return how the server is reached: by the URL that the user gives, or by its address. Raises UserError if
         neither."""
         same_name = [server for server in given if server.place.server == self.place.server]
@@ -213,7 +213,7 @@ class _Copied:
     place: ServerIdentity
     copies: Copies | None
     """None: none are noted, and the place itself is all there is."""
-    given: tuple[Given, ...]
+    given: tuple[CleanOptions, ...]
     """Servers at other addresses that the user gives for it: each must prove that it has the data."""
     may_follow: bool
     """Whether addresses are connected to that only the ledger, or a server, names: without a password, on the machine
@@ -265,7 +265,7 @@ class _Copied:
         return others
 
 
-def _copied(ledger: RunLedger, place: ServerIdentity, given: Sequence[Given]) -> _Copied:
+def _copied(ledger: RunLedger, place: ServerIdentity, given: Sequence[CleanOptions]) -> _Copied:
     copies, earlier = ledger.copies.get(place), ledger.earlier
     beside = tuple(one for one in given if one.place.server == place.server and _is_beside(one.place, place))
     here = earlier is not None and earlier.machine == this_machine()
@@ -299,13 +299,13 @@ def _control(place: ServerIdentity, url: str) -> Control:
     return registry.make_server(place.server, {"kind": kind, "url": url}).control(TIMEOUT_S)
 
 
-def _given(text: str) -> Given:
+def _given(text: str) -> CleanOptions:
     name, equals, url = text.partition("=")
     if not equals or not name or not url:
         raise UserError("--server {equals}: write NAME=URL", equals=f"{name}=..." if equals else "...")
     try:
         url = resolve(url)
-        return Given(_place(name, url), url)
+        return CleanOptions(_place(name, url), url)
     except UserError as error:
         raise UserError("--server {name}=...: {error}", name=name, error=error) from None
 

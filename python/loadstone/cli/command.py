@@ -33,7 +33,7 @@ WHOLE: list[typer.Typer] = []
 
 
 @dataclass(frozen=True)
-class Peers:
+class PeerOptions:
     """What the users of similar programs type."""
 
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -44,25 +44,25 @@ class Peers:
     """What is said of a value that cannot be read, where the option means something else to them; by the field."""
 
 
-class Takes:
+class OptionBinding:
     """Names the options of a dataclass that a command takes: `run: Annotated[RunOptions, Takes("quick", "seed")]`."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
 
 
-def command(app: typer.Typer, name: str, peers: Peers = Peers()) -> Callable[[Function], Function]:
+def command(app: typer.Typer, name: str, peers: PeerOptions = PeerOptions()) -> Callable[[Function], Function]:
     """Makes a function a command of `app`. It takes its dataclasses filled, and its other parameters as typer does."""
 
     def add(function: Function) -> Function:
         flat = _flat(function, peers)
-        app.command(name, cls=Command)(flat)
+        app.command(name, cls=CommandSpec)(flat)
         return function
 
     return add
 
 
-def _flat(function: Function, peers: Peers) -> Function:
+def _flat(function: Function, peers: PeerOptions) -> Function:
     """Return the function with a parameter for each option."""
     parameters: list[inspect.Parameter] = []
     groups: dict[str, tuple[type, list[str]]] = {}
@@ -71,7 +71,7 @@ def _flat(function: Function, peers: Peers) -> Function:
         option = next((each for each in told if isinstance(each, Option)), None)
         if is_dataclass(kind):
             assert isinstance(kind, type)
-            taken = next((each.names for each in told if isinstance(each, Takes)), None)
+            taken = next((each.names for each in told if isinstance(each, OptionBinding)), None)
             options = [
                 (each, option)
                 for each in fields(kind)
@@ -107,7 +107,7 @@ def _parts(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
     return kind, tuple(told)
 
 
-def _parameter(name: str, annotation: Any, default: Any, option: Option, peers: Peers) -> inspect.Parameter:
+def _parameter(name: str, annotation: Any, default: Any, option: Option, peers: PeerOptions) -> inspect.Parameter:
     """The parameter of which typer makes the option."""
     kind, _ = _parts(annotation)
     several = get_origin(kind) is tuple
@@ -145,12 +145,12 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-class Command(TyperCommand):
+class CommandSpec(TyperCommand):
     """Prints its options in their groups, names them in errors as they were typed, and knows those of the peers."""
 
     @property
-    def _peers(self) -> Peers:
-        return getattr(self.callback, "peers", Peers())
+    def _peers(self) -> PeerOptions:
+        return getattr(self.callback, "peers", PeerOptions())
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """See typer. Raises UserError for an option that a peer has and we have not, with what to write."""

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loadstone.cli.command import Peers, Takes
+from loadstone.cli.command import OptionBinding, PeerOptions
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.load import Load, rate_per_s
-from loadstone.cli.options import LOAD, MEASURES, RESULTS, Option, Output
+from loadstone.cli.options import LOAD, MEASURES, RESULTS, Option, OutputOptions
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.text.language import author_text, said
 
 if TYPE_CHECKING:
-    from loadstone.cli.ad_hoc_experiment import AdHoc
+    from loadstone.cli.ad_hoc_experiment import AdHocLoad
 
 COLUMNS = ("goodput", "interval", "p50", "p95", "p99", "p999", "max", "errors", "app_cpu", "held_back")
 _REFUSED = {
@@ -37,7 +37,7 @@ _REFUSED = {
     **dict.fromkeys(("--no-vu-connection-reuse",), said("connections stay open; leave it out")),
     **dict.fromkeys(("-v", "--version"), said("`loadstone --version` prints it")),
 }
-HTTP_PEERS = Peers(
+HTTP_PEERS = PeerOptions(
     names={
         "connections": ("-u", "--vus"),
         "requests": ("-i", "--iterations"),
@@ -70,15 +70,15 @@ def http_command(
     latency: Annotated[  # noqa: ARG001 (accepted: what it requests is always done)
         bool, Option("--latency", help="wrk's switch; latencies are always printed.", panel=RESULTS)
     ] = False,
-    run: Annotated[RunRequest, Takes(*MEASURES, "twin")],
-    output: Output,
+    run: Annotated[RunRequest, OptionBinding(*MEASURES, "twin")],
+    output: OutputOptions,
 ) -> None:
     """Load an HTTP service of yours.
 
     It must run already. Without options GET of the URL, 50 connections, 5 s. Sends full load; never
     use it on production.
     """
-    from loadstone.cli.ad_hoc_run import carry_out
+    from loadstone.cli.ad_hoc_run import run_ad_hoc
 
     rates = {"--rate": load.total_rate_per_s, "-R": wrk2_rate, "-q": load.connection_rate_per_s}
     given = [option for option, rate in rates.items() if rate is not None]
@@ -90,14 +90,14 @@ def http_command(
         slice=COMPARED_SLICE if load.slice is None and load.against is not None else load.slice,
         usual_s=USUAL_S,
     )
-    carry_out(http_ad_hoc(url, work, load), run, output)
+    run_ad_hoc(http_ad_hoc(url, work, load), run, output)
 
 
-def http_ad_hoc(url: str, work: HttpWork, load: Load) -> "AdHoc":
+def http_ad_hoc(url: str, work: HttpWork, load: Load) -> "AdHocLoad":
     """What the options make of an experiment. Raises UserError that names the option."""
-    from loadstone.cli.ad_hoc_experiment import AdHoc, Target  # only now: it takes time to load
+    from loadstone.cli.ad_hoc_experiment import AdHocLoad, Target  # only now: it takes time to load
     from loadstone.cli.http_requests import requested
-    from loadstone.cli.targets import OTHER, SUBJECT, address, at, unlike
+    from loadstone.cli.targets import OTHER, SUBJECT, address, at, distinct_label
     from loadstone.safety.secrets.references import learn_options
 
     load.check()
@@ -114,10 +114,10 @@ def http_ad_hoc(url: str, work: HttpWork, load: Load) -> "AdHoc":
         question = author_text("How fast is {what} under {under}?", what=what, under=row.name)
     else:
         other, theirs = services[1]
-        label = unlike(address(other), first.label)
+        label = distinct_label(address(other), first.label)
         targets = (first, Target(label, OTHER, {"url": other}, (theirs,)))
         question = load.faster(label, first.label, row.name)
-    return AdHoc(
+    return AdHocLoad(
         command="http",
         question=question,
         load=load,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadstone.cli.http_options import HttpWork, statuses
-from loadstone.cli.operations import Fields, LoadRow, mix, name_of
+from loadstone.cli.operations import LoadRow, YamlMapping, mix, name_of
 from loadstone.cli.targets import http_target
 from loadstone.experiment.plan.workload_from_text import literal_braces
 from loadstone.safety.errors import UserError
@@ -44,7 +44,7 @@ class HttpRequests:
 def requested(work: HttpWork) -> HttpRequests:
     """Those of the file, those of `--path`, or one of the URL's own path. Raises UserError that names the option."""
     headers = dict(map(_header, work.headers))
-    expect: Fields = {"status": statuses("--expect", work.expect)}
+    expect: YamlMapping = {"status": statuses("--expect", work.expect)}
     if work.expect_text is not None:
         expect["contains"] = work.expect_text
     if work.request_file is not None:
@@ -52,7 +52,7 @@ def requested(work: HttpWork) -> HttpRequests:
     wrong = next((path for path in work.paths if not path.startswith("/")), None)
     if wrong is not None:
         raise UserError("--path '{wrong}': must begin with '/'; write for example /{wrong}", wrong=wrong)
-    common: Fields = {"method": work.method.upper(), "headers": headers, "expect": expect}
+    common: YamlMapping = {"method": work.method.upper(), "headers": headers, "expect": expect}
     if work.body is not None:
         common["body"] = literal_braces(_body(work.body))
     paths = work.paths or ("/",)
@@ -60,17 +60,17 @@ def requested(work: HttpWork) -> HttpRequests:
     return HttpRequests(_row(made.operations), bool(work.paths), work.numbers)
 
 
-def _of_file(work: HttpWork, path: Path, headers: Fields, expect: Fields) -> tuple[Fields, ...]:
+def _of_file(work: HttpWork, path: Path, headers: YamlMapping, expect: YamlMapping) -> tuple[YamlMapping, ...]:
     """An operation a request of the file; what it does not say is as the options have it. Raises UserError."""
     from loadstone.cli.request_file import OPTION, read_requests
 
     given = {"--path": work.paths, "--method": work.method != "GET", "--body": work.body is not None}
     for option in (option for option, value in given.items() if value):
         raise UserError("{option}: {file} says it for each request; leave it out", option=option, file=OPTION)
-    weighted: list[tuple[int, Fields]] = []
+    weighted: list[tuple[int, YamlMapping]] = []
     for one in read_requests(path):
         own = {name.lower() for name in one.headers}
-        request: Fields = {
+        request: YamlMapping = {
             "method": one.method,
             "path": one.path,
             "headers": {**{name: value for name, value in headers.items() if name.lower() not in own}, **one.headers},
@@ -85,7 +85,7 @@ def _of_file(work: HttpWork, path: Path, headers: Fields, expect: Fields) -> tup
     return mix("", weighted).operations
 
 
-def _row(operations: Sequence[Fields]) -> LoadRow:
+def _row(operations: Sequence[YamlMapping]) -> LoadRow:
     """Called by the first of its requests."""
     requests = [one["requests"][0] for one in operations]
     written = [(str(one["method"]), one["path"].partition("?")[0]) for one in requests]  # behind it may be a secret

@@ -9,7 +9,7 @@ from loadstone.cli.options import (
     LENGTH,
     LOAD,
     AtRate,
-    Budget,
+    BudgetOption,
     Option,
     Think,
     Threads,
@@ -246,7 +246,7 @@ class Load:
     ] = None
     timeout_ms: Timeout = None
     threads: Threads = None
-    budget: Budget = None
+    budget: BudgetOption = None
     usual_s: float = 2.0
     """How long a row is measured at full speed where no option says it."""
     usual_warm_up_s: float = 0.3

@@ -29,7 +29,7 @@ from loadstone.addons.history.list_runs import runs_command, tag_command
 from loadstone.addons.pages.command import serve_command
 from loadstone.addons.saturation.command import saturate_app
 from loadstone.cli.carry_out import carried_out, objectives_of, show_outcome
-from loadstone.cli.command import WHOLE, Takes, command, usage_error
+from loadstone.cli.command import WHOLE, OptionBinding, command, usage_error
 from loadstone.cli.help import in_readers_language
 from loadstone.cli.http_command import HTTP_PEERS, http_command
 from loadstone.cli.options import (
@@ -39,10 +39,10 @@ from loadstone.cli.options import (
     RESULTS,
     CompareOptions,
     Option,
-    Quiet,
+    QuietOption,
     Results,
     SecretFiles,
-    Trust,
+    TrustOption,
 )
 from loadstone.cli.redis_command import REDIS_PEERS, redis_command
 from loadstone.machine.installation import own_command, version_lines
@@ -158,7 +158,7 @@ def list_command() -> None:
 def show(
     *,
     experiment: Named = None,
-    options: Annotated[RunRequest, Takes(*CHOOSES)],
+    options: Annotated[RunRequest, OptionBinding(*CHOOSES)],
 ) -> None:
     """Show what an experiment would do, and how long it takes."""
     if experiment is None:
@@ -192,7 +192,7 @@ def init(
 def run(
     *,
     experiment: Named = None,
-    options: Annotated[RunRequest, Takes(*CHOOSES, *MEASURES, "out", "trust", "quiet")],
+    options: Annotated[RunRequest, OptionBinding(*CHOOSES, *MEASURES, "out", "trust", "quiet")],
     results: Results,
 ) -> None:
     """Run an experiment and print what the data say."""
@@ -221,7 +221,7 @@ def report(
         str, Option("--format", metavar="FORMATS", help=f"Comma-separated: {', '.join(FORMATS)}.", panel=RESULTS)
     ] = ",".join(AGAIN_FORMATS),
     results: Results,
-    quiet: Quiet = False,
+    quiet: QuietOption = False,
     verbose: Annotated[
         bool, Option("--verbose", help="Print every table, not the outcome alone.", panel=RESULTS)
     ] = False,
@@ -337,7 +337,7 @@ def _check() -> None:
 def check_driver_command(
     *,
     driver: Annotated[str, typer.Argument(metavar="NAME[:OPTION=VALUE]|PATH", show_default=False)],
-    trust: Trust = False,
+    trust: TrustOption = False,
     part: Annotated[
         tuple[str, ...],
         Option("--part", metavar="TEXT", help="Only the parts with this in their name. Repeatable.", panel=EXPERIMENT),

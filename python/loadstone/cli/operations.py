@@ -10,7 +10,7 @@ from loadstone.safety.errors import UserError
 from loadstone.text.units import BYTES, parse
 from loadstone.text.wording import listed, nearest
 
-Fields = dict[str, Any]
+YamlMapping = dict[str, Any]
 _NAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -20,18 +20,18 @@ class LoadRow:
 
     name: str
     """As the table calls it: a level of the factor `operation`."""
-    operations: tuple[Fields, ...]
-    load: Fields | None = None
+    operations: tuple[YamlMapping, ...]
+    load: YamlMapping | None = None
     """Stores every key once before; None: nothing need be there."""
     modules: tuple[str, ...] = ()
 
 
-def operation(name: str, args: str, expect: str, **more: object) -> Fields:
+def operation(name: str, args: str, expect: str, **more: object) -> YamlMapping:
     """An operation of one command."""
     return {"name": name, "commands": [{"args": args, "expect": expect}], **more}
 
 
-def mix(name: str, weighted: Sequence[tuple[int, Fields]], load: Fields | None = None) -> LoadRow:
+def mix(name: str, weighted: Sequence[tuple[int, YamlMapping]], load: YamlMapping | None = None) -> LoadRow:
     """Several operations as one row; those that have one name are numbered."""
     names = [fields["name"] for _, fields in weighted]
     numbered = []

@@ -41,7 +41,7 @@ class Option:
 
     name: str
     also: tuple[str, ...] = ()
-    """Other names. Those that other programs have for it stand at the command (`Peers`)."""
+    """Other names. Those that other programs have for it stand at the command (`PeerOptions`)."""
     metavar: str | None = None
     help: str = ""
     panel: str | None = None
@@ -168,7 +168,7 @@ AT_RATE = Option(
 )
 AtRate = Annotated[str | None, AT_RATE]
 BUDGET = Option("--budget", metavar="TIME", help="How long the whole run may last, e.g. 20m.", panel=LENGTH)
-Budget = Annotated[str | None, BUDGET]
+BudgetOption = Annotated[str | None, BUDGET]
 Threads = Annotated[
     int | None,
     Option(
@@ -205,9 +205,9 @@ TRUST = Option(
     "Remembered until one of its bytes changes.",
     panel=PARTS,
 )
-Trust = Annotated[bool, TRUST]
+TrustOption = Annotated[bool, TRUST]
 QUIET = Option("--quiet", help="No progress and no remarks, only the results.", panel=RESULTS)
-Quiet = Annotated[bool, QUIET]
+QuietOption = Annotated[bool, QUIET]
 SECRET_FILES = Option(
     "--secret-file", metavar="NAME=PATH", help="A secret from a file: ${secret:NAME}. Repeatable.", panel=PARTS
 )
@@ -368,7 +368,7 @@ class Results:
 
 
 @dataclass(frozen=True)
-class Output(Results):
+class OutputOptions(Results):
     """Options of the results of `redis` and `http`, and whether the run is kept."""
 
     quiet: Annotated[

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from loadstone.cli.command import Peers, Takes
+from loadstone.cli.command import OptionBinding, PeerOptions
 from loadstone.cli.load import Load
-from loadstone.cli.options import MEASURES, Output
-from loadstone.cli.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
+from loadstone.cli.options import MEASURES, OutputOptions
+from loadstone.cli.redis_options import AddressOptions, KeySpace, Login, ReceiverOptions, RedisWork, ReplayOptions
 from loadstone.run.request import RunRequest
 from loadstone.safety import terminal
 from loadstone.text.language import said
@@ -45,7 +45,7 @@ _REFUSED = {
     **dict.fromkeys(("-D", "--debug"), said("write {instead}", instead="--verbose")),
     **dict.fromkeys(("--clients",), said("write -c, the connections of all threads together")),
 }
-REDIS_PEERS = Peers(
+REDIS_PEERS = PeerOptions(
     names={
         "measure_s": ("--test-time",),
         "count": ("--keyspace", "--key-maximum"),
@@ -70,25 +70,25 @@ def redis_command(
     load: Load,
     work: RedisWork,
     keys: KeySpace,
-    receivers: Receivers,
-    recording: Recording,
-    address: Address,
+    receivers: ReceiverOptions,
+    recording: ReplayOptions,
+    address: AddressOptions,
     login: Login,
-    run: Annotated[RunRequest, Takes(*MEASURES, "twin", "allow_any_command")],
-    output: Output,
+    run: Annotated[RunRequest, OptionBinding(*MEASURES, "twin", "allow_any_command")],
+    output: OutputOptions,
 ) -> None:
     """Load a Redis: yours, or one that is started.
 
     Without options GET and SET of 3 bytes, 50 connections, a few seconds. Only keys that begin with loadstone: are
     written, and they are removed. Sends full load; never use it on production.
     """
-    from loadstone.cli.ad_hoc_run import carry_out
-    from loadstone.cli.redis_experiment import RedisAsked, redis_ad_hoc
+    from loadstone.cli.ad_hoc_run import run_ad_hoc
+    from loadstone.cli.redis_experiment import RedisRequest, redis_ad_hoc
 
-    asked = RedisAsked(address.url(url), load, work, keys, receivers, recording, login, address)
+    asked = RedisRequest(address.url(url), load, work, keys, receivers, recording, login, address)
     ad_hoc = redis_ad_hoc(asked)
     if login.password is not None and "${" not in login.password:
         terminal.remark(_REMEDY)
     for line in ad_hoc.description.splitlines():  # what of a recording is sent again, and what is not
         terminal.remark(line)
-    carry_out(ad_hoc, run, output)
+    run_ad_hoc(ad_hoc, run, output)

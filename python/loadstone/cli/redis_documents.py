@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from loadstone.cli.operations import Fields, LoadRow
+from loadstone.cli.operations import LoadRow, YamlMapping
 from loadstone.safety.bounds.files import load_json, why
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
@@ -35,7 +35,7 @@ class OwnDocuments:
     """The first line whose value is a text, and so stored as its characters: no JSON."""
 
     @property
-    def data(self) -> Fields:
+    def data(self) -> YamlMapping:
         """The file as a workload has it: each key has a document of its own."""
         return {"path": str(self.path.absolute()), "format": "documents", "order": "key"}
 
@@ -166,7 +166,7 @@ def _with_documents(row: LoadRow, documents: OwnDocuments, *, verify: bool) -> L
     return replace(row, operations=operations, load=load)
 
 
-def _own(fields: Fields, documents: OwnDocuments, *, verify: bool) -> Fields:
+def _own(fields: YamlMapping, documents: OwnDocuments, *, verify: bool) -> YamlMapping:
     """An operation with the file's values, and with the names of its keys behind ours."""
     kept = {name: value for name, value in fields.items() if name not in ("writes", "read_back")}
     commands = []

@@ -4,25 +4,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from loadstone.cli.ad_hoc_experiment import AdHoc, Target
+from loadstone.cli.ad_hoc_experiment import AdHocLoad, Target
 from loadstone.cli.load import Load
-from loadstone.cli.operations import Fields, LoadRow, operation, size_bytes
+from loadstone.cli.operations import LoadRow, YamlMapping, operation, size_bytes
 from loadstone.cli.options import given
 from loadstone.cli.redis_documents import OwnDocuments, own_documents
 from loadstone.cli.redis_options import (
     KEYS,
     PRIMARY,
     SIZE,
-    Address,
+    AddressOptions,
     KeySpace,
     Login,
-    Receivers,
-    Recording,
+    ReceiverOptions,
     RedisWork,
+    ReplayOptions,
 )
 from loadstone.cli.redis_replay import replay_of, with_replay
 from loadstone.cli.redis_rows import payload_bytes, redis_rows
-from loadstone.cli.targets import OTHER, READ_FROM, SERVER, address, at, names_cluster, redis_server, unlike
+from loadstone.cli.targets import OTHER, READ_FROM, SERVER, address, at, distinct_label, names_cluster, redis_server
 from loadstone.experiment.plan.operations import MESSAGE, MESSAGE_LEAST_BYTES
 from loadstone.safety.errors import UserError
 from loadstone.text.language import author_text, said
@@ -56,8 +56,8 @@ _NOT_WITH_RECEIVERS = {
     *("--against", "--cluster", "--verify", "--keys", "--data-size-range", "--data-size-list"),
     *("?cluster=yes", "redis+sentinel://"),
 }
-Kind = Literal["subscribe", "stream_group"]
-_OPTIONS: dict[Kind, tuple[str, str]] = {
+ReceiverKind = Literal["subscribe", "stream_group"]
+_OPTIONS: dict[ReceiverKind, tuple[str, str]] = {
     "subscribe": ("--subscribers", "--channels"),
     "stream_group": ("--consumers", "--streams"),
 }
@@ -67,7 +67,7 @@ _OPTIONS: dict[Kind, tuple[str, str]] = {
 class Receiving:
     """Who receives, and what is sent to them."""
 
-    kind: Kind
+    kind: ReceiverKind
     connections: int
     channels: int
     message_bytes: int
@@ -81,7 +81,7 @@ class Receiving:
         return LoadRow("xadd", (operation("xadd", args, "any"),))
 
     @property
-    def workload(self) -> Fields:
+    def workload(self) -> YamlMapping:
         """What of the workload is theirs."""
         receivers = {"kind": self.kind, "connections": self.connections}
         return {"receivers": receivers, "documents": {"payload_bytes": self.message_bytes}}
@@ -103,17 +103,17 @@ class Receiving:
 
 
 @dataclass(frozen=True)
-class RedisAsked:
+class RedisRequest:
     """All that the options of `loadstone redis` say of the load and its target."""
 
     url: str | None
     load: Load
     work: RedisWork
     keys: KeySpace
-    receivers: Receivers
-    recording: Recording
+    receivers: ReceiverOptions
+    recording: ReplayOptions
     login: Login
-    address: Address
+    address: AddressOptions
 
     @property
     def is_cluster(self) -> bool:
@@ -132,7 +132,7 @@ class RedisAsked:
         return [*options, *(name for name, named in of_url.items() if named)]
 
 
-def redis_ad_hoc(asked: RedisAsked) -> AdHoc:
+def redis_ad_hoc(asked: RedisRequest) -> AdHocLoad:
     """Everything of the experiment; reads the files that it is made of. Raises UserError that names the option."""
     work, load = asked.work, asked.load
     replay = replay_of(asked.recording, load, asked.given, of_a_cluster=asked.is_cluster)
@@ -147,7 +147,7 @@ def redis_ad_hoc(asked: RedisAsked) -> AdHoc:
     if asked.address.cluster and any(row.name == "mset" for row in rows):
         raise UserError("-t mset: its keys are on several nodes of a cluster; leave it or --cluster out")
     targets = _targets(asked, rows)
-    workload: Fields = {
+    workload: YamlMapping = {
         "protocol": "resp3" if asked.address.resp3 else "resp2",
         "pipeline_depth": work.pipeline,
         "keys": _keys(asked.keys, key_count),
@@ -165,7 +165,7 @@ def redis_ad_hoc(asked: RedisAsked) -> AdHoc:
         workload |= replay.workload(load.cut_off_s)
     if receiving is not None:
         workload |= receiving.workload
-    return AdHoc(
+    return AdHocLoad(
         command="redis",
         question=_question(asked, rows, targets, load) if receiving is None else _received(asked, receiving),
         load=load,
@@ -183,8 +183,8 @@ def _key_count(keys: KeySpace, documents: OwnDocuments | None, receiving: Receiv
     return keys.count or (KEYS if documents is None else documents.count)
 
 
-def _keys(keys: KeySpace, count: int) -> Fields:
-    space: Fields = {"count": count, "distribution": keys.distribution}
+def _keys(keys: KeySpace, count: int) -> YamlMapping:
+    space: YamlMapping = {"count": count, "distribution": keys.distribution}
     if keys.zipf is not None:
         space["zipf_exponent"] = keys.zipf
     if keys.sd is not None:
@@ -194,7 +194,7 @@ def _keys(keys: KeySpace, count: int) -> Fields:
     return space
 
 
-def _targets(asked: RedisAsked, rows: tuple[LoadRow, ...]) -> tuple[Target, ...]:
+def _targets(asked: RedisRequest, rows: tuple[LoadRow, ...]) -> tuple[Target, ...]:
     modules = list(dict.fromkeys(module for row in rows for module in row.modules))
     needs: dict[str, Any] = {"modules": modules} if modules else {}
     first = Target(_label(asked.url), SERVER, {**_settings(asked), **needs})
@@ -205,10 +205,10 @@ def _targets(asked: RedisAsked, rows: tuple[LoadRow, ...]) -> tuple[Target, ...]
         raise UserError("--cluster: with --against both are clusters of yours; add the URL of the first one, too")
     label = _label(against)
     settings = redis_server(against, address=asked.address, option="--against")
-    return first, Target(unlike(label, first.label), OTHER, {**settings, **needs})
+    return first, Target(distinct_label(label, first.label), OTHER, {**settings, **needs})
 
 
-def _settings(asked: RedisAsked) -> Fields:
+def _settings(asked: RedisRequest) -> YamlMapping:
     address = asked.address
     if asked.url is not None:
         return redis_server(asked.url, asked.login, address)
@@ -225,14 +225,14 @@ def _label(url: str | None) -> str:
     return EMBEDDED if url is None else address(url)
 
 
-def _question(asked: RedisAsked, rows: tuple[LoadRow, ...], targets: tuple[Target, ...], load: Load) -> str:
+def _question(asked: RedisRequest, rows: tuple[LoadRow, ...], targets: tuple[Target, ...], load: Load) -> str:
     under = ", ".join(row.name for row in rows)
     if len(targets) > 1:
         return load.faster(targets[1].label, targets[0].label, under)
     return author_text("How fast is {what} under {under}?", what=_what(asked), under=under)
 
 
-def _what(asked: RedisAsked) -> str:
+def _what(asked: RedisRequest) -> str:
     """The server as a question calls it."""
     if asked.url is not None and asked.address.cluster:
         return author_text("the Redis Cluster {at}", at=at(asked.url))
@@ -243,12 +243,12 @@ def _what(asked: RedisAsked) -> str:
     return author_text("a Redis Cluster") if asked.address.cluster else author_text("an embedded Redis")
 
 
-def _received(asked: RedisAsked, receiving: Receiving) -> str:
+def _received(asked: RedisRequest, receiving: Receiving) -> str:
     what = author_text("an embedded Redis") if asked.url is None else author_text("the Redis {at}", at=at(asked.url))
     return receiving.question(what)
 
 
-def receiving_of(receivers: Receivers, size: str, given: Sequence[str]) -> Receiving | None:
+def receiving_of(receivers: ReceiverOptions, size: str, given: Sequence[str]) -> Receiving | None:
     """The receivers that the options name; None if none. `given`: all options. Raises UserError."""
     subscribers, consumers = receivers.subscribers, receivers.consumers
     if subscribers is not None and consumers is not None:
@@ -272,7 +272,7 @@ def receiving_of(receivers: Receivers, size: str, given: Sequence[str]) -> Recei
     return receiving
 
 
-def _receiving(kind: Kind, connections: int, channels: int, size: str) -> Receiving:
+def _receiving(kind: ReceiverKind, connections: int, channels: int, size: str) -> Receiving:
     option, of = _OPTIONS[kind]
     if connections % channels:
         remedy = said(

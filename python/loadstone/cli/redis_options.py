@@ -74,7 +74,7 @@ class Login:
 
 
 @dataclass(frozen=True)
-class Address:
+class AddressOptions:
     """Where the server is, in the place of the URL, and how it is spoken to."""
 
     host: Annotated[
@@ -285,7 +285,7 @@ class KeySpace:
 
 
 @dataclass(frozen=True)
-class Receivers:
+class ReceiverOptions:
     """Who receives what is sent."""
 
     subscribers: Annotated[
@@ -331,7 +331,7 @@ class Receivers:
 
 
 @dataclass(frozen=True)
-class Recording:
+class ReplayOptions:
     """What was recorded of a Redis, and how fast it is sent again."""
 
     replayed: Annotated[

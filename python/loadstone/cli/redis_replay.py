@@ -8,8 +8,8 @@ from pathlib import Path
 
 from loadstone.cli.ad_hoc_experiment import LEAST_S, LONGEST_S
 from loadstone.cli.load import Load
-from loadstone.cli.operations import Fields, LoadRow
-from loadstone.cli.redis_options import Recording
+from loadstone.cli.operations import LoadRow, YamlMapping
+from loadstone.cli.redis_options import ReplayOptions
 from loadstone.experiment.plan.operations import SPEED_MAX, RecordedLoad
 from loadstone.experiment.plan.workload_from_text import recorded_load
 from loadstone.safety.errors import UserError
@@ -68,7 +68,7 @@ class Replay:
     def row(self) -> LoadRow:
         """One operation a command, in the recording's order."""
         names = Counter[str]()
-        operations: list[Fields] = []
+        operations: list[YamlMapping] = []
         for command in self.recorded.commands:
             name = _NAME.sub("-", command.lower()).strip("-")
             names[name] += 1
@@ -85,11 +85,11 @@ class Replay:
         """Return the number of commands that are sent."""
         return self.recorded.number_in_a_cluster if self.of_a_cluster else self.recorded.number
 
-    def workload(self, warm_up_s: float) -> Fields:
+    def workload(self, warm_up_s: float) -> YamlMapping:
         """What of the workload is the recording's. Raises UserError."""
-        recording: Fields = {"path": str(self.path.resolve())}
+        recording: YamlMapping = {"path": str(self.path.resolve())}
         if self.speed is None:
-            model: Fields = {"kind": "closed", "users": self.connections}
+            model: YamlMapping = {"kind": "closed", "users": self.connections}
         else:
             rate_per_s = self._number / max(self.length_s, LEAST_S)
             model = {"kind": "open", "rate_per_s": round(rate_per_s, 3), "arrivals": "recorded"}
@@ -152,7 +152,7 @@ class Replay:
         return lines
 
 
-def replay_of(recording: Recording, load: Load, given: Sequence[str], *, of_a_cluster: bool) -> Replay | None:
+def replay_of(recording: ReplayOptions, load: Load, given: Sequence[str], *, of_a_cluster: bool) -> Replay | None:
     """The recording as the options have it; reads it. None where none is sent again.
 
     `given`: all options. Raises UserError that names the option.

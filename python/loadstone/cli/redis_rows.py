@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from loadstone.cli.operations import KNOWN, Fields, LoadRow, mix, operation, redis_row, size_bytes
+from loadstone.cli.operations import KNOWN, LoadRow, YamlMapping, mix, operation, redis_row, size_bytes
 from loadstone.cli.redis_documents import OwnDocuments, with_documents
 from loadstone.cli.redis_options import SIZE, RedisWork
 from loadstone.safety.bounds.files import read_bytes
@@ -253,7 +253,7 @@ def _verified(row: LoadRow) -> LoadRow:
     return replace(row, operations=operations, load=_VERIFIED["set"] if row.load else None)
 
 
-_VERIFIED: dict[str, Fields] = {
+_VERIFIED: dict[str, YamlMapping] = {
     "get": operation("get", "GET {key}", "document"),
     "set": operation(
         "set",
@@ -276,7 +276,7 @@ def _sized(row: LoadRow, sizes: Sequence[tuple[int, int]], work: RedisWork) -> L
             row=row.name,
         )
     total = sum(weight for _, weight in sizes)
-    weighted: list[tuple[float, Fields]] = []
+    weighted: list[tuple[float, YamlMapping]] = []
     for fields in row.operations:
         share = fields.get("weight", 1)
         if fields["name"] == "get":

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from loadstone.cli.operations import Fields
+from loadstone.cli.operations import YamlMapping
 from loadstone.cli.options import given
-from loadstone.cli.redis_options import PRIMARY, Address, Login
+from loadstone.cli.redis_options import PRIMARY, AddressOptions, Login
 from loadstone.experiment.software import SOFTWARE
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REFERENCE
@@ -63,7 +63,9 @@ class _Url:
         return replace(self, rest=f"{self.rest}{'&' if '?' in self.rest else '?'}{options}")
 
 
-def redis_server(url: str, login: Login = Login(), address: Address = Address(), option: str = "URL") -> Fields:
+def redis_server(
+    url: str, login: Login = Login(), address: AddressOptions = AddressOptions(), option: str = "URL"
+) -> YamlMapping:
     """The settings of a server by URL, with what options say beside it. Raises UserError, which names the option."""
     learn_options((url,))
     read = _with_login(_Url.read(url, option), login)
@@ -210,7 +212,7 @@ def at(url: str) -> str:
     return f"of {shown}" if shown == _UNREAD else f"at {shown}"
 
 
-def unlike(label: str, other: str) -> str:
+def distinct_label(label: str, other: str) -> str:
     """What the second of two is called: as itself, and a `(B)` where the first is called the same."""
     return f"{label} (B)" if label == other else label
 

@@ -14,7 +14,7 @@ Unit = Literal["count", "seconds", "ns", "per_s", "share", "bytes"]
 
 
 @dataclass(frozen=True)
-class Cell:
+class SectionCell:
     """A figure."""
 
     value: float | None
@@ -27,7 +27,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Column:
+class SectionColumn:
     """The head of a column, and what it means."""
 
     head: Message
@@ -35,11 +35,11 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Line:
+class TableRow:
     """One condition of a table."""
 
     label: str
-    cells: tuple[Cell, ...]
+    cells: tuple[SectionCell, ...]
     """Cells of each column but the first, which has the label."""
     short: Message
     """Text in one line, where there is no room for a table."""
@@ -53,8 +53,8 @@ class SectionTable:
 
     title: str
     """Empty where the section's heading says it."""
-    columns: tuple[Column, ...]
-    lines: tuple[Line, ...]
+    columns: tuple[SectionColumn, ...]
+    lines: tuple[TableRow, ...]
     note: str = ""
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from loadstone.judge.verdict import UNBOUNDED, GeneratorBound
-from loadstone.report.document import Cell, Unit
+from loadstone.report.document import SectionCell, Unit
 from loadstone.safety.terminal import plain as printable
 from loadstone.text.figures import (
     bound_suffix,
@@ -37,7 +37,7 @@ def plain(raw: str) -> str:
 _PARTS = {"generator": translatable("generator")}
 
 
-def part(name: str) -> str:
+def part_name(name: str) -> str:
     """A part of a run as it is called: a server by its name."""
     return translated(_PARTS[name]) if name in _PARTS else plain(name)
 
@@ -77,7 +77,7 @@ def generator_share(figure_ns: float, own_ns: float | None) -> str:
     return _(" (≤ {own_ns} generator)", own_ns=duration(own_ns))
 
 
-def cell(figure: Cell) -> str:
+def cell(figure: SectionCell) -> str:
     """A figure of a section, or what is said in its place."""
     return sentence(figure.said) if figure.said is not None else _WRITTEN[figure.unit](figure.value)
 

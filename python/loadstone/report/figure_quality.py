@@ -30,7 +30,7 @@ _BOUNDS_SHOWN_MAX = 4
 
 
 @dataclass(frozen=True)
-class Trust:
+class FigureQuality:
     """Number of the run's figures that are good, and what keeps the others from it."""
 
     good: int
@@ -51,19 +51,19 @@ def different_rows(analysis: Analysis) -> list[Row]:
     return list(found.values())
 
 
-def trust(analysis: Analysis) -> Trust:
+def figure_quality(analysis: Analysis) -> FigureQuality:
     """Count the good figures. A condition without a figure counts as one that is not good."""
     failed = {view.trial: _failed(view.checks) for view in analysis.trials if view.verdict == "invalid"}
     rows = different_rows(analysis)
     reasons = [fmt.sentence(_why_not(row, failed)) for row in rows]
     once = sum(not why and row.goodput_interval is None for row, why in zip(rows, reasons, strict=True))
     others = Counter(filter(None, reasons)).most_common()
-    return Trust(reasons.count(""), once, len(rows), tuple(others))
+    return FigureQuality(reasons.count(""), once, len(rows), tuple(others))
 
 
 def trust_text(analysis: Analysis) -> str:
     """`3 of 54 figures good within 10 %; 38: their bounds are small, ...; 9: the interval is wider`."""
-    found = trust(analysis)
+    found = figure_quality(analysis)
     if analysis.saturations and not any(row.goodput_per_s for row in different_rows(analysis)):
         sure = sum(saturation.kind in ("plateau", "peak", "limit") for saturation in analysis.saturations)
         return fmt.sentence(message("trust_saturation", good=sure, of=len(analysis.saturations)))

@@ -59,7 +59,7 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     yield from (f"# {text(analysis.question)}", "", f"**{sentence(analysis.answer)}**", "")
     if scaled := summary.scaled(analysis):
         yield from (f"*{scaled}*", "")
-    badges = [badge for badge, _ in summary.badges(analysis)]
+    badges = [badge for badge, _ in summary.status_marks(analysis)]
     yield from (f"{text(trust_text(analysis))}. {summary.trials(analysis)}.", "")
     yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
@@ -211,7 +211,7 @@ def _observed(table: ObservedTable, anchors: Anchors) -> Iterator[str]:
     yield f"|{'---|' * (1 + len(part))}{'---:|' * len(table.columns)}"
     for line in table.lines:
         names = [link(anchors.condition(line.row.trials), line.row.label)]
-        names += [text(fmt.part(line.part))] if part else []
+        names += [text(fmt.part_name(line.part))] if part else []
         yield f"| {' | '.join([*names, *(text(str(cell)) for cell in line.cells)])} |"
     yield ""
 

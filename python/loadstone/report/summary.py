@@ -37,7 +37,7 @@ def trials(analysis: Analysis) -> str:
     )  # fmt: skip
 
 
-def badges(analysis: Analysis) -> list[tuple[str, str]]:
+def status_marks(analysis: Analysis) -> list[tuple[str, str]]:
     """Short labels for what kind of run this was, each with its explanation."""
     found = []
     compares = bool(analysis.tables) or not analysis.saturations

@@ -34,7 +34,7 @@ _ENDED: dict[EndReason, Message] = {
 """Why a comparison got no more blocks."""
 
 
-class Interval(NamedTuple):
+class IntervalText(NamedTuple):
     """An interval of log ratios; an end may be infinite."""
 
     low: float
@@ -113,12 +113,12 @@ def metric_figure(metric: str, value: float | None) -> str:
     return fmt.duration(value) if "_ns" in metric else fmt.rate(value)
 
 
-def interval(verdict: Verdict) -> Interval | None:
+def interval(verdict: Verdict) -> IntervalText | None:
     """The interval; None without one and where a check forbids it. An end without a number is infinite."""
     if verdict.kind == "invalid" or (verdict.low is None and verdict.high is None):
         return None
     low = -math.inf if verdict.low is None else verdict.low
-    return Interval(low, math.inf if verdict.high is None else verdict.high)
+    return IntervalText(low, math.inf if verdict.high is None else verdict.high)
 
 
 def estimate(verdict: Verdict) -> float | None:

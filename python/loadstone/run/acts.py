@@ -105,7 +105,7 @@ _ONE_WORD = re.compile(r"[^\s\"'`$\\()<>|]*")
 
 
 @dataclass(frozen=True)
-class Act:
+class PlannedAction:
     """One thing that a run does to this machine or to others."""
 
     kind: str
@@ -149,7 +149,7 @@ class _To:
         return self.outside or self.others
 
 
-def acts_of(experiment: Experiment, run_plan: RunPlan, secret_files: Iterable[str] = ()) -> list[Act]:
+def planned_actions(experiment: Experiment, run_plan: RunPlan, secret_files: Iterable[str] = ()) -> list[PlannedAction]:
     """Every act once, the most dangerous first. `secret_files` as `--secret-file` has them.
 
     Raises:
@@ -165,15 +165,17 @@ def acts_of(experiment: Experiment, run_plan: RunPlan, secret_files: Iterable[st
     return sorted(dict.fromkeys(acts.acts), key=lambda act: (_ORDER.index(act.kind), not act.asks, act.line))
 
 
-def acts_of_driver(path: Path) -> list[Act]:
+def acts_of_driver(path: Path) -> list[PlannedAction]:
     """Those of a client library's program by itself. Raises UserError."""
     return list(_driver_acts(path))
 
 
-def sent_as_text(files: Iterable[str]) -> list[Act]:
+def sent_as_text(files: Iterable[str]) -> list[PlannedAction]:
     """Files whose text an option put into the load: the plan does not name them any more."""
     return [
-        Act("sends the file", said("{file}, as text of the load", file=_file(Path(file))), asks=True, typed=True)
+        PlannedAction(
+            "sends the file", said("{file}, as text of the load", file=_file(Path(file))), asks=True, typed=True
+        )
         for file in files
     ]
 
@@ -191,7 +193,7 @@ def is_built_in(experiment: Experiment) -> bool:
 
 class _Acts:
     def __init__(self, experiment: Experiment, secret_files: Mapping[str, str]) -> None:
-        self.acts: list[Act] = []
+        self.acts: list[PlannedAction] = []
         self._experiment = experiment
         self._built_in = is_built_in(experiment)
         self._on_command_line = not experiment.source.digest
@@ -214,7 +216,7 @@ class _Acts:
     def _add(self, kind: str, what: str, *path: str, asks: bool) -> None:
         """`path`: where in the experiment it is written."""
         typed = self._typed(path)
-        self.acts.append(Act(kind, what, asks and (typed or not self._built_in), typed))
+        self.acts.append(PlannedAction(kind, what, asks and (typed or not self._built_in), typed))
 
     def _typed(self, path: Sequence[object]) -> bool:
         given = self._experiment.source.given
@@ -411,7 +413,7 @@ class _Acts:
         """Files of SQL. What they do is not known: a statement may reach files and programs of the server."""
         for server, file in manifest.scripts.items():
             self.acts.append(
-                Act(
+                PlannedAction(
                     "reads the file",
                     said(
                         "{file} (tables of subject {name} on {server})",
@@ -423,7 +425,7 @@ class _Acts:
             )
             if server in trial.servers:
                 what = said("{server}: the SQL of {file}", server=server, file=_file(folder / file))
-                self.acts.append(Act("sends to a server", what, asks=True))
+                self.acts.append(PlannedAction("sends to a server", what, asks=True))
 
     # The load
 
@@ -471,7 +473,7 @@ class _Acts:
             shown += " of a secret's file" if file is None else f" (the secret's file {_shown(file)})"
         what, asks = said("{what} to {to}", what=shown, to=_where(to)), any(one.asks for one in to)
         if stranger:
-            self.acts.append(Act("sends the variable", what, asks))
+            self.acts.append(PlannedAction("sends the variable", what, asks))
         else:
             self._add("sends the variable", what, *path, asks=asks)
 
@@ -479,7 +481,9 @@ class _Acts:
         return resolve_factors(value, trial.condition, self._experiment.factors, secrets=False)
 
 
-def _manifest_acts(who: str, manifest: Manifest, folder: Path, environment: Mapping[str, str]) -> Iterator[Act]:
+def _manifest_acts(
+    who: str, manifest: Manifest, folder: Path, environment: Mapping[str, str]
+) -> Iterator[PlannedAction]:
     """Yield the acts of an application's manifest: its build, its command, and the variables that it is given."""
     yield from _build_acts(who, manifest.build, folder)
     command = shlex.join(shlex.split(manifest.run.command))
@@ -487,30 +491,30 @@ def _manifest_acts(who: str, manifest: Manifest, folder: Path, environment: Mapp
     started = said(
         "{command} ({who}, in {folder})", command=_shown(command + flags), who=who, folder=_shown(str(folder))
     )
-    yield Act("starts", started, asks=True)
+    yield PlannedAction("starts", started, asks=True)
     yield from _required(who, manifest.requires)
     yield from _inherited(said("the program of {who}", who=who), manifest.run.inherits)
     yield from _given(who, {**manifest.environment, **environment})
 
 
-def _driver_acts(path: Path) -> Iterator[Act]:
+def _driver_acts(path: Path) -> Iterator[PlannedAction]:
     manifest, folder = read_driver_manifest(path)
     who = said("driver {name}", name=manifest.name)
     yield from _build_acts(who, manifest.build, folder)
     command = shlex.join(shlex.split(manifest.run.command))
     started = said("{command} ({who}, in {folder})", command=_shown(command), who=who, folder=_shown(str(folder)))
-    yield Act("starts", started, asks=True)
+    yield PlannedAction("starts", started, asks=True)
     yield from _required(who, manifest.requires)
     yield from _inherited(said("the program of {who}", who=who), manifest.run.inherits)
     yield from _given(who, manifest.run.environment)
 
 
-def _build_acts(who: str, build: Build | None, folder: Path) -> Iterator[Act]:
+def _build_acts(who: str, build: Build | None, folder: Path) -> Iterator[PlannedAction]:
     if build is None:
         return
     root = (folder / build.root).resolve()
     for command in build.commands:
-        yield Act(
+        yield PlannedAction(
             "builds",
             said(
                 "by {command} ({who}, in a copy of {root})",
@@ -523,26 +527,26 @@ def _build_acts(who: str, build: Build | None, folder: Path) -> Iterator[Act]:
     yield from _inherited(said("the build of {who}", who=who), build.inherits)
 
 
-def _inherited(to: str, names: Names) -> Iterator[Act]:
+def _inherited(to: str, names: Names) -> Iterator[PlannedAction]:
     """The variables of the user's environment that a manifest names beside those that all programs inherit."""
     for name in (said("* (the whole environment)"),) if names == ALL else names:
-        yield Act("sends the variable", said("{what} to {to}", what=name, to=to), asks=True)
+        yield PlannedAction("sends the variable", said("{what} to {to}", what=name, to=to), asks=True)
 
 
-def _required(who: str, programs: Mapping[str, str]) -> Iterator[Act]:
+def _required(who: str, programs: Mapping[str, str]) -> Iterator[PlannedAction]:
     if programs:
-        yield Act(
+        yield PlannedAction(
             "starts",
             said("{programs}, to learn their versions ({who})", programs=", ".join(sorted(programs)), who=who),
             asks=True,
         )
 
 
-def _given(who: str, environment: Mapping[str, str]) -> Iterator[Act]:
+def _given(who: str, environment: Mapping[str, str]) -> Iterator[PlannedAction]:
     """The variables that a program is given: a secret by its place, which the redactor need not know, is left out."""
     if environment:
         texts = [f"{name}={_of_variable(name, value)}" for name, value in environment.items()]
-        yield Act("sets for a program", f"{_shown(' '.join(texts))} ({who})", asks=True)
+        yield PlannedAction("sets for a program", f"{_shown(' '.join(texts))} ({who})", asks=True)
 
 
 def _of_variable(name: str, value: str) -> str:

@@ -37,7 +37,7 @@ Check = Callable[[], None]
 
 
 @dataclass(frozen=True)
-class Sent:
+class OutgoingCommand:
     """One command or statement for a server of the user's."""
 
     place: str
@@ -47,7 +47,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedCommand:
     """A command or statement that is not ours to send, and why."""
 
     place: str
@@ -84,7 +84,7 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Rules:
+class ConfinementRules:
     """What may be sent to one server."""
 
     server: str
@@ -102,7 +102,7 @@ class _UsersServer:
     trials: list[PlannedTrial]
 
 
-_Found = dict[tuple[str, str, str], Refused | None]
+_Found = dict[tuple[str, str, str], RefusedCommand | None]
 
 
 def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[str, ...]:
     return (*(one.remark for one in refused[:REMARKS]), *more)
 
 
-def refused_by_rules(run_plan: RunPlan) -> list[Refused]:
+def refused_by_rules(run_plan: RunPlan) -> list[RefusedCommand]:
     """What of a run may not be sent to servers that are not ours, in the order of its conditions.
 
     By our own rules alone: no control is made, so nothing is connected to. What only a server knows passes.
@@ -132,11 +132,11 @@ def refused_by_rules(run_plan: RunPlan) -> list[Refused]:
         url = str(one.settings["url"])
         address = _where(room.place(one.name, url).address)
         _require_no_script(one, address)
-        _collect(answers, one, Rules(f"{one.name} ({address})", room.confinement))
+        _collect(answers, one, ConfinementRules(f"{one.name} ({address})", room.confinement))
     return [refused for refused in answers.values() if refused is not None]
 
 
-def refused_by_servers(run_plan: RunPlan) -> list[Refused]:
+def refused_by_servers(run_plan: RunPlan) -> list[RefusedCommand]:
     """Return the refused commands, after the servers are consulted about their commands.
 
     Raises:
@@ -147,7 +147,7 @@ def refused_by_servers(run_plan: RunPlan) -> list[Refused]:
         with deadline(OPENING), one.server.control() as control:
             address = control.endpoint.label
             _require_no_script(one, address)
-            _collect(answers, one, Rules(f"{one.name} ({address})", control.confinement()))
+            _collect(answers, one, ConfinementRules(f"{one.name} ({address})", control.confinement()))
     return [refused for refused in answers.values() if refused is not None]
 
 
@@ -157,18 +157,18 @@ def _where(address: str) -> str:
     return parts.netloc or parts.path.rpartition("/")[0]
 
 
-def _collect(found: "_Found", theirs: "_UsersServer", rules: Rules) -> None:
+def _collect(found: "_Found", theirs: "_UsersServer", rules: ConfinementRules) -> None:
     for sent in (sent for trial in theirs.trials for sent in _sent(trial, theirs.name, rules)):
         identity = (rules.server, sent.place, sent.text)
         if identity not in found:
             found[identity] = _refused(sent, rules.server)
 
 
-def _refused(sent: Sent, server: str) -> Refused | None:
+def _refused(sent: OutgoingCommand, server: str) -> RefusedCommand | None:
     try:
         sent.check()
     except CommandRefusal as refusal:
-        return Refused(sent.place, shortened(sent.text, SHOWN), server, refusal.reason, refusal.remedy)
+        return RefusedCommand(sent.place, shortened(sent.text, SHOWN), server, refusal.reason, refusal.remedy)
     except ServerGone as gone:
         raise UserError.of(str(gone)) from None
     return None
@@ -186,7 +186,7 @@ def _users_servers(run_plan: RunPlan) -> Iterator[_UsersServer]:
     return (one for one in users.values() if not one.server.ours)
 
 
-def _sent(trial: PlannedTrial, server: str, rules: Rules) -> Iterator[Sent]:
+def _sent(trial: PlannedTrial, server: str, rules: ConfinementRules) -> Iterator[OutgoingCommand]:
     """Everything that a trial sends to a server: its load, data and counts."""
     confinement = rules.confinement
     if trial.loads(server):
@@ -195,16 +195,18 @@ def _sent(trial: PlannedTrial, server: str, rules: Rules) -> Iterator[Sent]:
     for data in trial.data:
         if data.server == server:
             for text in data.commands:
-                yield Sent(f"data '{data.name}'", text, partial(confinement.row_command, text))
+                yield OutgoingCommand(f"data '{data.name}'", text, partial(confinement.row_command, text))
     yield from _of_variables(trial, server)
     for stored in trial.stored:
         if stored.server == server:
             # An application keeps what it stores where it likes; without one nothing but ours can be counted.
             check = partial(confinement.count, stored.count, of_application=bool(trial.subjects))
-            yield Sent(said("the count of operation '{operation}'", operation=stored.operation), stored.count, check)
+            yield OutgoingCommand(
+                said("the count of operation '{operation}'", operation=stored.operation), stored.count, check
+            )
 
 
-def _of_plan(plan: Plan | None, confinement: Confinement) -> Iterator[Sent]:
+def _of_plan(plan: Plan | None, confinement: Confinement) -> Iterator[OutgoingCommand]:
     """The commands of a load; HTTP requests go to an application."""
     if plan is None:
         return
@@ -214,18 +216,18 @@ def _of_plan(plan: Plan | None, confinement: Confinement) -> Iterator[Sent]:
     for operation in plan.operations:
         for command in commands_of(operation):
             check = partial(confinement.command, command.args, plan.keys.prefix)
-            yield Sent(f"operation '{operation.name}'", " ".join(command.args), check)
+            yield OutgoingCommand(f"operation '{operation.name}'", " ".join(command.args), check)
 
 
-def _of_recording(plan: Plan, recording: Recording, confinement: Confinement) -> Iterator[Sent]:
+def _of_recording(plan: Plan, recording: Recording, confinement: Confinement) -> Iterator[OutgoingCommand]:
     """Some of each command of a recording, with keys as they are sent."""
     for example in recorded_in(recording.path).examples:
         literal = [(text.replace("{", "{{").replace("}", "}}"), is_key) for text, is_key in example]
         args = [f"{plan.keys.prefix}{text}" if is_key else text for text, is_key in literal]
-        yield Sent("the recording", " ".join(args), partial(confinement.command, args, plan.keys.prefix))
+        yield OutgoingCommand("the recording", " ".join(args), partial(confinement.command, args, plan.keys.prefix))
 
 
-def _of_variables(trial: PlannedTrial, server: str) -> Iterator[Sent]:
+def _of_variables(trial: PlannedTrial, server: str) -> Iterator[OutgoingCommand]:
     """Variables by which a built-in application gets another place of a server than that of its URL."""
     for name, subject in trial.subjects.items():
         if subject.manifest is None or not is_built_in(Path(subject.manifest)):
@@ -234,7 +236,7 @@ def _of_variables(trial: PlannedTrial, server: str) -> Iterator[Sent]:
         for variable, value in subject.environment.items():
             declared = manifest.environment.get(variable, "")
             if server in {named for named, _ in REFERENCE.findall(declared)}:
-                yield Sent(f"subject '{name}', environment.{variable}", value, _refuse_place)
+                yield OutgoingCommand(f"subject '{name}', environment.{variable}", value, _refuse_place)
 
 
 def _refuse_place() -> None:

@@ -23,7 +23,7 @@ from loadstone.programs import manifest as subject_manifest
 from loadstone.programs.build import pinned_as, source_hash
 from loadstone.programs.clients import manifest as driver_manifest
 from loadstone.programs.manifest import Build
-from loadstone.run.acts import KINDS, Act, acts_of, acts_of_driver, program_fields, sent_as_text
+from loadstone.run.acts import KINDS, PlannedAction, acts_of_driver, planned_actions, program_fields, sent_as_text
 from loadstone.safety import terminal
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.bounds.files import read_json
@@ -39,7 +39,7 @@ SHOWN_LINES, SHOWN_CHARACTERS = 12, 400
 LARGEST_BYTES = 10_000_000
 
 
-def require_trust(
+def require_consent(
     experiment: Experiment,
     run_plan: RunPlan,
     *,
@@ -62,10 +62,10 @@ def require_trust(
         UserError: it may not; names the first act, and what helps.
     """
     pinned_files.forget()
-    if not any(act.asks for act in acts_of(experiment, run_plan, secret_files)):
+    if not any(act.asks for act in planned_actions(experiment, run_plan, secret_files)):
         return
     digest = digest_of(experiment, run_plan)  # pins what is hashed, and so what the acts are now read off
-    acts = sent_as_text(files_sent) + acts_of(experiment, run_plan, secret_files)
+    acts = sent_as_text(files_sent) + planned_actions(experiment, run_plan, secret_files)
     look = (
         said("the command in the folder's environment.json") if of_folder else said("what `loadstone show` says of it")
     )
@@ -79,32 +79,32 @@ def to_ask(
     of_folder: bool = False,
     secret_files: Sequence[str] = (),
     files_sent: Sequence[str] = (),
-) -> tuple[str, list[Act]]:
+) -> tuple[str, list[PlannedAction]]:
     """What the user would be asked about, for who asks elsewhere than on a terminal, and the hash of the contents.
 
     Raises UserError.
     """
-    if not any(act.asks for act in acts_of(experiment, run_plan, secret_files)):
+    if not any(act.asks for act in planned_actions(experiment, run_plan, secret_files)):
         return "", []
     digest = digest_of(experiment, run_plan)
     known = _known(digest)
-    acts = sent_as_text(files_sent) + acts_of(experiment, run_plan, secret_files)
+    acts = sent_as_text(files_sent) + planned_actions(experiment, run_plan, secret_files)
     asking = [act for act in acts if act.asks]
     return digest, [act for act in asking if (of_folder or not act.typed) and _mark(digest, act.line) not in known]
 
 
-def remember_answer(digest: str, acts: Sequence[Act]) -> None:
+def remember_answer(digest: str, acts: Sequence[PlannedAction]) -> None:
     """The user read these acts and said yes, for contents of this hash alone: for others it is asked again."""
     _remember(digest, _known(digest) | {_mark(digest, act.line) for act in acts})
 
 
-def require_trust_in_driver(path: Path, *, trust: bool) -> None:
+def require_consent_to_driver(path: Path, *, trust: bool) -> None:
     """Require that a client library's program by itself is trusted. Raises UserError."""
     digest = digest_of_driver(path)
     _require(str(path), digest, acts_of_driver(path), said("its manifest"), trust=trust, of_folder=False)
 
 
-def listing(acts: Sequence[Act]) -> Iterator[str]:
+def listing(acts: Sequence[PlannedAction]) -> Iterator[str]:
     """Every act, the most dangerous kind first, and how many there are of each.
 
     Of many, the numbers of those that ask stand last once more: the first ones may have left the screen.
@@ -123,7 +123,9 @@ def listing(acts: Sequence[Act]) -> Iterator[str]:
             )
 
 
-def _require(label: str, digest: str, acts: Sequence[Act], look: str, *, trust: bool, of_folder: bool) -> None:
+def _require(
+    label: str, digest: str, acts: Sequence[PlannedAction], look: str, *, trust: bool, of_folder: bool
+) -> None:
     """`look`: what the user reads before they trust it. Raises UserError."""
     asking = [act for act in acts if act.asks]
     if not asking:
@@ -136,7 +138,7 @@ def _require(label: str, digest: str, acts: Sequence[Act], look: str, *, trust: 
     _remember(digest, known | set(marks.values()))
 
 
-def _ask(label: str, acts: Sequence[Act], look: str) -> None:
+def _ask(label: str, acts: Sequence[PlannedAction], look: str) -> None:
     """Raises UserError unless the user says yes."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         more = said(", and {n} more", n=len(acts) - 1) if len(acts) > 1 else ""
@@ -172,7 +174,7 @@ def _ask(label: str, acts: Sequence[Act], look: str) -> None:
         raise UserError("{label}: not trusted; nothing was started", label=terminal.printable(label))
 
 
-def summary(acts: Sequence[Act]) -> str:
+def summary(acts: Sequence[PlannedAction]) -> str:
     """Return how many there are of each kind: `programs: 2, addresses: 1`."""
     numbers = Counter(act.kind for act in acts)
     return ", ".join(f"{translated(named)}: {numbers[kind]}" for kind, named in KINDS.items() if numbers[kind])

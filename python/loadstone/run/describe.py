@@ -37,14 +37,14 @@ def describe(experiment: Experiment, run_plan: RunPlan, options: RunRequest) -> 
     )
 
     allowed = (*doubts(run_plan), *confined(run_plan, ask=False, allow=options.allow_any_command))
-    from loadstone.run.acts import acts_of
+    from loadstone.run.acts import planned_actions
     from loadstone.run.consent import listing
 
     described = description(preview_plan(run_plan, experiment), experiment, _prospects(run_plan))
-    return "\n".join([described, *allowed]), list(listing(acts_of(experiment, run_plan, options.secret_files)))
+    return "\n".join([described, *allowed]), list(listing(planned_actions(experiment, run_plan, options.secret_files)))
 
 
-def announce(run_plan: RunPlan, experiment: Experiment) -> list[str]:
+def print_announcement(run_plan: RunPlan, experiment: Experiment) -> list[str]:
     """What `loadstone run` prints before it starts: the question, how long it takes, what can get no verdict.
 
     No forecast: how far blocks lie apart on this machine is known after the first look, which says what it means.
@@ -126,9 +126,9 @@ def _detectable(group: Group, blocks: int) -> float | None:
 
 def try_out(say: Callable[[str], None], remark: Callable[[str], None]) -> int:
     """Print what `loadstone self-test` finds, a part as it is done; the exit status. Raises UserError."""
-    from loadstone.run.self_test import Part, self_test
+    from loadstone.run.self_test import SelfTestPart, self_test
 
-    def show(part: Part) -> None:
+    def show(part: SelfTestPart) -> None:
         say(f"{part.verdict:<5} {part.name:<14} {part.found}")
         if part.means:
             say(f"{'':<20} {part.means}")

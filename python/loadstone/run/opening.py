@@ -54,7 +54,7 @@ from loadstone.servers.server import DeployContext, Server
 
 
 @dataclass(frozen=True)
-class Seams:
+class Dependencies:
     """What stands behind each seam of a run. Tests put fakes there."""
 
     driver: Callable[[], Driver] = NativeDriver
@@ -63,11 +63,11 @@ class Seams:
     gauge: Callable[[Driver, DeployContext], CeilingGauge] = CeilingGauge
 
 
-REAL = Seams()
+REAL = Dependencies()
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenRun:
     """A run that may begin: its folder is open and its parts run."""
 
     folder: RunFolder
@@ -76,9 +76,13 @@ class Opened:
 
 
 @contextmanager
-def opened(
-    options: RunRequest, run: Prepared, progress: RunProgress, announcement: Sequence[str] = (), seams: Seams = REAL
-) -> Iterator[Opened]:
+def open_run(
+    options: RunRequest,
+    run: Prepared,
+    progress: RunProgress,
+    announcement: Sequence[str] = (),
+    seams: Dependencies = REAL,
+) -> Iterator[OpenRun]:
     """The folder of a run that is prepared, with all that runs for it; closed at the end, or when it is interrupted.
 
     The lines of the `announcement` are noted before anything starts, but not before folder and port are found good.
@@ -124,7 +128,7 @@ def opened(
         shown = DisplayTarget(progress, live, partial(label_of, run.experiment))
         measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, monitors)
         gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))
-        yield Opened(folder, BlockRunner(measurement, gauge, folder), Crashes(measurement))
+        yield OpenRun(folder, BlockRunner(measurement, gauge, folder), Crashes(measurement))
 
 
 @contextmanager

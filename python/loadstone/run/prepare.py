@@ -187,14 +187,14 @@ def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunReques
     """Before anything is started or connected to: a stranger's experiment may do what it would. Raises UserError."""
     if options.typed:
         return
-    from loadstone.run.consent import require_trust  # only now: it takes time to load
+    from loadstone.run.consent import require_consent  # only now: it takes time to load
 
     trust = options.trust or folder_is_trusted()
     from loadstone.run_folder.earlier_runs import files_sent
 
     files, of_folder = options.secret_files, options.of_folder
     sent = files_of_folder() if of_folder else files_sent(options.command)
-    require_trust(experiment, run_plan, trust=trust, of_folder=of_folder, secret_files=files, files_sent=sent)
+    require_consent(experiment, run_plan, trust=trust, of_folder=of_folder, secret_files=files, files_sent=sent)
 
 
 def _check_parts(run_plan: RunPlan, options: RunRequest, fleet: FleetSpec | None) -> tuple[str, ...]:

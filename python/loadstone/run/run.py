@@ -20,8 +20,8 @@ from loadstone.report.live.progress import RunProgress
 from loadstone.report.sections.of_analysis import sections_of
 from loadstone.report.terminal.outcome import show
 from loadstone.report.write import DEFAULT_FORMATS, begin_report, require_formats, undrawn, write_report
-from loadstone.run.describe import announce
-from loadstone.run.opening import REAL, Opened, Seams, opened
+from loadstone.run.describe import print_announcement
+from loadstone.run.opening import REAL, Dependencies, OpenRun, open_run
 from loadstone.run.prepare import Prepared
 from loadstone.run.request import RunRequest
 from loadstone.run_folder.reading import read_histogram, read_round_histograms
@@ -41,7 +41,7 @@ REPORT = "report.html"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunResult:
     """What became of a run that was shown."""
 
     folder: Path
@@ -60,10 +60,10 @@ def run(
     results: Console,
     remarks: Console,
     objectives: Sequence[FailIfObjective] = (),
-    seams: Seams = REAL,
+    seams: Dependencies = REAL,
     formats: Sequence[str] = DEFAULT_FORMATS,
     show_result: Show | None = None,
-) -> Outcome:
+) -> RunResult:
     """Run a prepared experiment up to its report. Raises LoadstoneError; what was finished is kept.
 
     The outcome is printed on `results`, and all else on `remarks`. `formats` are those of the report; `show_result`
@@ -71,10 +71,10 @@ def run(
     """
     experiment = prepared.experiment  # 1. spec: what the user wrote
     run_plan = prepared.run_plan  # 2. plan: its conditions, blocks and trials
-    announcement = () if options.quiet else (*prepared.remarks, *announce(run_plan, experiment))
+    announcement = () if options.quiet else (*prepared.remarks, *print_announcement(run_plan, experiment))
     progress = RunProgress(remarks, verbose=options.verbose, quiet=options.quiet)
     with progress.events as events:
-        with progress, opened(options, prepared, progress, announcement, seams) as parts:  # 3. deploy
+        with progress, open_run(options, prepared, progress, announcement, seams) as parts:  # 3. deploy
             defect.write_tracebacks_to(parts.folder.path)
             try:
                 _loop(parts, prepared, progress, options).run()  # 4. drive, 5. observe, 6. record: trial after trial
@@ -102,7 +102,7 @@ def report_run(
     objectives: Sequence[FailIfObjective] = (),
     *,
     verbose: bool = False,
-) -> Outcome:
+) -> RunResult:
     """Analyse a run's folder, show it, and write its reports. Raises UserError.
 
     Its `status` is that of the objectives alone: whether the run was valid is said by the run.
@@ -120,7 +120,7 @@ def report_run(
         _say(remarks, f"Written to {folder}: {_named(files, folder)}")
     lines = tuple(missed(objectives, analysis))
     status = MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0
-    return Outcome(folder, analysis, lines, status, unwritten)
+    return RunResult(folder, analysis, lines, status, unwritten)
 
 
 def _named(files: Sequence[Path], folder: Path) -> str:
@@ -158,7 +158,7 @@ def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, soft_wrap=True)
 
 
-def _loop(parts: Opened, prepared: Prepared, progress: RunProgress, options: RunRequest) -> RunLoop:
+def _loop(parts: OpenRun, prepared: Prepared, progress: RunProgress, options: RunRequest) -> RunLoop:
     """What measures all that the goals of the run ask for."""
     path = parts.folder.path
     look = partial(
@@ -205,7 +205,7 @@ def _advised(error: LoadstoneError, folder: Path, options: RunRequest, unwritten
     return type(error)(f"{error}; continue with: {shlex.join(command)}{also}")
 
 
-def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[FailIfObjective], unwritten: str = "") -> Outcome:
+def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[FailIfObjective], unwritten: str = "") -> RunResult:
     """Status 1 if an objective was missed, else 3 if something could not be measured or broke its promise, else 0.
 
     Where that is 0 and a report could not be written, it is 2.
@@ -215,7 +215,7 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[FailIfObject
     lines = tuple(missed(objectives, analysis))
     if analysis.gate is not None:
         status = analysis.gate.status or (MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0)
-        return Outcome(folder, analysis, lines, status, unwritten)
+        return RunResult(folder, analysis, lines, status, unwritten)
     rows = [row for table in analysis.tables for row in table.rows]
     compared = [comparison for family in analysis.families for comparison in family.comparisons]
     searched = bool(analysis.saturations)  # some rows: the budget did not reach them
@@ -226,4 +226,4 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[FailIfObject
     nothing = nothing or analysis.unanswered is not None
     invalid = bool(refused) or pointless or broken or any(pair.primary.kind == "invalid" for pair in compared)
     status = MISSED_STATUS if lines else INVALID_STATUS if invalid or nothing else UNWRITTEN_STATUS if unwritten else 0
-    return Outcome(folder, analysis, lines, status, unwritten)
+    return RunResult(folder, analysis, lines, status, unwritten)

@@ -80,7 +80,7 @@ def quantile(values: list[float], share: float) -> float:
     return values[min(len(values) - 1, int(share * len(values)))]
 
 
-Verdict = Literal["ok", "note", "FAIL"]
+SelfTestVerdict = Literal["ok", "note", "FAIL"]
 FAILED_STATUS = 3
 REPEATS = 5
 RATE_PER_S = 1000
@@ -116,17 +116,17 @@ time.sleep(300)
 
 
 @dataclass(frozen=True)
-class Part:
+class SelfTestPart:
     """One line of the result, in the language of now."""
 
     name: str
-    verdict: Verdict
+    verdict: SelfTestVerdict
     found: str
     means: str = ""
     """What follows for figures; empty where nothing does."""
 
 
-class Bench:
+class SelfTestRig:
     """The generator and a null server on the CPUs that a run would give them."""
 
     def __init__(self, placement: Placement) -> None:
@@ -160,7 +160,7 @@ class Bench:
 
 
 @dataclass
-class Limits:
+class SelfTestLimits:
     """What the parts learned, for the last lines."""
 
     capacity_per_s: float = 0.0
@@ -169,23 +169,23 @@ class Limits:
     delay_error_ns: int = 0
 
 
-def self_test(say: Callable[[Part], None], remark: Callable[[str], None]) -> int:
+def self_test(say: Callable[[SelfTestPart], None], remark: Callable[[str], None]) -> int:
     """Try each part, and tell of it; the exit status. Raises UserError where another run measures here."""
-    limits, failed = Limits(), False
+    limits, failed = SelfTestLimits(), False
     with measuring(Path("loadstone self-test"), share=False, remark=remark):
-        bench = Bench(place())
+        bench = SelfTestRig(place())
         for name, try_out in _parts(bench, limits):
             try:
                 part = try_out(name)
             except (LoadstoneError, OSError, subprocess.SubprocessError) as error:
-                part = Part(name, "FAIL", str(error))
+                part = SelfTestPart(name, "FAIL", str(error))
             failed = failed or part.verdict == "FAIL"
             say(part)
     say(_conclusion(limits, failed=failed))
     return FAILED_STATUS if failed else 0
 
 
-def _parts(bench: Bench, limits: Limits) -> list[tuple[str, Callable[[str], Part]]]:
+def _parts(bench: SelfTestRig, limits: SelfTestLimits) -> list[tuple[str, Callable[[str], SelfTestPart]]]:
     return [
         (_("engine"), _engine),
         (_("clock"), _clock),
@@ -201,15 +201,15 @@ def _parts(bench: Bench, limits: Limits) -> list[tuple[str, Callable[[str], Part
     ]
 
 
-def _engine(name: str) -> Part:
+def _engine(name: str) -> SelfTestPart:
     build = engine_build()
     found = f"{build['version']}, {build['profile']}"
     if build["profile"] != "release":
-        return Part(name, "FAIL", found, _("it would measure itself: build it with 'make setup'"))
-    return Part(name, "ok", found)
+        return SelfTestPart(name, "FAIL", found, _("it would measure itself: build it with 'make setup'"))
+    return SelfTestPart(name, "ok", found)
 
 
-def _clock(name: str) -> Part:
+def _clock(name: str) -> SelfTestPart:
     """What a reading costs, the smallest step, and whether it goes back from one CPU to the next."""
     readings = [time.monotonic_ns() for _again in range(20_000)]
     costs_ns = (readings[-1] - readings[0]) / (len(readings) - 1)
@@ -224,10 +224,10 @@ def _clock(name: str) -> Part:
     )
     if back_ns > 0:
         went = _("it goes back by {back_ns} ns from one CPU to another: no latency below that holds", back_ns=back_ns)
-        return Part(name, "FAIL", found, went)
+        return SelfTestPart(name, "FAIL", found, went)
     if step_ns > QUANTUM_MAX_NS or costs_ns > READING_MAX_NS:
-        return Part(name, "note", found, _("latencies are coarser than that, and the generator slower"))
-    return Part(name, "ok", found)
+        return SelfTestPart(name, "note", found, _("latencies are coarser than that, and the generator slower"))
+    return SelfTestPart(name, "ok", found)
 
 
 def _back_between_cpus_ns() -> int:
@@ -247,22 +247,24 @@ def _back_between_cpus_ns() -> int:
     return most
 
 
-def _cpus(name: str, placement: Placement) -> Part:
+def _cpus(name: str, placement: Placement) -> SelfTestPart:
     """Whether threads run where they are pinned, and whether servers and generator are apart."""
     if not hasattr(os, "sched_setaffinity"):
-        return Part(name, "note", placement.note, _("other programs may move what is measured from CPU to CPU"))
+        return SelfTestPart(name, "note", placement.note, _("other programs may move what is measured from CPU to CPU"))
     before = os.sched_getaffinity(0)
     try:
         for cpu in before:
             os.sched_setaffinity(0, {cpu})
             on = _running_on()
             if on not in (None, cpu):
-                return Part(name, "FAIL", _("pinned to CPU {cpu}, it runs on CPU {on}", cpu=cpu, on=on))
+                return SelfTestPart(name, "FAIL", _("pinned to CPU {cpu}, it runs on CPU {on}", cpu=cpu, on=on))
     finally:
         os.sched_setaffinity(0, before)
     if placement.shared:
-        return Part(name, "note", placement.note, _("figures hold the generator's own part: compare, but do not size"))
-    return Part(name, "ok", _("pinning holds; {note}", note=placement.note))
+        return SelfTestPart(
+            name, "note", placement.note, _("figures hold the generator's own part: compare, but do not size")
+        )
+    return SelfTestPart(name, "ok", _("pinning holds; {note}", note=placement.note))
 
 
 def _running_on() -> int | None:
@@ -273,19 +275,19 @@ def _running_on() -> int | None:
     return cpu if cpu >= 0 else None
 
 
-def _io_uring(name: str, bench: Bench) -> Part:
+def _io_uring(name: str, bench: SelfTestRig) -> SelfTestPart:
     with bench.server({}) as endpoint:
         used = bench.drive(endpoint, Closed(users=1), 0.05, 1).back_end
     if used is None or used.name == "io_uring":
-        return Part(name, "ok", _("the generator uses it"))
+        return SelfTestPart(name, "ok", _("the generator uses it"))
     reason = used.why_not_io_uring
     if reason == "missing" and is_filtered():  # some profiles say that the call is not there
         reason = "forbidden"
     found = _("not used: {why_not}", why_not=why_not_io_uring(reason))
-    return Part(name, "note", found, _("{back_end} does the same at a lower top rate", back_end=used.name))
+    return SelfTestPart(name, "note", found, _("{back_end} does the same at a lower top rate", back_end=used.name))
 
 
-def _rate(name: str, bench: Bench, limits: Limits) -> Part:
+def _rate(name: str, bench: SelfTestRig, limits: SelfTestLimits) -> SelfTestPart:
     """The generator at full speed on a server that does nothing, several times; and one user alone."""
     with bench.server({}) as endpoint:
         plan = bench.plan(endpoint, Closed(users=64), 0.4, 64)
@@ -305,11 +307,11 @@ def _rate(name: str, bench: Bench, limits: Limits) -> Part:
     )
     if limits.spread_share > STEADY_SPREAD:
         means = _("the machine is not steady now (`loadstone doctor` names who takes its CPUs)")
-        return Part(name, "note", found, means)
-    return Part(name, "ok", found)
+        return SelfTestPart(name, "note", found, means)
+    return SelfTestPart(name, "ok", found)
 
 
-def _delay(name: str, bench: Bench, limits: Limits) -> Part:
+def _delay(name: str, bench: SelfTestRig, limits: SelfTestLimits) -> SelfTestPart:
     with bench.server({"delay_us": DELAY_NS / 1e3}) as endpoint:
         record = bench.drive(endpoint, Open(rate_per_s=RATE_PER_S), DELAY_S, 50)
     observed = record.operations["get"].response_ns
@@ -321,13 +323,13 @@ def _delay(name: str, bench: Bench, limits: Limits) -> Part:
         late_us=record.schedule_lag_ns.p99 / 1e3,
     )
     if observed.p50 < DELAY_NS - DELAY_NS // 100:  # buckets of a histogram are that wide
-        return Part(name, "FAIL", found, _("shorter than it was: no latency of this machine holds"))
+        return SelfTestPart(name, "FAIL", found, _("shorter than it was: no latency of this machine holds"))
     if limits.delay_error_ns > DELAY_ERROR_MAX_NS:
-        return Part(name, "note", found, _("latencies here carry that much of the generator and the machine"))
-    return Part(name, "ok", found)
+        return SelfTestPart(name, "note", found, _("latencies here carry that much of the generator and the machine"))
+    return SelfTestPart(name, "ok", found)
 
 
-def _freezes(name: str, bench: Bench) -> Part:
+def _freezes(name: str, bench: SelfTestRig) -> SelfTestPart:
     """A server that stands still now and then: who forgets the requests that should have been sent reports less."""
     seconds, connections = FREEZING_S, 100
     with bench.server(FREEZING.options) as endpoint:
@@ -342,13 +344,13 @@ def _freezes(name: str, bench: Bench) -> Part:
         for at, (found, true) in pairs.items()
     )
     if all(abs(found / true - 1) <= FREEZE_ERROR_MAX for found, true in pairs.values()):
-        return Part(name, "ok", told)
+        return SelfTestPart(name, "ok", told)
     if all(found > true for found, true in pairs.values()):
-        return Part(name, "note", told, _("the machine itself stood still beside: long latencies carry that"))
-    return Part(name, "FAIL", told, _("high percentiles of this machine do not hold"))
+        return SelfTestPart(name, "note", told, _("the machine itself stood still beside: long latencies carry that"))
+    return SelfTestPart(name, "FAIL", told, _("high percentiles of this machine do not hold"))
 
 
-def _watching(name: str, bench: Bench) -> Part:
+def _watching(name: str, bench: SelfTestRig) -> SelfTestPart:
     """Whether measuring changes what is measured: latencies with all that watches a run, and without, in turns."""
     null = NullServerProcess({})
     alone, watched, own = list[int](), list[int](), ServerCpuTime(bench.placement.server_cpus)
@@ -376,10 +378,10 @@ def _watching(name: str, bench: Bench) -> Part:
         percent=100 * (own.share or 0.0),
     )
     if (own.share or 0.0) > WATCHING_SHARE_MAX:
-        return Part(name, "note", told, _("high percentiles here carry that; each is printed with its bound"))
+        return SelfTestPart(name, "note", told, _("high percentiles here carry that; each is printed with its bound"))
     if median(watched) > WATCHING_TIMES * median(alone) + WATCHING_NS:
-        return Part(name, "note", told, _("the machine is not steady now, or watching disturbs it"))
-    return Part(name, "ok", told)
+        return SelfTestPart(name, "note", told, _("the machine is not steady now, or watching disturbs it"))
+    return SelfTestPart(name, "ok", told)
 
 
 def _in_slices(plan: Plan, rounds: RoundsOptions, sampler: Sampler, own: ServerCpuTime) -> DriveRecord:
@@ -396,7 +398,7 @@ def _in_slices(plan: Plan, rounds: RoundsOptions, sampler: Sampler, own: ServerC
     return record
 
 
-def _own_server(name: str) -> Part:
+def _own_server(name: str) -> SelfTestPart:
     """The Redis that is started where none is named: whether it runs here and answers."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="loadstone-self-test-") as folder:
@@ -408,14 +410,14 @@ def _own_server(name: str) -> Part:
             version = server.facts.version
         finally:
             server.stop()
-    return Part(
+    return SelfTestPart(
         name,
         "ok",
         _("redis {version} starts and ends, {time_s:.1f} s", version=version, time_s=time.monotonic() - began),
     )
 
 
-def _kill(name: str) -> Part:
+def _kill(name: str) -> SelfTestPart:
     """A loadstone that is killed, with what it started."""
     with tempfile.TemporaryDirectory(prefix="loadstone-self-test-") as folder:
         child = subprocess.Popen(
@@ -430,13 +432,15 @@ def _kill(name: str) -> Part:
             words = child.stdout.readline().split(maxsplit=2)
             child.send_signal(signal.SIGKILL)
         if len(words) != 3:
-            return Part(name, "FAIL", _("its process did not start"))
+            return SelfTestPart(name, "FAIL", _("its process did not start"))
         began, pids, left = time.monotonic(), [int(word) for word in words[:2]], Path(words[2].strip())
         while time.monotonic() - began < KILL_S and (any(map(_runs, pids)) or left.exists()):
             time.sleep(0.01)
         if any(map(_runs, pids)) or left.exists():
-            return Part(name, "FAIL", _("its server or its folder is still there"), _("end a run by Ctrl-C only"))
-    return Part(name, "ok", _("of loadstone: what it started and its folder are gone"))
+            return SelfTestPart(
+                name, "FAIL", _("its server or its folder is still there"), _("end a run by Ctrl-C only")
+            )
+    return SelfTestPart(name, "ok", _("of loadstone: what it started and its folder are gone"))
 
 
 def _runs(pid: int) -> bool:
@@ -449,18 +453,18 @@ def _runs(pid: int) -> bool:
     return True
 
 
-def _machine(name: str) -> Part:
+def _machine(name: str) -> SelfTestPart:
     """What `doctor` would warn of, by name."""
     warned = [fact.name for fact in machine_facts() if fact.verdict == "warn"]
     if not warned:
-        return Part(name, "ok", _("nothing to be warned of"))
+        return SelfTestPart(name, "ok", _("nothing to be warned of"))
     found = plural(len(warned), "{n} warning: {names}", "{n} warnings: {names}", names=", ".join(warned))
-    return Part(name, "note", found, _("`loadstone doctor` says what helps"))
+    return SelfTestPart(name, "note", found, _("`loadstone doctor` says what helps"))
 
 
-def _conclusion(limits: Limits, *, failed: bool) -> Part:
+def _conclusion(limits: SelfTestLimits, *, failed: bool) -> SelfTestPart:
     if failed:
-        return Part(_("trust"), "FAIL", _("nothing that rests on what failed above"))
+        return SelfTestPart(_("trust"), "FAIL", _("nothing that rests on what failed above"))
     found = _(
         "rates up to {rate:,.0f} a second a thread; latencies to {error_us:.0f} µs at P50; a run against another from "
         "{spread:.0%} on (in turns, less: each verdict has its interval)",
@@ -468,4 +472,4 @@ def _conclusion(limits: Limits, *, failed: bool) -> Part:
         error_us=max(limits.delay_error_ns, 0) / 1e3,
         spread=max(limits.spread_share, 0.01),
     )
-    return Part(_("trust"), "ok", found)
+    return SelfTestPart(_("trust"), "ok", found)

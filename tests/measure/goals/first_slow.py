@@ -12,7 +12,7 @@ from loadstone.experiment.spec.part import Duration, SpecPart
 from loadstone.judge.checks.checks import forbidding
 from loadstone.judge.verdict import AnalysisModel
 from loadstone.measure.goals.declared import AddOnGoal
-from loadstone.report.document import Cell, Column, GoalAnswer, Line, Section, SectionTable
+from loadstone.report.document import GoalAnswer, Section, SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
@@ -53,10 +53,10 @@ class FirstSlowAnswer(GoalAnswer):
     def section(self, name: str) -> Section:
         """A table."""
         columns = (
-            Column(message("first_slow_condition"), message("first_slow_condition_meaning")),
-            Column(message("first_slow_tries"), message("first_slow_tries_meaning")),
-            Column(message("first_slow_slow"), message("first_slow_slow_meaning")),
-            Column(message("first_slow_first"), message("first_slow_first_meaning")),
+            SectionColumn(message("first_slow_condition"), message("first_slow_condition_meaning")),
+            SectionColumn(message("first_slow_tries"), message("first_slow_tries_meaning")),
+            SectionColumn(message("first_slow_slow"), message("first_slow_slow_meaning")),
+            SectionColumn(message("first_slow_first"), message("first_slow_first_meaning")),
         )
         heading = message("first_slow_heading", slow_s=self.slow_s)
         return Section(name, heading, (SectionTable(name, columns, tuple(map(_line, self.rows))),))
@@ -132,6 +132,6 @@ def _first_s(run: RecordedRun, trial: TrialRecord, slow_s: float) -> float | Non
     return min(slow, default=None)
 
 
-def _line(row: FirstSlowRow) -> Line:
-    cells = (Cell(row.times), Cell(row.slow), Cell(row.first_s, "seconds"))
-    return Line(row.label, cells, message("first_slow_short", slow=row.slow, times=row.times))
+def _line(row: FirstSlowRow) -> TableRow:
+    cells = (SectionCell(row.times), SectionCell(row.slow), SectionCell(row.first_s, "seconds"))
+    return TableRow(row.label, cells, message("first_slow_short", slow=row.slow, times=row.times))

@@ -11,7 +11,7 @@ from tests.saturation_runs import Session
 from tests.saturation_trials import full_generator, saturated, system_of, undriven
 
 from loadstone.addons.saturation.options import SearchOptions
-from loadstone.run.describe import announce
+from loadstone.run.describe import print_announcement
 
 Lines = Callable[..., list[str]]
 
@@ -37,7 +37,7 @@ def said(lines: list[str], beginning: str) -> list[str]:
 def announced(search: SearchOptions, *, quick: bool = False) -> str:
     experiment = saturated(search)
     session = Session(Path(), ModuleType(""), system=None, experiment=experiment, quick=quick)  # type: ignore[arg-type]
-    return " ".join(line.strip() for line in announce(session.plan, experiment))
+    return " ".join(line.strip() for line in print_announcement(session.plan, experiment))
 
 
 def test_before_it_starts_it_says_what_will_happen() -> None:

@@ -21,7 +21,7 @@ from loadstone.report.live.progress import RunProgress
 from loadstone.report.tables.columns import most_telling
 from loadstone.report.terminal import outcome as terminal
 from loadstone.report.terminal.ending import LINES_MAX, next_step
-from loadstone.run.describe import announce
+from loadstone.run.describe import print_announcement
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.text.message import message, verbatim
@@ -243,7 +243,7 @@ def test_a_whole_run_has_at_most_60_lines_where_there_is_no_terminal(bounded: An
     options = RunRequest("json-documents", quick=True, seed=1)
     experiment = requested_experiment(options)
     plan = requested_plan(experiment, options, (1,))
-    for line in announce(plan, experiment):
+    for line in print_announcement(plan, experiment):
         console.print(line, markup=False, soft_wrap=True)
     with RunProgress(console, lambda: now[0]) as progress:
         progress.step("starting redis (redis-server)")

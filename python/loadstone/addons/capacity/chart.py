@@ -5,7 +5,7 @@ import altair as alt
 from loadstone.addons.capacity.model.answer import Capacity
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Picture, Values, layer, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, ChartData, VegaSpec, layer, make, named, tooltip
 from loadstone.text.language import _
 
 _HEIGHT = 240
@@ -14,20 +14,20 @@ _ROOM = 1.05
 
 def capacity_chart(capacity: Capacity) -> Chart:
     """Return the chart of one condition that has predictions."""
-    predicted: Values = [
+    predicted: ChartData = [
         {
             "x": one.users, "per_s": one.per_s, "low": one.low_per_s, "high": one.high_per_s,
-            "tip": tip(
+            "tip": tooltip(
                 users=fmt.count(one.users), predicted=_("{rate} a second", rate=fmt.rate(one.per_s)),
                 fullest=one.busiest,
             ),
         }
         for one in capacity.predictions
     ]  # fmt: skip
-    measured: Values = [
+    measured: ChartData = [
         {
             "x": one.users, "per_s": one.per_s,
-            "tip": tip(users=fmt.count(one.users), measured=_("{rate} a second", rate=fmt.rate(one.per_s))),
+            "tip": tooltip(users=fmt.count(one.users), measured=_("{rate} a second", rate=fmt.rate(one.per_s))),
         }
         for one in capacity.levels
     ]  # fmt: skip
@@ -47,7 +47,7 @@ def capacity_chart(capacity: Capacity) -> Chart:
     )
 
 
-def _picture(data: dict[str, Values]) -> Picture:
+def _picture(data: dict[str, ChartData]) -> VegaSpec:
     top = _ROOM * max(*(one["high"] for one in data["predicted"]), *(one["per_s"] for one in data["measured"]))
     x = alt.X("x:Q", axis=alt.Axis(title="users", format=",d", tickCount=6), scale=alt.Scale(type="log", nice=False))
     scale = alt.Scale(domain=[0, top], nice=False)

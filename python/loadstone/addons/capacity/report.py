@@ -115,12 +115,12 @@ def part_cells(part: CapacityPart) -> tuple[str, str, str, str, str]:
     disk = "" if part.disk_ns is None else _(" + {duration} disk", duration=fmt.duration(part.disk_ns))
     busy = fmt.percent(None if part.busy_share is None else min(1.0, part.busy_share))
     if part.shares_with:
-        busy += _(" with {plain}", plain=", ".join(map(fmt.part, part.shares_with)))
+        busy += _(" with {plain}", plain=", ".join(map(fmt.part_name, part.shares_with)))
     most = fmt.rate(part.most_per_s)
     if part.most_low_per_s is not None and part.most_high_per_s is not None:
         most += f" [{fmt.rate(part.most_low_per_s)}, {fmt.rate(part.most_high_per_s)}]"
     return (
-        fmt.part(part.name),
+        fmt.part_name(part.name),
         f"{fmt.duration(cost.ns)}{fmt.around(cost.ns, ends)}{disk}",
         fmt.number(part.cpus),
         busy,

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from loadstone.addons.capacity.full_server_goal import ServerWhenFull
 from loadstone.addons.capacity.model.answer import Capacity
 from loadstone.experiment.plan.run_plan import FULL_SERVERS
-from loadstone.report.document import Cell, Column, Line, Section, SectionTable
+from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.text.message import message
 
 _CAPACITY_COLUMNS = (
-    Column(message("capacity_condition"), message("capacity_condition_meaning")),
-    Column(message("capacity_users"), message("capacity_users_meaning")),
-    Column(message("capacity_first"), message("capacity_first_meaning")),
-    Column(message("capacity_most"), message("capacity_most_meaning")),
-    Column(message("capacity_next"), message("capacity_next_meaning")),
-    Column(message("capacity_most"), message("capacity_most_meaning")),
+    SectionColumn(message("capacity_condition"), message("capacity_condition_meaning")),
+    SectionColumn(message("capacity_users"), message("capacity_users_meaning")),
+    SectionColumn(message("capacity_first"), message("capacity_first_meaning")),
+    SectionColumn(message("capacity_most"), message("capacity_most_meaning")),
+    SectionColumn(message("capacity_next"), message("capacity_next_meaning")),
+    SectionColumn(message("capacity_most"), message("capacity_most_meaning")),
 )
 
 
@@ -29,29 +29,29 @@ def capacity_section(capacities: Sequence[Capacity]) -> Section:
     )
 
 
-def _capacity_line(capacity: Capacity) -> Line:
-    cells = [Cell(capacity.users)]
+def _capacity_line(capacity: Capacity) -> TableRow:
+    cells = [SectionCell(capacity.users)]
     for place in range(2):
         if place < len(capacity.limits):
             limit = capacity.limits[place]
             said = message("capacity_filled", name=limit.name, busy_share=limit.busy_share)
-            cells += [Cell(limit.busy_share, "share", said=said), Cell(limit.most_per_s, "per_s")]
+            cells += [SectionCell(limit.busy_share, "share", said=said), SectionCell(limit.most_per_s, "per_s")]
         else:
-            cells += [Cell(None), Cell(None)]
+            cells += [SectionCell(None), SectionCell(None)]
     fails = capacity.refusal is not None and capacity.refusal.kind == "capacity_model_fails"
     problems = (capacity.refusal,) if fails and capacity.refusal is not None else ()
-    return Line(capacity.label or "-", tuple(cells), capacity.limit, problems)
+    return TableRow(capacity.label or "-", tuple(cells), capacity.limit, problems)
 
 
 _FULL_COLUMNS = (
-    Column(message("full_place"), message("full_place_meaning")),
-    Column(message("full_server"), message("full_server_meaning")),
-    Column(message("full_figure_head"), message("full_figure_head_meaning")),
-    Column(message("full_low"), message("full_low_meaning")),
-    Column(message("full_high"), message("full_high_meaning")),
-    Column(message("full_how"), message("full_how_meaning")),
-    Column(message("full_users"), message("full_users_meaning")),
-    Column(message("full_busy"), message("full_busy_meaning")),
+    SectionColumn(message("full_place"), message("full_place_meaning")),
+    SectionColumn(message("full_server"), message("full_server_meaning")),
+    SectionColumn(message("full_figure_head"), message("full_figure_head_meaning")),
+    SectionColumn(message("full_low"), message("full_low_meaning")),
+    SectionColumn(message("full_high"), message("full_high_meaning")),
+    SectionColumn(message("full_how"), message("full_how_meaning")),
+    SectionColumn(message("full_users"), message("full_users_meaning")),
+    SectionColumn(message("full_busy"), message("full_busy_meaning")),
 )
 _HOW = {
     "measured": message("full_measured"),
@@ -70,17 +70,17 @@ def full_server_section(found: Sequence[ServerWhenFull]) -> Section:
     )
 
 
-def _full_line(one: ServerWhenFull) -> Line:
+def _full_line(one: ServerWhenFull) -> TableRow:
     found = one.capacity
     known = found.per_s is not None
     cells = (
-        Cell(None, said=message("full_name", server=one.server)),
-        Cell(found.per_s, "per_s"),
-        Cell(found.low_per_s, "per_s"),
-        Cell(found.high_per_s, "per_s"),
-        Cell(None, said=_HOW[found.how]),
-        Cell(found.users),
-        Cell(found.busy, "share"),
+        SectionCell(None, said=message("full_name", server=one.server)),
+        SectionCell(found.per_s, "per_s"),
+        SectionCell(found.low_per_s, "per_s"),
+        SectionCell(found.high_per_s, "per_s"),
+        SectionCell(None, said=_HOW[found.how]),
+        SectionCell(found.users),
+        SectionCell(found.busy, "share"),
     )
     short = message("full_short", server=one.server, figure=one.said)
-    return Line(one.label or one.server, cells, short, () if known else (one.said,))
+    return TableRow(one.label or one.server, cells, short, () if known else (one.said,))

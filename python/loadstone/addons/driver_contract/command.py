@@ -11,7 +11,7 @@ from loadstone.experiment.spec.driver_names import NATIVE, DriverWord, resolved
 from loadstone.experiment.spec.driver_names import names as built_in
 from loadstone.machine.installed_programs import require_programs
 from loadstone.programs.clients.chosen import chosen_driver
-from loadstone.run.consent import require_trust_in_driver
+from loadstone.run.consent import require_consent_to_driver
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import _
@@ -55,7 +55,7 @@ def check_driver(
         raise UserError("check driver: the native engine is no program; name one of a client library")
     place = DriverWord.of(meant).place
     if place not in built_in():
-        require_trust_in_driver(Path(place), trust=trust)
+        require_consent_to_driver(Path(place), trust=trust)
     chosen = chosen_driver(meant)
     require_programs(chosen.called, chosen.manifest)
     outcomes = Counter[str]()

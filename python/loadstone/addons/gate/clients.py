@@ -8,8 +8,8 @@ from loadstone.addons.gate.options import GateOptions
 from loadstone.addons.gate.redis import one_kind_of_request, server_of
 from loadstone.addons.gate.services import gate_folder
 from loadstone.addons.gate.spec import BASE, HEAD
-from loadstone.cli.ad_hoc_experiment import AdHoc, Target
-from loadstone.cli.redis_experiment import RedisAsked
+from loadstone.cli.ad_hoc_experiment import AdHocLoad, Target
+from loadstone.cli.redis_experiment import RedisRequest
 from loadstone.cli.targets import SERVER
 from loadstone.experiment.spec.driver_names import VERSION, DriverWord, names
 from loadstone.safety import terminal
@@ -68,7 +68,7 @@ def require_clients(base: str, head: str) -> None:
         )
 
 
-def client_gate(base: str, head: str, server: str | None, asked: RedisAsked, gate: GateOptions) -> AdHoc:
+def client_gate(base: str, head: str, server: str | None, asked: RedisRequest, gate: GateOptions) -> AdHocLoad:
     """Two client libraries, or two versions of one, that load the same server. Raises UserError."""
     sides = (client_of(base, "--base"), client_of(head, "--head"))
     common = one_kind_of_request(asked)
@@ -94,7 +94,7 @@ def client_gate(base: str, head: str, server: str | None, asked: RedisAsked, gat
     )
 
 
-def build(ad_hoc: AdHoc) -> None:
+def build(ad_hoc: AdHocLoad) -> None:
     """Build both programs, so that no build is a part of the budget. Raises UserError that names the option."""
     from loadstone.machine.installed_programs import require_programs
     from loadstone.machine.start_context import step_subject

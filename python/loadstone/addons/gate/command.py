@@ -12,11 +12,11 @@ from typer.core import TyperGroup
 
 from loadstone.addons.gate.options import GateLoad, GateOptions, Versions
 from loadstone.addons.gate.output import GateOutput
-from loadstone.cli.command import Peers, Takes, command
+from loadstone.cli.command import OptionBinding, PeerOptions, command
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.load import Load, rate_per_s
 from loadstone.cli.options import MEASURES, PARTS, Option
-from loadstone.cli.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
+from loadstone.cli.redis_options import AddressOptions, KeySpace, Login, ReceiverOptions, RedisWork, ReplayOptions
 from loadstone.run.request import RunRequest
 from loadstone.safety import terminal
 from loadstone.safety.errors import SubjectFailed, UserError
@@ -35,7 +35,9 @@ TAKEN = tuple(name for name in MEASURES if name not in ("resume", "fleet", "lost
 """Options of a run that a gate takes: it is over within a minute, on one machine."""
 WRITTEN = tuple(each.name for each in fields(GateOutput) if each.init and each.name != "fail_if")
 """Options of a run's output that a gate takes: what makes it red stands in its files, too."""
-PEERS = Peers(refused={"--fail-if": said("a gate is red by its tolerances; write --tolerance or --tolerance-p99")})
+PEERS = PeerOptions(
+    refused={"--fail-if": said("a gate is red by its tolerances; write --tolerance or --tolerance-p99")}
+)
 
 
 HELP = """Is the new version slower than the old one?
@@ -85,8 +87,8 @@ def gate_http(
     work: HttpWork,
     load: GateLoad,
     gate: GateOptions,
-    run: Annotated[RunRequest, Takes(*TAKEN)],
-    output: Annotated[GateOutput, Takes(*WRITTEN)],
+    run: Annotated[RunRequest, OptionBinding(*TAKEN)],
+    output: Annotated[GateOutput, OptionBinding(*WRITTEN)],
 ) -> None:
     """Is the new version of a service slower than the old one?
 
@@ -95,7 +97,7 @@ def gate_http(
     """
     from loadstone.addons.gate.experiment import http_gate, require_no_guess
     from loadstone.addons.gate.services import services
-    from loadstone.cli.ad_hoc_run import carry_out
+    from loadstone.cli.ad_hoc_run import run_ad_hoc
     from loadstone.cli.http_requests import requested
 
     output.check()  # before anything is built
@@ -108,7 +110,7 @@ def gate_http(
         ad_hoc = http_gate(base, head, requests, of_gate, gate, restarts=_restarts(versions))
         with by_options():
             # What a build took is no part of the budget.
-            carry_out(ad_hoc, replace(run, typed=True, began_s=time.monotonic()), output)
+            run_ad_hoc(ad_hoc, replace(run, typed=True, began_s=time.monotonic()), output)
 
 
 @command(gate_app, "redis", PEERS)
@@ -138,11 +140,11 @@ def gate_redis(
     ] = None,
     work: RedisWork,
     keys: KeySpace,
-    recording: Recording,
+    recording: ReplayOptions,
     load: GateLoad,
     gate: GateOptions,
-    run: Annotated[RunRequest, Takes(*TAKEN)],
-    output: Annotated[GateOutput, Takes(*WRITTEN)],
+    run: Annotated[RunRequest, OptionBinding(*TAKEN)],
+    output: Annotated[GateOutput, OptionBinding(*WRITTEN)],
 ) -> None:
     """Is a Redis, by its version or its settings, or a client library slower than another one?
 
@@ -151,8 +153,8 @@ def gate_redis(
     """
     from loadstone.addons.gate.clients import build, client_gate, is_client, require_clients
     from loadstone.addons.gate.redis import both, redis_gate
-    from loadstone.cli.ad_hoc_run import carry_out
-    from loadstone.cli.redis_experiment import RedisAsked
+    from loadstone.cli.ad_hoc_run import run_ad_hoc
+    from loadstone.cli.redis_experiment import RedisRequest
 
     base, head = both(base, head)
     require_clients(base, head)
@@ -167,7 +169,7 @@ def gate_redis(
         slice_=None if whole else SLICE,
         connections=None if replays else REDIS_CONNECTIONS,
     )
-    asked = RedisAsked(None, of_redis, work, keys, Receivers(), recording, Login(), Address())
+    asked = RedisRequest(None, of_redis, work, keys, ReceiverOptions(), recording, Login(), AddressOptions())
     if server is not None and not of_clients:
         raise UserError("--server: is for client libraries; leave it out, or write --base jedis=VERSION")
     output.check()  # before anything is built
@@ -177,7 +179,7 @@ def gate_redis(
     with output.alone():
         if of_clients:
             build(ad_hoc)
-        carry_out(ad_hoc, replace(run, typed=True, began_s=time.monotonic()), output)
+        run_ad_hoc(ad_hoc, replace(run, typed=True, began_s=time.monotonic()), output)
 
 
 @contextmanager

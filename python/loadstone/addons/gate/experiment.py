@@ -6,17 +6,17 @@ from functools import partial
 from loadstone.addons.gate.options import LEVEL, TOLERANCE, TOLERANCE_MEMORY, TOLERANCE_P99, GateOptions
 from loadstone.addons.gate.services import Subject
 from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE, HEAD, STARTS_DIFFER
-from loadstone.cli.ad_hoc_experiment import FACTOR, TARGET_FACTOR, AdHoc, Target
+from loadstone.cli.ad_hoc_experiment import FACTOR, TARGET_FACTOR, AdHocLoad, Target
 from loadstone.cli.http_command import COLUMNS
 from loadstone.cli.http_requests import HttpRequests
 from loadstone.cli.load import Load
-from loadstone.cli.operations import Fields, LoadRow
+from loadstone.cli.operations import LoadRow, YamlMapping
 from loadstone.safety.errors import UserError
 from loadstone.text.language import author_text
 
 
 @dataclass(frozen=True)
-class GateAsked:
+class GateRequest:
     """What a gate is to say, and when."""
 
     base: str
@@ -33,23 +33,23 @@ class GateAsked:
     """A share: by how much starts of one version differ, where they are not."""
 
 
-def gate_fields(gate: GateAsked, ad_hoc: AdHoc) -> Fields:
+def gate_fields(gate: GateRequest, ad_hoc: AdHocLoad) -> YamlMapping:
     """What a gate compares: rate and CPU a request of head and base at full speed, and P99 at one rate of both."""
     base, head = ad_hoc.targets
     names = {"base": gate.base, "head": gate.head}
-    common: Fields = {
+    common: YamlMapping = {
         "between": TARGET_FACTOR,
         "levels": [head.label, base.label],
         "baseline": base.label,
         "at": {FACTOR: [row.name for row in ad_hoc.rows]},
     }
-    rate: Fields = {
+    rate: YamlMapping = {
         "name": GATE_RATE,
         "question": author_text("Is {head} slower than {base}?", **names),
         "metric": "goodput_per_s",
         "margin": gate.tolerance,
     }
-    p99: Fields = {
+    p99: YamlMapping = {
         "name": GATE_P99,
         "question": author_text("Is the P99 of {head} higher than that of {base}, at the same rate?", **names),
         "metric": "response_ns.p99",
@@ -75,7 +75,7 @@ def gate_fields(gate: GateAsked, ad_hoc: AdHoc) -> Fields:
     }
 
 
-def gate_asked(base: str, head: str, gate: GateOptions, *, restarts: bool, starts_differ: float) -> GateAsked:
+def gate_asked(base: str, head: str, gate: GateOptions, *, restarts: bool, starts_differ: float) -> GateRequest:
     """What the options ask of a gate.
 
     `restarts`: whether both start again for each block, where that can be. `starts_differ`: what starts of one version
@@ -83,7 +83,7 @@ def gate_asked(base: str, head: str, gate: GateOptions, *, restarts: bool, start
     """
     if restarts:
         require_no_guess(gate)
-    return GateAsked(
+    return GateRequest(
         base=base,
         head=head,
         level=gate.level or LEVEL,
@@ -112,10 +112,10 @@ def require_no_guess(gate: GateOptions) -> None:
 
 def http_gate(
     base: Subject, head: Subject, requests: HttpRequests, load: Load, gate: GateOptions, *, restarts: bool
-) -> AdHoc:
+) -> AdHocLoad:
     """Two versions of a service under the same requests. Raises UserError that names the option."""
     targets, row = _targets(base, head, requests)
-    return AdHoc(
+    return AdHocLoad(
         command="gate",
         question=author_text(
             "Is {head} slower than {base} under {requests}?", head=head.name, base=base.name, requests=row.name

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from loadstone.cli.options import LENGTH, LOAD, PARTS, RESULTS, Budget, Option, Threads, Timeout, seconds, whole
+from loadstone.cli.options import LENGTH, LOAD, PARTS, RESULTS, BudgetOption, Option, Threads, Timeout, seconds, whole
 from loadstone.safety.errors import UserError
 
 TOLERANCE, TOLERANCE_P99, TOLERANCE_MEMORY = 0.03, 0.10, 0.10
@@ -100,7 +100,7 @@ class GateOptions:
             read=share_or_none,
         ),
     ] = None
-    budget: Budget = None
+    budget: BudgetOption = None
     slice: Annotated[
         str | None, Option("--slice", metavar="TIME", help="How long a turn is, e.g. '200 ms'.", panel=LENGTH)
     ] = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from loadstone.cli.options import RESULTS, Option, Output, one_of, require_place
+from loadstone.cli.options import RESULTS, Option, OutputOptions, one_of, require_place
 from loadstone.safety import terminal
 from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.errors import LoadstoneError, UserError
@@ -20,7 +20,7 @@ GITHUB = "github"
 
 
 @dataclass(frozen=True)
-class GateOutput(Output):
+class GateOutput(OutputOptions):
     """Options of a gate's output, with files for CI."""
 
     summary: Annotated[
@@ -86,13 +86,13 @@ class GateOutput(Output):
                     _shorten(file, size)
 
     def lines(self, analysis: "Analysis") -> Iterable[str] | None:
-        """See `Output`: the verdict, and a line a figure."""
+        """See `OutputOptions`: the verdict, and a line a figure."""
         from loadstone.addons.gate.terminal import gate_lines
 
         return None if analysis.gate is None else gate_lines(analysis.gate)
 
     def write(self, analysis: "Analysis") -> None:
-        """See `Output`: the files for CI that were asked for."""
+        """See `OutputOptions`: the files for CI that were asked for."""
         if analysis.gate is not None:
             self.write_gate(analysis.gate)
 

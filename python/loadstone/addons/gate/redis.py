@@ -8,9 +8,9 @@ from functools import partial
 from loadstone.addons.gate.experiment import gate_asked, gate_fields, gate_question
 from loadstone.addons.gate.options import GateOptions
 from loadstone.addons.gate.spec import BASE, HEAD
-from loadstone.cli.ad_hoc_experiment import AdHoc, Target
-from loadstone.cli.operations import Fields
-from loadstone.cli.redis_experiment import RedisAsked, redis_ad_hoc
+from loadstone.cli.ad_hoc_experiment import AdHocLoad, Target
+from loadstone.cli.operations import YamlMapping
+from loadstone.cli.redis_experiment import RedisRequest, redis_ad_hoc
 from loadstone.cli.targets import address, redis_server
 from loadstone.machine.installed_programs import output_of
 from loadstone.safety.errors import UserError
@@ -32,7 +32,7 @@ class Server:
     """One side of the gate."""
 
     name: str
-    settings: Fields
+    settings: YamlMapping
 
 
 def is_redis(text: str) -> bool:
@@ -52,11 +52,11 @@ def server_of(text: str, option: str) -> Server:
     if equals and word not in BROUGHT:
         first, rest, word, version = "redis", [first, *rest], "redis", ""
     settings = dict(_setting(part, option) for part in rest)
-    common: Fields = {"settings": settings} if settings else {}
+    common: YamlMapping = {"settings": settings} if settings else {}
     return Server(text, {**_kind(first, word, version, option), **common})
 
 
-def _kind(first: str, word: str, version: str, option: str) -> Fields:
+def _kind(first: str, word: str, version: str, option: str) -> YamlMapping:
     if word in BROUGHT and not version:
         return {"kind": "embedded" if word == "redis" else "valkey"}
     if word in BROUGHT:
@@ -73,7 +73,7 @@ def _kind(first: str, word: str, version: str, option: str) -> Fields:
     return {"kind": "process", "binary": first}
 
 
-def _of_version(word: str, version: str) -> Fields:
+def _of_version(word: str, version: str) -> YamlMapping:
     """The one that loadstone brings, an installed one, or else an image."""
     kind = "embedded" if word == BROUGHT[0] else BROUGHT[1]
     brought, installed = registry.brought_program(kind), shutil.which(f"{word}-server")
@@ -110,7 +110,7 @@ def both(base: str | None, head: str | None) -> tuple[str, str]:
     return base, head
 
 
-def one_kind_of_request(asked: RedisAsked) -> AdHoc:
+def one_kind_of_request(asked: RedisRequest) -> AdHocLoad:
     """What `loadstone redis` makes of the same options, which must be one row. Raises UserError."""
     common = redis_ad_hoc(replace(asked, load=replace(asked.load, slice=None)))
     if len(common.rows) > 1:
@@ -121,12 +121,12 @@ def one_kind_of_request(asked: RedisAsked) -> AdHoc:
     return common
 
 
-def redis_gate(base: str, head: str, asked: RedisAsked, gate: GateOptions) -> AdHoc:
+def redis_gate(base: str, head: str, asked: RedisRequest, gate: GateOptions) -> AdHocLoad:
     """Two servers under the same commands. Raises UserError that names the option."""
     sides = (server_of(base, "--base"), server_of(head, "--head"))
     common = one_kind_of_request(asked)
     modules = list(common.rows[0].modules)
-    needs: Fields = {"modules": modules} if modules else {}
+    needs: YamlMapping = {"modules": modules} if modules else {}
     running = any(side.settings["kind"] == "url" for side in sides)
     return replace(
         common,

@@ -1,7 +1,7 @@
 """What a report shows of a gate: its figures, of which the verdict opens the report."""
 
 from loadstone.addons.gate.result import GateFigure, GateResult
-from loadstone.report.document import Cell, Column, Line, Section, SectionTable, Unit
+from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow, Unit
 from loadstone.text.language import author_text
 from loadstone.text.message import Message, message
 
@@ -15,13 +15,13 @@ _UNITS: dict[str, Unit] = {"/s": "per_s", "ns": "ns", "bytes": "bytes"}
 
 
 _COLUMNS = (
-    Column(message("gate_column_figure"), message("gate_column_figure_meaning")),
-    Column(message("gate_column_verdict"), message("gate_column_verdict_meaning")),
-    Column(message("gate_column_slower"), message("gate_column_slower_meaning")),
-    Column(message("gate_column_base"), message("gate_column_base_meaning")),
-    Column(message("gate_column_head"), message("gate_column_head_meaning")),
-    Column(message("gate_column_visible"), message("gate_column_visible_meaning")),
-    Column(message("gate_column_twin"), message("gate_column_twin_meaning")),
+    SectionColumn(message("gate_column_figure"), message("gate_column_figure_meaning")),
+    SectionColumn(message("gate_column_verdict"), message("gate_column_verdict_meaning")),
+    SectionColumn(message("gate_column_slower"), message("gate_column_slower_meaning")),
+    SectionColumn(message("gate_column_base"), message("gate_column_base_meaning")),
+    SectionColumn(message("gate_column_head"), message("gate_column_head_meaning")),
+    SectionColumn(message("gate_column_visible"), message("gate_column_visible_meaning")),
+    SectionColumn(message("gate_column_twin"), message("gate_column_twin_meaning")),
 )
 """The last one where there is a twin; on a narrow screen the first ones are seen."""
 
@@ -46,20 +46,20 @@ def gate_section(result: GateResult) -> Section:
     )
 
 
-def _line(figure: GateFigure, twin: list[GateFigure | None]) -> Line:
+def _line(figure: GateFigure, twin: list[GateFigure | None]) -> TableRow:
     unit = _UNITS[figure.unit]
     standing = message("gate_standing", standing=figure.verdict, figure=figure.name)
     cells = (
-        Cell(None, said=standing, alarm=figure.verdict == "slower"),
+        SectionCell(None, said=standing, alarm=figure.verdict == "slower"),
         _slower(figure),
-        Cell(figure.base, unit),
-        Cell(figure.head, unit),
-        Cell(figure.visible, "share"),
-        *(_slower(one) if one is not None else Cell(None) for one in twin),
+        SectionCell(figure.base, unit),
+        SectionCell(figure.head, unit),
+        SectionCell(figure.visible, "share"),
+        *(_slower(one) if one is not None else SectionCell(None) for one in twin),
     )
     why = () if figure.why is None or figure.verdict != "undecided" else (figure.why,)
-    return Line(NAMES[figure.name], cells, standing, why)
+    return TableRow(NAMES[figure.name], cells, standing, why)
 
 
-def _slower(figure: GateFigure) -> Cell:
-    return Cell(figure.slower, "share", None if None in figure.by else message("gate_by", by=figure.by))
+def _slower(figure: GateFigure) -> SectionCell:
+    return SectionCell(figure.slower, "share", None if None in figure.by else message("gate_by", by=figure.by))

@@ -12,7 +12,7 @@ from pathlib import Path
 from loadstone.addons.gate.options import READY_WITHIN_S, Versions
 from loadstone.addons.gate.revisions import revisions
 from loadstone.addons.gate.spec import BASE, HEAD, ONCE_WARM_UP_S
-from loadstone.cli.operations import Fields
+from loadstone.cli.operations import YamlMapping
 from loadstone.experiment.spec.yaml_text import in_one_line
 from loadstone.machine.processes.cache_folder import cache_folder
 from loadstone.machine.processes.guarded_process import workspace_of
@@ -84,7 +84,7 @@ class Subject:
     """A subject as an experiment has it."""
 
     name: str
-    settings: Fields
+    settings: YamlMapping
     url: str = ""
     """Where it runs already, with the path that is requested of it."""
 
@@ -159,10 +159,10 @@ def _learn_passwords(versions: Versions) -> None:
 
 
 def _at_urls(base: str, head: str) -> tuple[Subject, Subject]:
-    from loadstone.cli.targets import address, unlike
+    from loadstone.cli.targets import address, distinct_label
 
     first = address(base)
-    return Subject(first, {}, base), Subject(unlike(address(head), first), {}, head)
+    return Subject(first, {}, base), Subject(distinct_label(address(head), first), {}, head)
 
 
 def _shown(command: str, both: tuple[str, str]) -> str:

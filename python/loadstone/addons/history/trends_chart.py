@@ -9,7 +9,7 @@ from loadstone.addons.history.trends import GATE_RATIO, Line, OverRuns, Point
 from loadstone.addons.history.trends_text import figure_name, hint_text, interval_text
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, layer, make, named
+from loadstone.report.charts.chart import TIP, Chart, ChartData, layer, make, named
 from loadstone.report.charts.theme import duration_axis, duration_scale
 from loadstone.text.english.figures import metric_text
 from loadstone.text.language import _
@@ -78,7 +78,7 @@ def _reading(metric: str) -> tuple[str, str]:
     )
 
 
-def _time_axis(values: Values) -> alt.Axis:
+def _time_axis(values: ChartData) -> alt.Axis:
     days = (max(value["ms"] for value in values) - min(value["ms"] for value in values)) / 86_400_000
     form = "%Y-%m-%d" if days > 3 else "%m-%d %H:%M"
     return alt.Axis(title=_("began (UTC)"), grid=False, labelOverlap=True, format=form, tickCount=8)
@@ -96,7 +96,7 @@ def _value(line: Line, point: Point, metric: str) -> dict[str, object]:
     }
 
 
-def _axis(values: Values, metric: str) -> alt.Y:
+def _axis(values: ChartData, metric: str) -> alt.Y:
     ends = [float(value[name]) for value in values for name in ("low", "high")]
     if "_ns" in metric:
         lengths = [end for end in ends if end > 0]

@@ -9,7 +9,7 @@ import altair as alt
 from loadstone.addons.history.compare_command import Overlaid, OverlaidSide
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, layer, make, named
+from loadstone.report.charts.chart import TIP, Chart, ChartData, layer, make, named
 from loadstone.report.charts.theme import duration_axis, duration_scale
 from loadstone.text.language import _
 
@@ -64,9 +64,9 @@ def rates_of_runs(places: list[Overlaid]) -> Chart | None:
     )
 
 
-def _rates(shown: list[Overlaid]) -> tuple[Values, Values]:
-    trials: Values = []
-    typical: Values = []
+def _rates(shown: list[Overlaid]) -> tuple[ChartData, ChartData]:
+    trials: ChartData = []
+    typical: ChartData = []
     for one in shown:
         for side in (one.a, one.b):
             common = {"condition": _place(one), "run": side.run}
@@ -101,7 +101,7 @@ def latencies_of_runs(one: Overlaid) -> Chart | None:
     sides = [side for side in (one.a, one.b) if side.curve]
     if not sides:
         return None
-    values: Values = [
+    values: ChartData = [
         {
             "run": side.run,
             "tail": 1 / point.beyond,

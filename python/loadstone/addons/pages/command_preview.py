@@ -174,7 +174,7 @@ def line_of(error: str) -> int | None:
 
 def _options(words: Sequence[str]) -> RunRequest:
     """What the command line asks for, up to where it would be carried out. Raises UserError."""
-    from loadstone.cli.carry_out import instead_of_measuring
+    from loadstone.cli.carry_out import describe_or_measure
     from loadstone.cli.command import WHOLE, usage_error
 
     def take(options: RunRequest) -> NoReturn:
@@ -182,7 +182,7 @@ def _options(words: Sequence[str]) -> RunRequest:
 
     sys.argv = ["loadstone", *words]
     try:
-        with instead_of_measuring(take):
+        with describe_or_measure(take):
             WHOLE[0](list(words), prog_name="loadstone", standalone_mode=False)
     except _Found as found:
         return found.options

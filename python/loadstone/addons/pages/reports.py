@@ -23,7 +23,7 @@ from loadstone.judge.analysis.analyse import analyse_run
 from loadstone.judge.analysis.analysis import Analysis, TimelinePoint
 from loadstone.report import summary
 from loadstone.report.charts.timeline_chart import timeline_chart
-from loadstone.report.html.page import Hosted, render_hosted
+from loadstone.report.html.page import EmbeddedPage, render_hosted
 from loadstone.report.write import REPORTERS
 from loadstone.run_folder.reading import IntervalLine, RecordedRun, read_run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
@@ -54,7 +54,7 @@ def _report(request: Request) -> Response:
         name=name,
         downloads=[(file, kind) for file, (kind, _type) in _DOWNLOADS.items()],
     )
-    hosted = Hosted(Markup(bar), files()["report_bar.css"].decode(), f"{_address(name)}/trials/")
+    hosted = EmbeddedPage(Markup(bar), files()["report_bar.css"].decode(), f"{_address(name)}/trials/")
     content, policy = render_hosted(analysis, hosted)
     headers = {"content-security-policy": f"{policy}; frame-ancestors 'self'"}
     return Response(hide_known(content.decode()), media_type="text/html; charset=utf-8", headers=headers)

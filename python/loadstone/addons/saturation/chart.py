@@ -11,7 +11,7 @@ from loadstone.addons.saturation import section as view
 from loadstone.addons.saturation.results import RampAnswer, SaturationAnswer, SaturationPoint
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, fixed, layer, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, ChartData, VegaSpec, either, fixed, layer, make, named, tooltip
 from loadstone.report.charts.theme import duration_axis, duration_scale
 from loadstone.text.language import _, translatable, translated
 from loadstone.text.sentences import render_message
@@ -47,7 +47,7 @@ class SaturationValues:
     """The part that was the limit, where its CPU is drawn."""
     knee_place: float | None
     """Where the answer lies along the axis, from 0 to 1."""
-    datasets: dict[str, Values]
+    datasets: dict[str, ChartData]
 
 
 def saturation_chart(answer: SaturationAnswer) -> Chart | None:
@@ -67,7 +67,7 @@ def saturation_chart(answer: SaturationAnswer) -> Chart | None:
     )
 
 
-def _picture(values: SaturationValues, width: int, heights: tuple[int, int, int], *, narrow: bool = False) -> Picture:
+def _picture(values: SaturationValues, width: int, heights: tuple[int, int, int], *, narrow: bool = False) -> VegaSpec:
     """The panels below each other; the last one prints the axis."""
     panels = [_rates(values, width, heights[0], narrow)]
     if values.datasets["latencies"]:
@@ -241,7 +241,7 @@ def values_of(answer: SaturationAnswer) -> SaturationValues | None:
     most = answer.per_s.value if answer.per_s is not None and of_users else answer.at_least_per_s
     highest = max([most or 0.0, *(point.high for point in points)])
     cpu = [one for point in points for one in _cpu_points(point, limit)]
-    knee: Values = []
+    knee: ChartData = []
     if found is not None:
         short = f"{fmt.rate(found.value)} {_('users') if of_users else _('a second')}"
         label = view.load_text(answer, found)
@@ -286,7 +286,7 @@ def _place(value: float, domain: tuple[float, float]) -> float:
 def _point(point: SaturationPoint) -> dict[str, object]:
     note = " ".join(map(fmt.sentence, point.reasons))
     interval = _("{low} to {high}", low=fmt.rate(point.low), high=fmt.rate(point.high)) if point.sweeps > 1 else ""
-    said = tip(
+    said = tooltip(
         load=view.point_load_text(point),
         rate=_("{rate} a second", rate=fmt.rate(point.per_s)),
         sweeps=interval,
@@ -299,28 +299,28 @@ def _point(point: SaturationPoint) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _latency_values(point: SaturationPoint) -> Values:
+def _latency_values(point: SaturationPoint) -> ChartData:
     found = [(name, getattr(point.response_ns, field, None)) for name, field in LATENCIES.items()]
     load = view.point_load_text(point)
     return [
-        {"x": view.load_of(point), "quantile": name, "ns": ns, "tip": tip(load=load, **{name: fmt.duration(ns)})}
+        {"x": view.load_of(point), "quantile": name, "ns": ns, "tip": tooltip(load=load, **{name: fmt.duration(ns)})}
         for name, ns in found
         if ns and point.verdict != "invalid"
     ]
 
 
-def _cpu_points(point: SaturationPoint, limit: str) -> Values:
+def _cpu_points(point: SaturationPoint, limit: str) -> ChartData:
     load = view.point_load_text(point)
     return [
         {
             "x": view.load_of(point), "part": fmt.plain(part), "share": share, "limit": part == limit,
-            "tip": tip(load=load, **{fmt.plain(part): fmt.percent(share)}),
+            "tip": tooltip(load=load, **{fmt.plain(part): fmt.percent(share)}),
         }
         for part, share in point.cpu.items()
     ]  # fmt: skip
 
 
-def _most(answer: SaturationAnswer, most: float | None) -> Values:
+def _most(answer: SaturationAnswer, most: float | None) -> ChartData:
     if most is None:
         return []
     if answer.per_s is None:
@@ -332,21 +332,23 @@ def _most(answer: SaturationAnswer, most: float | None) -> Values:
     return [{"per_s": most, "label": long, "short": said}]
 
 
-def _objective(answer: SaturationAnswer) -> Values:
+def _objective(answer: SaturationAnswer) -> ChartData:
     limit_ns = view.objective_ns(answer)
     if answer.objective is None or limit_ns is None:
         return []
     return [{"ns": limit_ns, "label": fmt.plain(answer.objective.text)}]
 
 
-def _ideal(answer: SaturationAnswer, domain: tuple[float, float], top: float, most: float | None) -> dict[str, Values]:
+def _ideal(
+    answer: SaturationAnswer, domain: tuple[float, float], top: float, most: float | None
+) -> dict[str, ChartData]:
     """What throughput and response time would be if no one ever waited for another one."""
-    empty: dict[str, Values] = {"ideal": [], "ideal_label": [], "ideal_ns": []}
+    empty: dict[str, ChartData] = {"ideal": [], "ideal_label": [], "ideal_ns": []}
     low, high = domain
     loads = [low * (high / low) ** (step / _IDEAL_POINTS) for step in range(_IDEAL_POINTS + 1)]
     if answer.model == "open":
         end = min(high, top)
-        line: Values = [{"x": x, "per_s": x} for x in [*(x for x in loads if x < end), end]]
+        line: ChartData = [{"x": x, "per_s": x} for x in [*(x for x in loads if x < end), end]]
         return {**empty, "ideal": line}
     if not answer.unloaded_s:
         return empty
@@ -354,10 +356,10 @@ def _ideal(answer: SaturationAnswer, domain: tuple[float, float], top: float, mo
     end = min(high, top * cycle_s)
     line = [{"x": x, "per_s": x / cycle_s} for x in [*(x for x in loads if x < end), end] if x >= low]
     half = 0.62 * (most or top) * cycle_s
-    label: Values = []
+    label: ChartData = []
     if _place(half, domain) > 0.2:
         label = [{"x": half, "per_s": half / cycle_s, "label": f"N / {'(R + Z)' if answer.think_s else 'R'}"}]
-    below: Values = []
+    below: ChartData = []
     if answer.per_s is not None and answer.kind == "plateau":
         below = [{"x": x, "ns": 1e9 * max(answer.unloaded_s, x / answer.per_s.value - answer.think_s)} for x in loads]
     return {"ideal": line, "ideal_label": label, "ideal_ns": below}
@@ -388,16 +390,16 @@ def ramp_chart(answer: SaturationAnswer) -> Chart | None:
     )
 
 
-def _data(answer: SaturationAnswer, ramp: RampAnswer) -> dict[str, Values]:
-    steps: Values = [
+def _data(answer: SaturationAnswer, ramp: RampAnswer) -> dict[str, ChartData]:
+    steps: ChartData = [
         {
             "x": step.users, "per_s": step.per_s, "smooth": step.average_per_s,
-            "tip": tip(users=fmt.count(step.users), rate=_("{rate} a second", rate=fmt.rate(step.per_s))),
+            "tip": tooltip(users=fmt.count(step.users), rate=_("{rate} a second", rate=fmt.rate(step.per_s))),
         }
         for step in ramp.steps
     ]  # fmt: skip
     read = ((translatable("by eye"), ramp.eye_users, ramp.eye_per_s), ("Kneedle", ramp.knee_users, ramp.knee_per_s))
-    points: Values = [
+    points: ChartData = [
         {
             "x": users,
             "per_s": per_s,
@@ -407,7 +409,7 @@ def _data(answer: SaturationAnswer, ramp: RampAnswer) -> dict[str, Values]:
         for name, users, per_s in read
         if users is not None and per_s is not None
     ]
-    knee: Values = []
+    knee: ChartData = []
     if answer.users is not None:
         found = answer.users
         said = _("measured: {estimate_text}", estimate_text=view.estimate_text(found))
@@ -415,7 +417,7 @@ def _data(answer: SaturationAnswer, ramp: RampAnswer) -> dict[str, Values]:
     return {"steps": steps, "read": points, "knee": knee}
 
 
-def _ramp_picture(data: dict[str, Values], width: int, height: int) -> Picture:
+def _ramp_picture(data: dict[str, ChartData], width: int, height: int) -> VegaSpec:
     top = _ROOM * max(max(one["per_s"] for one in data["steps"]), 1e-9)
     last = max(one["x"] for one in data["steps"])
     axis = alt.Axis(title=_("users, added step by step"), format=",d", tickCount=6)

@@ -7,7 +7,7 @@ import typer
 
 from loadstone.addons.saturation.options import OneCommand, PointResults, SearchOptions
 from loadstone.cli.carry_out import carried_out, objectives_of, show_outcome
-from loadstone.cli.command import Peers, Takes, command
+from loadstone.cli.command import OptionBinding, PeerOptions, command
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.options import MEASURES
 from loadstone.cli.redis_options import Login
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 TAKEN = (*MEASURES, "quick", "budget", "out", "quiet")
 """Options of a run that the command takes."""
-_REDIS_NAMES = Peers(names={"connections": ("--pool",), "keys": ("--keyspace",), "size": ("--value-size",)})
-_HTTP_NAMES = Peers(names={**_REDIS_NAMES.names, "numbers": ("--keyspace",), "threads": ("-t",)})
+_REDIS_NAMES = PeerOptions(names={"connections": ("--pool",), "keys": ("--keyspace",), "size": ("--value-size",)})
+_HTTP_NAMES = PeerOptions(names={**_REDIS_NAMES.names, "numbers": ("--keyspace",), "threads": ("-t",)})
 
 saturate_app = typer.Typer(
     help="Find where a Redis or a service saturates.",
@@ -37,7 +37,7 @@ def saturate_redis(
     work: OneCommand,
     search: SearchOptions,
     login: Login,
-    run: Annotated[RunRequest, Takes(*TAKEN, "allow_any_command")],
+    run: Annotated[RunRequest, OptionBinding(*TAKEN, "allow_any_command")],
     results: PointResults,
 ) -> None:
     """Where does a Redis saturate?
@@ -57,7 +57,7 @@ def saturate_http(
     url: Annotated[str, typer.Argument(metavar="URL", show_default=False)],
     work: HttpWork,
     search: SearchOptions,
-    run: Annotated[RunRequest, Takes(*TAKEN)],
+    run: Annotated[RunRequest, OptionBinding(*TAKEN)],
     results: PointResults,
 ) -> None:
     """Where does an HTTP service saturate?

@@ -9,7 +9,7 @@ from loadstone.addons.saturation.options import OneCommand, SearchOptions
 from loadstone.cli.ad_hoc_experiment import FACTOR, GIVEN
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.http_requests import requested
-from loadstone.cli.operations import Fields, LoadRow, redis_row, size_bytes
+from loadstone.cli.operations import LoadRow, YamlMapping, redis_row, size_bytes
 from loadstone.cli.options import given
 from loadstone.cli.redis_options import Login
 from loadstone.cli.targets import SERVER, SUBJECT, at, redis_server
@@ -28,7 +28,7 @@ def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions, l
     """Where a Redis saturates: one of the user's by URL, or one that is started for it. Raises UserError."""
     row = redis_row(work.command, work.load)
     (operation,) = row.operations
-    workload: Fields = {
+    workload: YamlMapping = {
         "target": SERVER,
         "pipeline_depth": work.pipeline,
         "keys": {"count": work.keys},
@@ -39,7 +39,7 @@ def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions, l
         workload["load"] = [{"operation": row.load["name"]}]
         if row.load["name"] != operation["name"]:
             workload["operations"] = [operation, {**row.load, "weight": 0}]
-    server: Fields = {"kind": "embedded"} if url is None else redis_server(url, login)
+    server: YamlMapping = {"kind": "embedded"} if url is None else redis_server(url, login)
     for option in given(login) if url is None else ():
         raise UserError("{option}: is for a server of yours; add its URL, or leave it out", option=option)
     if row.modules:
@@ -53,7 +53,7 @@ def http_experiment(url: str, work: HttpWork, search: SearchOptions) -> Experime
     """Where an HTTP service of the user's saturates. Raises UserError."""
     learn_options((url,))
     base, row = requested(work).of(url)
-    workload: Fields = {
+    workload: YamlMapping = {
         "target": SUBJECT,
         "protocol": "http1",
         "keys": {"count": work.numbers},
@@ -67,7 +67,7 @@ def http_experiment(url: str, work: HttpWork, search: SearchOptions) -> Experime
     return _resolved({**data, "servers": {}, "subjects": {SUBJECT: {"url": base}}}, search)
 
 
-def _experiment(name: str, what: str, under: str, search: SearchOptions, workload: Fields) -> Fields:
+def _experiment(name: str, what: str, under: str, search: SearchOptions, workload: YamlMapping) -> YamlMapping:
     """What both have in common. The one condition is named by its operation."""
     names = [operation["name"] for operation in workload["operations"] if operation.get("weight", 1)]
     level = "+".join([*names[:NAMES_SHOWN], *(["..."] if len(names) > NAMES_SHOWN else [])])
@@ -84,7 +84,7 @@ def _experiment(name: str, what: str, under: str, search: SearchOptions, workloa
     }
 
 
-def _load(search: SearchOptions) -> Fields:
+def _load(search: SearchOptions) -> YamlMapping:
     """The model and the pool: a connection for each user, unless their number is given.
 
     A pool that is smaller than the users stays as it is at every level (`addons/saturation/levels.py`).
@@ -95,9 +95,9 @@ def _load(search: SearchOptions) -> Fields:
     return {"model": {"kind": "closed", "users": users, **pause}, "pool": {"connections": connections}}
 
 
-def _saturate(search: SearchOptions) -> Fields:
+def _saturate(search: SearchOptions) -> YamlMapping:
     """What `load` of the experiment says; what is not given is left to it."""
-    given: Fields = {
+    given: YamlMapping = {
         "model": search.model,
         "users_max": search.users_max,
         "sweeps": search.sweeps,
@@ -114,7 +114,7 @@ def _args(row: LoadRow) -> str:
     return str(row.operations[0]["commands"][0]["args"])
 
 
-def _resolved(data: Fields, search: SearchOptions) -> Experiment:
+def _resolved(data: YamlMapping, search: SearchOptions) -> Experiment:
     """The experiment, held to all the rules of one from a file. Raises UserError that names the option."""
     learn_environment()
     whole = {**data, "load": _saturate(search)}

@@ -195,7 +195,7 @@ def share_rows(answer: SaturationAnswer) -> list[list[str]]:
     if answer.limiting is None:
         return []
     return [
-        [fmt.part(share.part), *map(fmt.percent, (share.unloaded, share.knee, share.beyond))]
+        [fmt.part_name(share.part), *map(fmt.percent, (share.unloaded, share.knee, share.beyond))]
         for share in answer.limiting.shares
     ]
 
@@ -222,7 +222,7 @@ def part_names(answers: Sequence[SaturationAnswer]) -> list[str]:
 def point_headers(answer: SaturationAnswer) -> list[str]:
     """Columns of the table of points."""
     load = _("users") if answer.model == "closed" else _("offered a second")
-    parts = [_("{plain} CPU", plain=fmt.part(part)) for part in part_names([answer])]
+    parts = [_("{plain} CPU", plain=fmt.part_name(part)) for part in part_names([answer])]
     cost = [_("CPU a request")] if _has_costs(answer) else []
     spread = [_("sweeps from .. to")] if _has_sweeps(answer) else []
     return [load, _("a second"), *spread, *(name for _, name in LATENCIES), _("errors"), *parts, *cost]

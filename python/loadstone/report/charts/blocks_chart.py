@@ -12,7 +12,7 @@ from loadstone.judge.verdict import BlockPoint
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, either, layer, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, ChartData, either, layer, make, named, tooltip
 from loadstone.report.charts.theme import percent_axis, reach
 from loadstone.text.language import _
 
@@ -33,7 +33,7 @@ def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:
     if not panels:
         return None
     orders = {view.trial: view.order for view in analysis.trials}
-    data: dict[str, Values] = {"points": [], "pairs": []}
+    data: dict[str, ChartData] = {"points": [], "pairs": []}
     pictures = []
     for number, comparison in enumerate(panels):
         low, high = _domain(comparison)
@@ -118,14 +118,14 @@ def _tip(point: BlockPoint, order: str, comparison: Comparison) -> str:
         _("trial of {a}", a=a): fmt.plain(point.trial_a),
         _("trial of {b}", b=b): fmt.plain(point.trial_b),
     }
-    return tip(**said)
+    return tooltip(**said)
 
 
 def _pair(number: int, comparison: Comparison, low: float, high: float) -> dict[str, Any]:
     primary = comparison.primary
     found = verdicts.interval(primary)
     estimate = verdicts.estimate(primary) if found else None
-    ends = found or verdicts.Interval(inf, -inf)
+    ends = found or verdicts.IntervalText(inf, -inf)
     margin = log1p(primary.margin)
     zone = (max(-margin, low), min(margin, high))
     return {
@@ -139,7 +139,9 @@ def _pair(number: int, comparison: Comparison, low: float, high: float) -> dict[
     }
 
 
-def _panel(number: int, comparison: Comparison, low: float, high: float, points: Values, shapes: dict[str, str]) -> Any:
+def _panel(
+    number: int, comparison: Comparison, low: float, high: float, points: ChartData, shapes: dict[str, str]
+) -> Any:
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     axis = percent_axis(None, low, high, 6, grid=True, gridDash=[2, 3])
     mine = f"datum.pair === {number}"
@@ -175,13 +177,13 @@ def _panel(number: int, comparison: Comparison, low: float, high: float, points:
     return layer(*layers, width=255, height=110, title=title)
 
 
-def _legend(points: Values, shapes: dict[str, str]) -> alt.Legend | None:
+def _legend(points: ChartData, shapes: dict[str, str]) -> alt.Legend | None:
     there = {point["first"] for point in points}
     shown = [words for words in shapes if words in there]
     return alt.Legend(title=_("in its block"), values=shown) if shown != [_UNKNOWN] else None
 
 
-def _caption(points: Values, left_out: int) -> str:
+def _caption(points: ChartData, left_out: int) -> str:
     by_order = any(point["first"] != _UNKNOWN for point in points)
     shapes = _(", and two shapes that lie apart are an effect of the order") if by_order else ""
     sentences = [

@@ -19,8 +19,8 @@ from loadstone.text.language import translated
 _NAME_MAX = 100
 """A file's name has at most 255 bytes."""
 NOT_DRAWN = "This picture could not be drawn."
-Values = list[dict[str, Any]]
-Kind = Literal[
+ChartData = list[dict[str, Any]]
+MarkKind = Literal[
     "effects", "forest", "blocks", "cost", "rps", "latency", "timeline", "checks", "saturation", "ramp", "capacity",
     "two-rates", "two-latencies", "over-runs",
 ]  # fmt: skip
@@ -46,7 +46,7 @@ class Chart:
     alt_text: str
     """What the picture shows, for someone who cannot see it."""
     spec: dict[str, Any]
-    kind: Kind
+    kind: MarkKind
     table: str = ""
     """Name of the table whose figures it shows; empty for other pictures."""
     family: str = ""
@@ -94,16 +94,16 @@ def named(name: str) -> alt.Chart:
     return alt.Chart(alt.NamedData(name=name))
 
 
-Picture = alt.TopLevelMixin | dict[str, Any]
+VegaSpec = alt.TopLevelMixin | dict[str, Any]
 """What Altair makes, or its specification already."""
 
 
-def layer(*marks: Picture, **properties: Any) -> dict[str, Any]:
+def layer(*marks: VegaSpec, **properties: Any) -> dict[str, Any]:
     """Marks over each other. (`alt.layer` copies all of them several times, which takes seconds.)"""
     return {"layer": [specification(mark) for mark in marks], **properties}
 
 
-def specification(picture: Picture) -> dict[str, Any]:
+def specification(picture: VegaSpec) -> dict[str, Any]:
     """The picture as Vega-Lite, without the theme, which comes when it is drawn."""
     if isinstance(picture, dict):
         return picture
@@ -125,7 +125,7 @@ TIP = alt.Description("tip:N")
 """What a mark says when it is pointed at; the mark itself needs `aria=True`."""
 
 
-def tip(**said: str) -> str:
+def tooltip(**said: str) -> str:
     """The text of a mark's tip, a line each: `quantile: P99`; empty ones are left out."""
     return "\n".join(f"{translated(name)}: {text}" for name, text in said.items() if text)
 
@@ -139,15 +139,15 @@ _NARROW = {"padding": theme.MARGINS_NARROW, "config": theme.config_narrow()}
 
 
 def make(
-    kind: Kind,
+    kind: MarkKind,
     heading: str,
     caption: str,
     alt_text: str,
-    picture: Picture,
-    data: dict[str, Values],
+    picture: VegaSpec,
+    data: dict[str, ChartData],
     table: ResultTable | None = None,
     family: Family | None = None,
-    narrow: Picture | None = None,
+    narrow: VegaSpec | None = None,
     condition: str | None = None,
 ) -> Chart:
     """A `Chart` of an Altair picture, of one table, of one family of comparisons, or of the whole run.
@@ -182,7 +182,7 @@ def _begin(spec: dict[str, Any]) -> None:
 
 
 def draw(spec: dict[str, Any]) -> str:
-    """SVG of a Vega-Lite specification, without background and title. The `tip` of a mark is its `<title>`.
+    """SVG of a Vega-Lite specification, without background and title. The `tooltip` of a mark is its `<title>`.
 
     Raises NotDrawn, see `pen`.
     """

@@ -12,7 +12,7 @@ from loadstone.judge.verdict import COST, CpuCost, Side
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, fixed, layer, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, ChartData, VegaSpec, either, fixed, layer, make, named, tooltip
 from loadstone.report.figure_quality import different_rows
 from loadstone.report.tables.columns import most_telling
 from loadstone.text.english.figures import listed, part_text, whole_percent
@@ -131,7 +131,7 @@ def _of_side(comparison: Comparison, side: Side) -> _Request:
     return _Request(", ".join(filter(None, (fmt.plain(side.name), fmt.plain(comparison.place)))), costs, None)
 
 
-def _pieces(request: _Request, top: float) -> Values:
+def _pieces(request: _Request, top: float) -> ChartData:
     """A piece of the bar for each part, from left to right; what lies beyond the picture is cut."""
     end, found = 0.0, []
     for part, cost in request.costs.items():
@@ -141,7 +141,7 @@ def _pieces(request: _Request, top: float) -> Values:
         said = {part_text(part): f"{fmt.duration(cost.ns)}{fmt.around(cost.ns, ends)}", "share": share}
         drawn = {"begin": min(begin, top), "end": min(end, top)}
         piece = {"condition": request.name, "part": part_text(part), **drawn}
-        found.append({**piece, "invalid": request.invalid, "tip": tip(condition=request.name, **said)})
+        found.append({**piece, "invalid": request.invalid, "tip": tooltip(condition=request.name, **said)})
     return found
 
 
@@ -161,7 +161,7 @@ def _whole(request: _Request, top: float) -> dict[str, Any]:
     }
 
 
-def _caption(analysis: Analysis, requests: list[_Request], wholes: Values) -> str:
+def _caption(analysis: Analysis, requests: list[_Request], wholes: ChartData) -> str:
     sentences = [_("CPU time, user and system, of one correct reply.")]
     if any(len(one.costs) > 1 for one in requests):
         sentences.append(_("A bar's pieces stand in the order of its sum."))
@@ -196,7 +196,7 @@ def _spoken(requests: list[_Request], parts: list[str]) -> str:
     )
 
 
-def _picture(wholes: Values, parts: list[str], *, narrow: bool = False) -> Picture:
+def _picture(wholes: ChartData, parts: list[str], *, narrow: bool = False) -> VegaSpec:
     """Names to the left of the bars, or above them; figures to the right, in narrow pictures beside the name."""
     order = [one["condition"] for one in wholes]
     room = theme.room_for(order)
@@ -219,7 +219,7 @@ def _picture(wholes: Values, parts: list[str], *, narrow: bool = False) -> Pictu
             description=TIP,
         )
     )
-    layers: list[Picture] = [bars]
+    layers: list[VegaSpec] = [bars]
     if any(one["low"] is not None for one in wholes):
         span = base.transform_filter("isValid(datum.low)").mark_rule(color=theme.INK, strokeWidth=1.3)
         layers.append(span.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")))

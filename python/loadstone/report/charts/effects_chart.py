@@ -7,7 +7,7 @@ from loadstone.judge.analysis.analysis import EffectsAnswer, Family
 from loadstone.report import effects, verdicts
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, layer, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, ChartData, layer, make, named, tooltip
 from loadstone.text.english.figures import metric_text
 from loadstone.text.language import _
 
@@ -21,13 +21,13 @@ other."""
 
 def effects_chart(answer: EffectsAnswer, family: Family) -> Chart | None:
     """The lines; None where no combination has a figure."""
-    values: Values = []
+    values: ChartData = []
     for cell in answer.cells:
         if cell.figure is None:
             continue
         across, *others = cell.levels
         line = ", ".join(others)
-        said = tip(**{"": fmt.plain(cell.label), "figure": effects.cell_text(answer, cell)})
+        said = tooltip(**{"": fmt.plain(cell.label), "figure": effects.cell_text(answer, cell)})
         low, high = (cell.figure if end is None else end for end in (cell.low, cell.high))
         scale = 1e-6 if "_ns" in answer.metric else 1.0
         figures = {"value": cell.figure * scale, "low": low * scale, "high": high * scale}

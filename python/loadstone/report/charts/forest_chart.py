@@ -12,7 +12,7 @@ from loadstone.judge.verdict import DECIDED, Verdict, VerdictKind
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, fixed, layer, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, ChartData, fixed, layer, make, named, tooltip
 from loadstone.report.charts.theme import percent_axis, reach
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.text.english.figures import metric_text
@@ -133,7 +133,7 @@ def _tip(name: str, verdict: Verdict) -> str:
         f"{verdict.unit}s": str(verdict.blocks),
         _("minimum detectable effect"): fmt.plus_minus(verdict.detectable),
     }
-    return tip(**said)
+    return tooltip(**said)
 
 
 def _shown(verdict: Verdict) -> str:
@@ -144,7 +144,7 @@ def _shown(verdict: Verdict) -> str:
     return verdicts.short_text(verdict) if open_still else verdicts.verdict_text(verdict)
 
 
-def _hints(family: Family) -> Values:
+def _hints(family: Family) -> ChartData:
     """Which way is better, and what the zone is, above the axis."""
     larger = family.comparisons[0].primary.larger_is_faster
     a, b = (
@@ -177,7 +177,7 @@ def _x_title(family: Family) -> str:
     )
 
 
-def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
+def _picture(family: Family, pairs: ChartData, low: float, high: float) -> Any:
     """Names to the left of the axis, verdicts to its right."""
     order = [pair["pair"] for pair in pairs]
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
@@ -198,7 +198,7 @@ def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
     return layer(*layers, width=_WIDTH, height={"step": _ROW}, padding=room)
 
 
-def _narrow_picture(family: Family, pairs: Values, low: float, high: float) -> Any:
+def _narrow_picture(family: Family, pairs: ChartData, low: float, high: float) -> Any:
     """As wide as a telephone: each name above its line, the verdict below it."""
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     title = textwrap.wrap(_x_title(family), _NARROW_LETTERS)
@@ -220,7 +220,7 @@ def _narrow_picture(family: Family, pairs: Values, low: float, high: float) -> A
     return layer(*layers, width=_NARROW, height={"step": _NARROW_ROW + below})
 
 
-def _lines(base: alt.Chart, pairs: Values, scale: alt.Scale, axis: alt.Axis, shift: float) -> list[alt.Chart]:
+def _lines(base: alt.Chart, pairs: ChartData, scale: alt.Scale, axis: alt.Axis, shift: float) -> list[alt.Chart]:
     """The zone, and every interval with its mark, `shift` pixels below the middle of the row."""
     x = alt.X("estimate:Q", scale=scale, axis=axis)
     zone = base.mark_rect(color=theme.NEUTRAL, opacity=0.17).encode(
@@ -235,7 +235,7 @@ def _lines(base: alt.Chart, pairs: Values, scale: alt.Scale, axis: alt.Axis, shi
     return [zone, zero, spans, *_cuts(base, pairs, scale, shift), marks]
 
 
-def _kinds(pairs: Values) -> list[VerdictKind]:
+def _kinds(pairs: ChartData) -> list[VerdictKind]:
     there = {pair["kind"] for pair in pairs}
     return [kind for kind in VERDICT_TERMS if VERDICT_TERMS[kind] in there]
 
@@ -244,12 +244,12 @@ def _scale(kinds: list[VerdictKind], looks: list[str]) -> alt.Scale:
     return alt.Scale(domain=[VERDICT_TERMS[kind] for kind in kinds], range=looks)
 
 
-def _colour(pairs: Values) -> alt.Color:
+def _colour(pairs: ChartData) -> alt.Color:
     kinds = _kinds(pairs)
     return alt.Color("kind:N", scale=_scale(kinds, [COLOURS[kind] for kind in kinds]), legend=None)
 
 
-def _look(pairs: Values) -> dict[str, Any]:
+def _look(pairs: ChartData) -> dict[str, Any]:
     """Colour and shape tell the kind, which stands as text beside it; only what claims something is filled."""
     kinds = _kinds(pairs)
     fills = [COLOURS[kind] if kind in DECIDED else "transparent" for kind in kinds]
@@ -261,7 +261,7 @@ def _look(pairs: Values) -> dict[str, Any]:
     }
 
 
-def _cuts(base: alt.Chart, pairs: Values, scale: alt.Scale, shift: float) -> list[alt.Chart]:
+def _cuts(base: alt.Chart, pairs: ChartData, scale: alt.Scale, shift: float) -> list[alt.Chart]:
     """An arrow at the end of the axis where an interval goes on."""
     found = []
     for end, shape in (("cut_low", "triangle-left"), ("cut_high", "triangle-right")):
@@ -288,7 +288,7 @@ def _headings(scale: alt.Scale, width: int) -> list[alt.Chart]:
     ]
 
 
-def _caption(pairs: Values) -> str:
+def _caption(pairs: ChartData) -> str:
     sentences = [
         _(
             "The mark is the typical difference, the line its interval: at least 95 of 100 such "

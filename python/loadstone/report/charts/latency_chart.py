@@ -8,8 +8,8 @@ import altair as alt
 from loadstone.judge.analysis.analysis import Analysis, AtRate, ResultTable, Row, printed_ns
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Picture, Values, fixed, layer, make, named
-from loadstone.report.charts.shape import Shape, shape_of
+from loadstone.report.charts.chart import TIP, Chart, ChartData, VegaSpec, fixed, layer, make, named
+from loadstone.report.charts.shape import ChartAxes, shape_of
 from loadstone.report.charts.theme import duration_axis, duration_scale, duration_ticks
 from loadstone.report.tables.columns import is_at_rate, rate_name
 from loadstone.text.language import _
@@ -49,7 +49,7 @@ def latency_chart(table: ResultTable, analysis: Analysis) -> Chart | None:
     )
 
 
-def _picture(values: Values, names: list[str]) -> Picture:
+def _picture(values: ChartData, names: list[str]) -> VegaSpec:
     """A line a condition, with its percentiles on it; under headings where there are many."""
     groups = list(dict.fromkeys(point["group"] for point in values))
     room = theme.room_for(names)
@@ -66,11 +66,11 @@ def _picture(values: Values, names: list[str]) -> Picture:
     return {"vconcat": pictures, "spacing": 10, "padding": padding}
 
 
-def _of_group(values: Values, group: str) -> dict[str, None]:
+def _of_group(values: ChartData, group: str) -> dict[str, None]:
     return dict.fromkeys(point["condition"] for point in values if point["group"] == group)
 
 
-def _group(values: Values, names: list[str], room: int, group: str | None, last: bool) -> dict[str, Any]:
+def _group(values: ChartData, names: list[str], room: int, group: str | None, last: bool) -> dict[str, Any]:
     """The conditions of one group, or all, on the axis that all groups share; only the last prints the axis."""
     lengths = [point["ns"] for point in values]
     axis = duration_axis(_("response time"), lengths, grid=True, gridDash=[2, 3])
@@ -95,7 +95,7 @@ def _group(values: Values, names: list[str], room: int, group: str | None, last:
     return layer(*_marks(base, values, 0), width=width, height={"step": 20})
 
 
-def _narrow_picture(values: Values, names: list[str]) -> Picture:
+def _narrow_picture(values: ChartData, names: list[str]) -> VegaSpec:
     """As wide as a telephone: each name above its line."""
     lengths = [point["ns"] for point in values]
     y = alt.Y("condition:N", sort=names, axis=None, scale=alt.Scale(padding=0))
@@ -109,7 +109,7 @@ def _narrow_picture(values: Values, names: list[str]) -> Picture:
     return layer(*_marks(base, values, _NAME_NARROW), written, width=theme.WIDTH_NARROW - 20, height=height)
 
 
-def _marks(base: alt.Chart, values: Values, shift: float) -> list[alt.Chart]:
+def _marks(base: alt.Chart, values: ChartData, shift: float) -> list[alt.Chart]:
     """A line a condition and its percentiles, `shift` pixels below the middle of its row."""
     spans = base.mark_rule(color=theme.NEUTRAL, strokeWidth=1.5, opacity=0.6, yOffset=shift).encode(
         x=alt.X("min(ns):Q"), x2=alt.X2("max(ns):Q")
@@ -134,7 +134,7 @@ def _source(row: Row, table: ResultTable) -> AtRate | Row | None:
     return None if row.at_rate is None or row.at_rate.response_ns is None else row.at_rate
 
 
-def _points(row: Row, shape: Shape, table: ResultTable) -> Values:
+def _points(row: Row, shape: ChartAxes, table: ResultTable) -> ChartData:
     source = _source(row, table)
     if source is None:
         return []
@@ -147,7 +147,7 @@ def _points(row: Row, shape: Shape, table: ResultTable) -> Values:
     ]
 
 
-def _caption(table: ResultTable, values: Values) -> str:
+def _caption(table: ResultTable, values: ChartData) -> str:
     sentences = [_("The line joins the smallest and the largest of a condition's percentiles.")]
     shown = [row for row in table.rows if _source(row, table)]
     if is_at_rate(table.rows):

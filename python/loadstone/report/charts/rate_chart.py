@@ -8,8 +8,8 @@ import altair as alt
 from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, fixed, layer, make, named, tip
-from loadstone.report.charts.shape import Shape, number_of, shape_of
+from loadstone.report.charts.chart import TIP, Chart, ChartData, VegaSpec, either, fixed, layer, make, named, tooltip
+from loadstone.report.charts.shape import ChartAxes, number_of, shape_of
 from loadstone.report.tables.column import rate_range
 from loadstone.report.tables.columns import TPS, Rate, rate_of
 from loadstone.text.language import _, translated
@@ -49,7 +49,7 @@ def rate_chart(table: ResultTable, analysis: Analysis) -> Chart | None:
     )
 
 
-def _points(row: Row, shape: Shape, rate: Rate) -> Values:
+def _points(row: Row, shape: ChartAxes, rate: Rate) -> ChartData:
     """The row's own figure and the published one, in the long form that a legend needs."""
     common = {
         "condition": fmt.plain(row.label),
@@ -76,7 +76,7 @@ def _points(row: Row, shape: Shape, rate: Rate) -> Values:
 def _tip(point: dict[str, Any], rate: Rate) -> str:
     interval = rate_range((point["low"], point["high"])) if _has_interval(point) else ""
     own = {"condition": point["condition"], rate.unit: fmt.rate(point["rps"]), "interval": interval}
-    return tip(**own, figure=point["kind"], note=point["note"])
+    return tooltip(**own, figure=point["kind"], note=point["note"])
 
 
 def _goodput(row: Row, rate: Rate) -> str:
@@ -87,7 +87,7 @@ def _goodput(row: Row, rate: Rate) -> str:
     )
 
 
-def _caption(values: Values, shape: Shape) -> str:
+def _caption(values: ChartData, shape: ChartAxes) -> str:
     sentences = [_("Rates are on a log scale.") if _is_log(values) else _("Rates start at 0.")]
     if shape.along and shape.is_log():
         sentences.append(_("The axis of the {phrase} is on a log scale.", phrase=shape.phrase(shape.along)))
@@ -122,22 +122,22 @@ def _spoken(table: ResultTable, rate: Rate) -> str:
     )
 
 
-def _is_log(values: Values) -> bool:
+def _is_log(values: ChartData) -> bool:
     rates = [point["rps"] for point in values if point["kind"] != "invalid"]
     return bool(rates) and min(rates) > 0 and max(rates) / min(rates) >= _LOG_FROM
 
 
-def _rate_scale(values: Values) -> alt.Scale:
+def _rate_scale(values: ChartData) -> alt.Scale:
     return alt.Scale(type="log") if _is_log(values) else alt.Scale(zero=True, nice=True)
 
 
-def _rate_axis(values: Values, rate: Rate, ticks: int = 5) -> alt.Axis:
+def _rate_axis(values: ChartData, rate: Rate, ticks: int = 5) -> alt.Axis:
     log = _(" (log scale)") if _is_log(values) else ""
     label = "format(datum.value, '~s')"
     return alt.Axis(title=f"{rate.unit}{log}", labelExpr=label, tickCount=ticks, labelOverlap=True)
 
 
-def _cut(values: Values) -> Values:
+def _cut(values: ChartData) -> ChartData:
     """The points, with intervals cut where they would make the picture of all others flat."""
     top = _REACH * max((point["rps"] for point in values if point["kind"] != "invalid"), default=0.0)
     return [
@@ -152,20 +152,20 @@ def _has_interval(point: dict[str, Any]) -> bool:
     return point.get("low") is not None
 
 
-def _legend(shape: Shape) -> alt.Legend | None:
+def _legend(shape: ChartAxes) -> alt.Legend | None:
     if shape.colour is None:
         return None
     return alt.Legend(title=shape.title(shape.colour), symbolOpacity=1, symbolStrokeWidth=0)
 
 
-def _colour(shape: Shape) -> Any:
+def _colour(shape: ChartAxes) -> Any:
     if shape.colour is None:
         return fixed(alt.ColorValue, theme.SERIES[0])
     scale = alt.Scale(domain=shape.texts(shape.colour), range=list(theme.SERIES))
     return alt.Color("colour:N", scale=scale, legend=_legend(shape))
 
 
-def _stroke(shape: Shape) -> Any:
+def _stroke(shape: ChartAxes) -> Any:
     """The colour of a line; the legend is the marks' own."""
     if shape.colour is None:
         return fixed(alt.StrokeValue, theme.SERIES[0])
@@ -174,14 +174,14 @@ def _stroke(shape: Shape) -> Any:
     )
 
 
-def _marker(shape: Shape) -> Any:
+def _marker(shape: ChartAxes) -> Any:
     if shape.colour is None:
         return fixed(alt.ShapeValue, "circle")
     scale = alt.Scale(domain=shape.texts(shape.colour), range=list(_SHAPES))
     return alt.Shape("colour:N", scale=scale, legend=_legend(shape))
 
 
-def _lines(values: Values, shape: Shape, rate: Rate, *, narrow: bool = False) -> Picture:
+def _lines(values: ChartData, shape: ChartAxes, rate: Rate, *, narrow: bool = False) -> VegaSpec:
     """A line a level of the colour factor, a panel a level of the others: side by side, or below each other."""
     ticks = shape.ticks()
     scale = (
@@ -212,7 +212,7 @@ def _lines(values: Values, shape: Shape, rate: Rate, *, narrow: bool = False) ->
     return _panels(layers, list(dict.fromkeys(point["panel"] for point in values)), narrow)
 
 
-def _panels(layers: dict[str, Any], panels: list[str], narrow: bool) -> Picture:
+def _panels(layers: dict[str, Any], panels: list[str], narrow: bool) -> VegaSpec:
     """One picture, or one for each panel."""
     data = {"data": {"name": "conditions"}}
     if len(panels) < 2:
@@ -225,7 +225,7 @@ def _panels(layers: dict[str, Any], panels: list[str], narrow: bool) -> Picture:
     return {**data, "facet": facet, "columns": columns, "spacing": {"row": 24, "column": _SPACING}, "spec": own}
 
 
-def _intervals(base: alt.Chart, shape: Shape) -> Any:
+def _intervals(base: alt.Chart, shape: ChartAxes) -> Any:
     """A thin line from end to end of each figure's interval; the legend is the marks' own."""
     known = base.transform_filter("isValid(datum.low) && datum.kind !== 'invalid'")
     return known.mark_rule(strokeWidth=1.3).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), stroke=_stroke(shape))
@@ -235,7 +235,7 @@ _PUBLISHED = "datum.kind === 'published'"
 _FAINT = "datum.kind === 'published' || datum.kind === 'invalid'"
 
 
-def _joined(base: alt.Chart, values: Values, shape: Shape) -> Any:
+def _joined(base: alt.Chart, values: ChartData, shape: ChartAxes) -> Any:
     """Lines through what holds; the published ones faint and dashed. Invalid figures are joined to nothing."""
     there = [name for name in ("measured", "published") if any(point["series"] == name for point in values)]
     dashes = alt.Scale(domain=["measured", "published"], range=[[1, 0], [3, 4]])
@@ -252,7 +252,7 @@ def _joined(base: alt.Chart, values: Values, shape: Shape) -> Any:
     )
 
 
-def _troubles(base: alt.Chart, values: Values) -> list[alt.Chart]:
+def _troubles(base: alt.Chart, values: ChartData) -> list[alt.Chart]:
     """A ring over every suspect figure, a cross over every invalid one; the caption says so."""
     layers = []
     for kind, mark in _TROUBLE.items():
@@ -271,11 +271,11 @@ def _label_expression(labels: dict[float, str]) -> str:
     return cases + "''"
 
 
-def _names(values: Values) -> list[str]:
+def _names(values: ChartData) -> list[str]:
     return list(dict.fromkeys(point["condition"] for point in values))
 
 
-def _bars(values: Values, shape: Shape, rate: Rate, *, narrow: bool = False) -> Picture:
+def _bars(values: ChartData, shape: ChartAxes, rate: Rate, *, narrow: bool = False) -> VegaSpec:
     """A bar a condition, the figure at its end; published figures as ticks. Where it is narrow, names stand above."""
     order = _names(values)
     room = theme.room_for(order)
@@ -293,7 +293,7 @@ def _bars(values: Values, shape: Shape, rate: Rate, *, narrow: bool = False) -> 
         fillOpacity=either(alt.FillOpacityValue, "datum.kind === 'invalid'", 0.15, 0.9),
     )
     figures = ours.mark_text(align="left", dx=6, fontSize=11).encode(text=alt.Text("figure:N"), x=alt.X("end:Q"))
-    layers: list[Picture] = [bars, figures]
+    layers: list[VegaSpec] = [bars, figures]
     if any(map(_has_interval, values)):
         ends = ours.transform_filter("isValid(datum.low)").mark_rule(color=theme.INK, strokeWidth=1.3)
         layers.append(ends.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")))

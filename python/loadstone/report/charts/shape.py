@@ -14,7 +14,7 @@ _LINE_LEVELS = 3
 
 
 @dataclass(frozen=True)
-class Shape:
+class ChartAxes:
     """Parts that the factors of one table play in its pictures; None or empty where no factor plays it.
 
     along: the quantity along the axis; colour: the factor reported by colour and mark;
@@ -69,7 +69,7 @@ class Shape:
         return bool(numbers) and numbers[0] > 0 and numbers[-1] / numbers[0] >= _LOG_FROM
 
 
-def shape_of(table: ResultTable, analysis: Analysis) -> Shape:
+def shape_of(table: ResultTable, analysis: Analysis) -> ChartAxes:
     """The longest quantity goes along the axis; of the names, which change slowest first, the last has the colours."""
     levels = {name: _present(name, table) for name in table.vary}
     varied = [name for name in levels if len(levels[name]) > 1]
@@ -82,7 +82,7 @@ def shape_of(table: ResultTable, analysis: Analysis) -> Shape:
     rest = [name for name in varied if name != along]
     names = [name for name in rest if any(number_of(level) is None for level in levels[name])] or rest
     colour, group = (names[-1], names[0]) if names else (None, None)
-    return Shape(along, colour, tuple(name for name in rest if name != colour), group, levels, analysis.factors)
+    return ChartAxes(along, colour, tuple(name for name in rest if name != colour), group, levels, analysis.factors)
 
 
 def _present(factor: str, table: ResultTable) -> list[Level]:

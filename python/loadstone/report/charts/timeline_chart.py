@@ -11,7 +11,7 @@ import altair as alt
 from loadstone.judge.analysis.analysis import Analysis, TimelinePoint
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, layer, make, named
+from loadstone.report.charts.chart import TIP, Chart, ChartData, either, fixed, layer, make, named
 from loadstone.report.charts.theme import duration_axis, duration_scale
 from loadstone.report.tables.columns import Rate, rate_of_run
 from loadstone.text.language import _, translated
@@ -98,20 +98,20 @@ def _cpu_point(points: list[TimelinePoint], start: float, part: str) -> dict[str
     return {**_common(points, start), "part": fmt.plain(part), "share": share, "share_measured": measured}
 
 
-def _with_gaps(points: Values) -> Values:
+def _with_gaps(points: ChartData) -> ChartData:
     """The points with an empty one after each trial, where the line breaks."""
-    found: Values = []
+    found: ChartData = []
     for trial, group in groupby(points, key=lambda point: point["trial"]):
         own = list(group)
         found += [*own, {**dict.fromkeys(own[-1]), "s": own[-1]["s"], "trial": trial, "part": own[-1].get("part")}]
     return found
 
 
-def _trials(analysis: Analysis, start: float) -> Values:
+def _trials(analysis: Analysis, start: float) -> ChartData:
     """Where each trial begins and ends, and what became of it."""
     views = {view.trial: view for view in analysis.trials}
     found = [list(points) for _, points in groupby(analysis.timeline, key=lambda point: point.trial)]
-    trials: Values = []
+    trials: ChartData = []
     block: int | None = None
     for points in found:
         view = views.get(points[0].trial)
@@ -130,7 +130,7 @@ def _trials(analysis: Analysis, start: float) -> Values:
     return trials
 
 
-def _marked(trials: Values) -> Values:
+def _marked(trials: ChartData) -> ChartData:
     """As many of them as a picture can show: conditions that take turns have thousands of slices."""
     for without in ((), ("valid",), ("valid", "suspect")):
         kept = [trial for trial in trials if trial["edge"] or trial["verdict"] not in without]
@@ -199,7 +199,7 @@ def _cpu(parts: list[str], length_s: float) -> Panel:
     return _panel(x, [one_core, *_lines("cpu", x, "share", color, axis=axis, scale=zero)], 150)
 
 
-def _caption(step: int, trials: Values) -> str:
+def _caption(step: int, trials: ChartData) -> str:
     sentences = [_("Strong lines are measured, thin ones are ramp-up and warm-up. Vertical lines part the trials.")]
     if step > 1:
         sentences.append(_("Each point covers up to {step} s: the mean rate and CPU, the largest P99.", step=step))

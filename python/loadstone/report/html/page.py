@@ -56,7 +56,7 @@ def templates_of(package: str, filters: Mapping[str, Callable[..., Any]]) -> jin
     )
     speak_in_templates(environment)
     environment.filters |= {
-        "said": translated, "part": fmt.part, "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence,
+        "said": translated, "part": fmt.part_name, "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence,
         "count": fmt.count, "rate": fmt.rate, "duration": fmt.duration, "percent": fmt.percent,
         "seconds": fmt.seconds, "check_title": summary.check_title,
     } | dict(filters)  # fmt: skip
@@ -82,7 +82,7 @@ def render(analysis: Analysis) -> dict[str, bytes]:
 
 
 @dataclass(frozen=True)
-class Hosted:
+class EmbeddedPage:
     """What a server of pages puts around a report that it shows."""
 
     bar: Markup
@@ -93,7 +93,7 @@ class Hosted:
     """The address below which each trial has a page of its own, `.../trials/`."""
 
 
-def render_hosted(analysis: Analysis, hosted: Hosted) -> tuple[bytes, str]:
+def render_hosted(analysis: Analysis, hosted: EmbeddedPage) -> tuple[bytes, str]:
     """Return the page within a server's, and its policy, under which nothing of it may be styled but by its own sheet.
 
     So what the file says in attributes of style stands in the sheet.
@@ -193,7 +193,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "answer_lines": answer_lines(analysis.answer),
         "headline": trust_text(analysis),
         "trials_line": summary.trials(analysis),
-        "badges": summary.badges(analysis),
+        "badges": summary.status_marks(analysis),
         "scaled": summary.scaled(analysis),
         "time_used": summary.time_used(analysis),
         "shares": _shares(analysis),

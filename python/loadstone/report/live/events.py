@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self
 from loadstone.judge.verdict import CpuCost, Verdict
 from loadstone.machine import clock as steady_clock
 from loadstone.machine.process_identity import boot_id, started
-from loadstone.report.live.known import Known
+from loadstone.report.live.known import LiveState
 from loadstone.report.live.live_panel import LiveFigures
 from loadstone.run_folder.look import Reason
 from loadstone.safety import defect
@@ -113,7 +113,7 @@ class RunEvents:
         self._state = "preparing"
         self._now: dict[str, Any] = {}
         """Where in the run it is; keys as they stand in a line."""
-        self.known = Known()
+        self.known = LiveState()
         self._group = ""
         """What is measured: `table`, `at-rate`, a comparison. Of each a condition has figures of its own."""
         self._totals: dict[tuple[str, str], Totals] = {}

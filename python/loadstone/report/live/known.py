@@ -15,7 +15,7 @@ SHOWN = {CPU: "cpus", MEMORY: "rss_bytes", HELD: "held"} | dict.fromkeys(CONNECT
 """A monitor's metric -> what it is called where it is shown."""
 
 
-class Parts:
+class LiveParts:
     """The newest figures of each part, from the monitors' threads."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Parts:
 
 
 @dataclass
-class Known:
+class LiveState:
     """Where a run is, and what its parts do."""
 
     place: str = ""
@@ -54,7 +54,7 @@ class Known:
     invalid: int = 0
     at_most: bool = False
     """Whether it may well end before what is left."""
-    parts: Parts = field(default_factory=Parts)
+    parts: LiveParts = field(default_factory=LiveParts)
     _left: tuple[float, float] | None = None
     """Seconds that were left, and when that was said."""
 

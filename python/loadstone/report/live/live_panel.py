@@ -13,7 +13,7 @@ from rich.text import Text
 from loadstone.drivers.outcome import AgentInterval, Interval
 from loadstone.report import figure_format as fmt
 from loadstone.report.live.agents import AgentsNow
-from loadstone.report.live.known import Known, Parts
+from loadstone.report.live.known import LiveParts, LiveState
 from loadstone.text.language import _, plural, translatable, translated
 
 NOT_PARTS = frozenset({"generator", "host"})
@@ -86,7 +86,7 @@ class LiveFigures:
 
 
 @dataclass
-class Row:
+class LiveRow:
     """What one condition did so far."""
 
     rates: deque[float] = field(default_factory=lambda: deque(maxlen=INTERVALS))
@@ -105,11 +105,11 @@ class Row:
 class LivePanel:
     """A few lines; as many rows as conditions take turns."""
 
-    def __init__(self, parts: Parts | None = None) -> None:
-        self._rows: dict[str, Row] = {}
+    def __init__(self, parts: LiveParts | None = None) -> None:
+        self._rows: dict[str, LiveRow] = {}
         self._in_turn: dict[str, None] = {}
         """The conditions that are measured now, in the order in which they came first."""
-        self.parts = parts or Parts()
+        self.parts = parts or LiveParts()
         self.agents = AgentsNow()
 
     def begin(self) -> None:
@@ -119,7 +119,7 @@ class LivePanel:
 
     def add(self, label: str, figures: LiveFigures) -> None:
         """An interval of the condition `label`."""
-        self._rows.setdefault(label, Row()).add(figures)
+        self._rows.setdefault(label, LiveRow()).add(figures)
         self._in_turn[label] = None
         self.agents.add(label, figures.agents)
 
@@ -164,7 +164,7 @@ class LivePanel:
         parts = [(part, found["cpus"]) for part, found in self.parts.now().items() if "cpus" in found]
         shown = [("generator", figures.generator_cpu), *[one for one in parts if one[0] not in NOT_PARTS][:PARTS_MAX]]
         texts = (
-            f"{fmt.part(part)} {_('paused') if self.parts.is_held(part) else f'{100 * cpus:.0f} %'}"
+            f"{fmt.part_name(part)} {_('paused') if self.parts.is_held(part) else f'{100 * cpus:.0f} %'}"
             for part, cpus in shown
         )
         return f"CPU: {', '.join(texts)}"
@@ -192,7 +192,7 @@ class View:
     """What is known of the run just now."""
 
     began_s: float
-    known: Known = field(default_factory=Known)
+    known: LiveState = field(default_factory=LiveState)
     reports: bool = False
     """All is measured: nothing is left, and it is nowhere in the run."""
     label: str = ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.judge.verdict import CpuCost
-from loadstone.report.document import Cell, Column, Line, Section, SectionTable
+from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.text.message import message
 
 OTHERS_MIN = 0.05
@@ -11,13 +11,13 @@ OTHERS_MIN = 0.05
 CHILDREN_MIN = 0.01
 """Processes that a part started are named from so much of its CPU on."""
 _COLUMNS = (
-    Column(message("cost_of_place"), message("cost_of_place_meaning")),
-    Column(message("cost_of_whole"), message("cost_of_whole_meaning")),
-    Column(message("cost_of_main"), message("cost_of_main_meaning")),
-    Column(message("cost_of_others"), message("cost_of_others_meaning")),
-    Column(message("cost_of_user"), message("cost_of_user_meaning")),
-    Column(message("cost_of_system"), message("cost_of_system_meaning")),
-    Column(message("cost_of_children"), message("cost_of_children_meaning")),
+    SectionColumn(message("cost_of_place"), message("cost_of_place_meaning")),
+    SectionColumn(message("cost_of_whole"), message("cost_of_whole_meaning")),
+    SectionColumn(message("cost_of_main"), message("cost_of_main_meaning")),
+    SectionColumn(message("cost_of_others"), message("cost_of_others_meaning")),
+    SectionColumn(message("cost_of_user"), message("cost_of_user_meaning")),
+    SectionColumn(message("cost_of_system"), message("cost_of_system_meaning")),
+    SectionColumn(message("cost_of_children"), message("cost_of_children_meaning")),
 )
 
 
@@ -38,7 +38,7 @@ def cost_section(rows: Sequence[tuple[str, Mapping[str, CpuCost], bool]]) -> Sec
     )
 
 
-def _lines(label: str, costs: Mapping[str, CpuCost], in_turns: bool) -> Iterator[Line]:
+def _lines(label: str, costs: Mapping[str, CpuCost], in_turns: bool) -> Iterator[TableRow]:
     for part, cost in costs.items():
         own_ns = cost.ns
         children_ns = cost.children_ns or 0.0
@@ -59,4 +59,4 @@ def _lines(label: str, costs: Mapping[str, CpuCost], in_turns: bool) -> Iterator
         )
         beside = (message("cost_of_children_beside", part=part, ns=children_ns),) if named and in_turns else ()
         name, short = f"{label}: {part}" if label else part, message("cost_of_short", ns=cost.ns)
-        yield Line(name, tuple(Cell(ns, "ns") for ns in figures), short, beside)
+        yield TableRow(name, tuple(SectionCell(ns, "ns") for ns in figures), short, beside)

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 
 from loadstone.judge.analysis.crashes import CrashRow, CrashTable
-from loadstone.report.document import Cell, Column, Line, Section, SectionTable
+from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.text.message import Message, message
 
 _COLUMNS = (
-    Column(message("crash_condition"), message("crash_condition_meaning")),
-    Column(message("crash_tries"), message("crash_tries_meaning")),
-    Column(message("crash_lost"), message("crash_lost_meaning")),
-    Column(message("crash_present"), message("crash_present_meaning")),
-    Column(message("crash_unacknowledged"), message("crash_unacknowledged_meaning")),
-    Column(message("crash_worst"), message("crash_worst_meaning")),
-    Column(message("crash_restart"), message("crash_restart_meaning")),
+    SectionColumn(message("crash_condition"), message("crash_condition_meaning")),
+    SectionColumn(message("crash_tries"), message("crash_tries_meaning")),
+    SectionColumn(message("crash_lost"), message("crash_lost_meaning")),
+    SectionColumn(message("crash_present"), message("crash_present_meaning")),
+    SectionColumn(message("crash_unacknowledged"), message("crash_unacknowledged_meaning")),
+    SectionColumn(message("crash_worst"), message("crash_worst_meaning")),
+    SectionColumn(message("crash_restart"), message("crash_restart_meaning")),
 )
 
 
@@ -30,20 +30,20 @@ def crash_section(tables: Sequence[CrashTable]) -> Section:
     )
 
 
-def _line(row: CrashRow) -> Line:
+def _line(row: CrashRow) -> TableRow:
     """Dashes where nothing is known."""
     lost = _lost(row) if row.acknowledged else None
     short = message("crash_short", lost=lost, tries=row.times)
-    figures: tuple[Cell, ...] = (Cell(None),) * (len(_COLUMNS) - 2)
+    figures: tuple[SectionCell, ...] = (SectionCell(None),) * (len(_COLUMNS) - 2)
     if lost is not None:
         looked_up = (row.present, row.unacknowledged_present) if row.looked_up else (None, None)
         figures = (
-            Cell(row.lost_min, said=lost, alarm=row.lost_min > 0),
-            *map(Cell, looked_up),
-            Cell(row.lost_worst, alarm=row.lost_worst > 0),
-            Cell(row.restart_s or None, "seconds"),
+            SectionCell(row.lost_min, said=lost, alarm=row.lost_min > 0),
+            *map(SectionCell, looked_up),
+            SectionCell(row.lost_worst, alarm=row.lost_worst > 0),
+            SectionCell(row.restart_s or None, "seconds"),
         )
-    return Line(row.label, (Cell(row.times), *figures), short, tuple(row.problems))
+    return TableRow(row.label, (SectionCell(row.times), *figures), short, tuple(row.problems))
 
 
 def _lost(row: CrashRow) -> Message:

@@ -127,7 +127,7 @@ class Column:
         return source is not None and source.verdict == "invalid" and not self.context
 
 
-def fitting(columns: Sequence[Column], rows: Sequence[Row], width: int, gap: int) -> list[Column]:
+def columns_that_fit(columns: Sequence[Column], rows: Sequence[Row], width: int, gap: int) -> list[Column]:
     """The columns that fit into `width`, each after `gap` spaces: latencies in their short form where that is needed,
     and those that say least left out first.
     """

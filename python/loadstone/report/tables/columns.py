@@ -14,7 +14,7 @@ from loadstone.report.figure_quality import different_rows, is_well_bounded
 from loadstone.report.glossary import TERMS
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import STALLED, Column, cost_text, errors, latency, rate_range
-from loadstone.report.tables.observed import TEXT, Text
+from loadstone.report.tables.observed import TEXT, CellText
 from loadstone.run_folder.facts import DRIVER
 from loadstone.run_folder.part_kinds import SUBJECT
 from loadstone.text.language import _, translatable, translated
@@ -131,7 +131,7 @@ def _stored(row: Row) -> str:
     )
 
 
-def _average_and_maximum(kind: str, metric: str, text: Text) -> Callable[[Row], str]:
+def _average_and_maximum(kind: str, metric: str, text: CellText) -> Callable[[Row], str]:
     """`16.1 / 23.7 %`."""
 
     def cell(row: Row) -> str:
@@ -412,7 +412,7 @@ _PER_CENT = [
     "error_share",
     *(column.key for column in (_APP_CPU, *catalogue.STUDY_COLUMNS) if column.format == "percent"),
 ]
-_PUBLISHED_TEXT: dict[str, Text] = {
+_PUBLISHED_TEXT: dict[str, CellText] = {
     "store_cpu": lambda value: fmt.NONE if value is None else fmt.millicores(value / 1000),
     **dict.fromkeys(_PER_CENT, lambda value: fmt.NONE if value is None else fmt.percent(value / 100)),
 }

@@ -14,7 +14,7 @@ from loadstone.text.language import translatable, translated
 Figures = Mapping[str, AvgMax]
 HEADING = translatable("The machine and each part while it ran")
 READING = translatable("Maxima over the trials of a condition; averages in brackets.")
-Text = Callable[[float | None], str]
+CellText = Callable[[float | None], str]
 
 
 def _kinds_in(*kinds: str) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ class ObservedColumn:
     header: str
     explanation: str
     metrics: tuple[str, ...]
-    text: Text
+    text: CellText
     always: bool
     """Whether it is there even where all its figures are 0."""
 
@@ -165,11 +165,11 @@ def _hit_rate(percent: float) -> str:
     return f"{percent:.2f} %"
 
 
-def _or_none(text: Callable[[float], str]) -> Text:
+def _or_none(text: Callable[[float], str]) -> CellText:
     return lambda value: fmt.NONE if value is None else text(value)
 
 
-TEXT: Mapping[Format, Text] = {
+TEXT: Mapping[Format, CellText] = {
     "plain": _or_none(_plain),
     "rate": fmt.rate,
     "count": fmt.count,

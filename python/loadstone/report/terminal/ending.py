@@ -25,7 +25,7 @@ from loadstone.report import summary, verdicts
 from loadstone.report.figure_quality import different_rows, trust_text
 from loadstone.report.sections.of_analysis import sections_of
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
-from loadstone.report.tables.column import STALLED, Column, fitting, headers
+from loadstone.report.tables.column import STALLED, Column, columns_that_fit, headers
 from loadstone.report.tables.columns import (
     MARKS,
     TPS,
@@ -64,11 +64,13 @@ class _Whole(Text):
 
 def print_ending(console: Console, analysis: Analysis, report: Path | None, folder: Path | None) -> None:
     """Print it. Commands and paths are not broken, so that they can be pasted."""
-    for part in ending(console, analysis, report, folder):
+    for part in outcome_lines(console, analysis, report, folder):
         console.print(part, soft_wrap=isinstance(part, _Whole))
 
 
-def ending(console: Console, analysis: Analysis, report: Path | None, folder: Path | None) -> list[RenderableType]:
+def outcome_lines(
+    console: Console, analysis: Analysis, report: Path | None, folder: Path | None
+) -> list[RenderableType]:
     """Question, headline, verdicts, one table, trust, next step, report; shortened so that it has `LINES_MAX` lines."""
     width = console.width
     head, foot = _head(analysis), _foot(analysis, report, folder)
@@ -332,7 +334,7 @@ def _grid(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Table:
     """These rows; columns for which there is no room are left out, those that say least first."""
     longest = max(cell_len(fmt.plain(row.label)) for row in rows)
     label = max(cell_len(_("condition")), min(_LABEL_MAX, longest, width // 2))
-    kept = fitting(columns, rows, width - label - len("✓ "), 2)
+    kept = columns_that_fit(columns, rows, width - label - len("✓ "), 2)
     grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
     first, *others = headers(f"  {_('condition')}", kept)
     grid.add_column(first, no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)

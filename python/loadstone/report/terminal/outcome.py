@@ -19,7 +19,7 @@ from loadstone.report.figure_quality import bound_lines, trust_text
 from loadstone.report.sections.of_analysis import sections_of
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables import observed
-from loadstone.report.tables.column import Column, fitting, headers
+from loadstone.report.tables.column import Column, columns_that_fit, headers
 from loadstone.report.tables.columns import MARKS, columns_for, full_load_line
 from loadstone.report.terminal.ending import ROW_STYLES, print_ending
 from loadstone.report.terminal.sections import effects, families, lessons, saturations, sections
@@ -59,7 +59,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     yield Text(fmt.sentence(analysis.answer), style="bold cyan")
     if scaled := summary.scaled(analysis):
         yield Text(scaled, style="yellow")
-    badges = [fmt.plain(badge) for badge, _ in summary.badges(analysis)]
+    badges = [fmt.plain(badge) for badge, _ in summary.status_marks(analysis)]
     yield Text("; ".join([trust_text(analysis), summary.trials(analysis), *badges]), style="dim")
     yield from sections([section for section in sections_of(analysis) if section.leads], width)
     yield from effects(analysis.effects)
@@ -125,9 +125,9 @@ def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
     label = max(cell_len(_("condition")), min(_LABEL_MAX, longest, max(8, width // 3)))
     room = width - len("✓ ") - label
     every = columns_for(table)
-    gap, columns = 2, fitting(every, table.rows, room, 2)
+    gap, columns = 2, columns_that_fit(every, table.rows, room, 2)
     if columns != every:
-        gap, columns = 1, fitting(every, table.rows, room, 1)
+        gap, columns = 1, columns_that_fit(every, table.rows, room, 1)
     grid = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
     labels = _distinct([fmt.plain(row.label) for row in rows], label)
     first, *others = headers(f"  {_('condition')}", columns)
