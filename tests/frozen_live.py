@@ -14,7 +14,7 @@ from starlette.requests import Request
 from loadstone.addons.pages.following import Following, series
 from loadstone.addons.pages.live import figures
 from loadstone.addons.pages.page import part_of_page
-from loadstone.addons.pages.settings import Place
+from loadstone.addons.pages.settings import PageSettings
 from loadstone.drivers.outcome import AgentInterval, AgentState
 from loadstone.experiment.plan.rounds import Rounds
 from loadstone.judge.verdict import CpuCost, Verdict
@@ -107,7 +107,7 @@ def _pages(name: str, lines: Iterable[dict[str, object]]) -> Files:
     for line in lines:
         run.told.take(line)
     run.fate = "ended" if run.told.ended is not None else "running"
-    app = SimpleNamespace(state=SimpleNamespace(place=Place(Path("runs"), Path("experiments"))))
+    app = SimpleNamespace(state=SimpleNamespace(place=PageSettings(Path("runs"), Path("experiments"))))
     scope = {"type": "http", "path": f"/runs/{name}", "headers": [], "app": app, "state": {"nonce": "nonce"}}
     request = Request(scope)
     files = {f"{name}.series.json": f"{series(run.told.points)}\n".encode()}

@@ -8,7 +8,7 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone.addons.saturation.closed_steps import Ended, SearchStep, SweepStep, next_step
+from loadstone.addons.saturation.closed_steps import SearchEnded, SearchStep, SweepStep, next_step
 from loadstone.addons.saturation.experiment import redis_experiment
 from loadstone.addons.saturation.levels import SweepPlan
 from loadstone.addons.saturation.options import OneCommand, SearchOptions
@@ -146,12 +146,12 @@ class System:
         trials: list[TrialRecord],
         *,
         refine: bool = True,
-    ) -> tuple[list[SearchStep | SweepStep], Ended]:
+    ) -> tuple[list[SearchStep | SweepStep], SearchEnded]:
         """All steps from these trials on, up to the end; their trials are added."""
         steps: list[SearchStep | SweepStep] = []
         while True:
             step = next_step(template, settings, trials, refine=refine)
-            if isinstance(step, Ended):
+            if isinstance(step, SearchEnded):
                 return steps, step
             steps.append(step)
             assert len(steps) < 100, "it never ends"

@@ -356,3 +356,17 @@ def test_untyped_facts_are_noticed() -> None:
 
 def test_the_cause_of_an_error_tells_nothing_of_a_server() -> None:
     assert {name_of(path) for path in MODULES if ".__cause__" in path.read_text()} == READ_CAUSES
+
+
+def classes_by_name() -> dict[str, list[str]]:
+    """Return the modules that define a class, by its name; of every class at the top of a module of the package."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    return found
+
+
+def test_a_class_name_means_one_thing() -> None:
+    assert {name: modules for name, modules in classes_by_name().items() if len(modules) > 1} == {}

@@ -41,7 +41,7 @@ from loadstone.addons.capacity.full_server import (
     MODEL_SD,
     TAKEN_MAX,
     FullServer,
-    Level,
+    ServerLoadLevel,
     Z,
     cost_when_full,
     level_of,
@@ -211,14 +211,14 @@ def _replayed(run: Path) -> Iterator[dict[str, Any]]:
             }
 
 
-def _recorded(folder: Path) -> dict[tuple[str, str], list[Level]]:
+def _recorded(folder: Path) -> dict[tuple[str, str], list[ServerLoadLevel]]:
     """Place and group of a run -> its levels."""
     run = read_run(folder)
     load, conditions = load_factors(run.experiment), dict[tuple[str, str], list[TrialRecord]]()
     for trial in own_load(run, [judge_trial(one) for one in run.trials]):
         if trial.block and not forbidding(trial):
             conditions.setdefault((identity(trial.condition), trial.group), []).append(trial)
-    places: dict[tuple[str, str], list[Level]] = {}
+    places: dict[tuple[str, str], list[ServerLoadLevel]] = {}
     for (_, group), trials in conditions.items():
         place = ", ".join(str(one) for one in drop_factors(trials[0].condition, load).values())
         for server in servers_of(trials[0]):
@@ -228,7 +228,7 @@ def _recorded(folder: Path) -> dict[tuple[str, str], list[Level]]:
 
 
 def _row(
-    name: str, place: str, level: Level, found: FullServer, truth: Truth, memtier: str | None
+    name: str, place: str, level: ServerLoadLevel, found: FullServer, truth: Truth, memtier: str | None
 ) -> dict[str, object]:
     known = found.per_s is not None and found.low_per_s is not None and found.high_per_s is not None
     row = {
@@ -283,7 +283,7 @@ def _line(row: Mapping[str, object]) -> str:
     )
 
 
-def _levels(server: Server, folder: Path) -> dict[str, list[Level]]:
+def _levels(server: Server, folder: Path) -> dict[str, list[ServerLoadLevel]]:
     """Place -> what the server did at each load, in rounds of slices."""
     commands = META if server.kind == "memcached" else RESP
     operations = [
@@ -325,7 +325,7 @@ def _levels(server: Server, folder: Path) -> dict[str, list[Level]]:
         check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     run = read_run(next((folder / "runs").iterdir()))
-    load, places = load_factors(run.experiment), dict[str, list[Level]]()
+    load, places = load_factors(run.experiment), dict[str, list[ServerLoadLevel]]()
     by_condition: dict[str, list] = {}
     for trial in own_load(run, run.trials):
         if trial.block:

@@ -23,8 +23,8 @@ from loadstone.addons.saturation.bisection import (
     BLOCKS,
     LOCATE_STEPS,
     Bisection,
-    Objective,
     OpenTrial,
+    RateObjective,
     around,
     failing,
     locate,
@@ -153,7 +153,7 @@ def open_runs(queue: OpenQueue, noise: Noise, runs: int, seed: int) -> Iterator[
 
 
 def _open_chunk(queue: OpenQueue, speeds: Floats, rng: np.random.Generator) -> list[Saturation]:
-    objective = Objective(queue.objective_s)
+    objective = RateObjective(queue.objective_s)
     most = queue.servers / queue.service_s
     runs = range(len(speeds))
     located = [
@@ -169,7 +169,7 @@ def _open_chunk(queue: OpenQueue, speeds: Floats, rng: np.random.Generator) -> l
 
 def _bisected(queue: OpenQueue, starts: list[Bisection], speeds: Floats, rng: np.random.Generator) -> list[Bisection]:
     """One bisection of each run; `speeds` has a row a run, a column a trial."""
-    objective, bisections = Objective(queue.objective_s), starts
+    objective, bisections = RateObjective(queue.objective_s), starts
     for speed in speeds.T[: starts[0].steps_left]:
         rate = np.array([one.rate_per_s for one in bisections])
         p99, backlogs = queue.simulate(rng, rate, speed, ARRIVALS, WARM_UP)

@@ -40,11 +40,11 @@ import numpy as np
 
 from bench.capacity.saturation_run import LONGEST_S, ROOT
 from bench.common.result_lines import add_line
-from loadstone.addons.capacity.capacities import Found, find_capacities
+from loadstone.addons.capacity.capacities import ConditionCapacity, find_capacities
 from loadstone.addons.capacity.model.findings import capacity_of
 from loadstone.addons.capacity.model.load_levels import LoadLevel, PartLoad
 from loadstone.addons.capacity.model.model import LEVELS_MIN, rate_of
-from loadstone.addons.capacity.model.network import Network, Station
+from loadstone.addons.capacity.model.network import Network, QueueStation
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.machine.ports import free_port
 from loadstone.run_folder.reading import read_run
@@ -97,7 +97,7 @@ def predictions(case: str, folder: Path) -> Iterator[dict[str, Any]]:
         yield from _of_condition(case, folder, found)
 
 
-def _of_condition(case: str, folder: Path, found: Found) -> Iterator[dict[str, Any]]:
+def _of_condition(case: str, folder: Path, found: ConditionCapacity) -> Iterator[dict[str, Any]]:
     levels = found.levels
     known = [*levels[:-1:2], levels[-1]]
     if len(known) < LEVELS_MIN:
@@ -147,8 +147,8 @@ def _of_system(seed: int, noise: float, even: float) -> Iterator[dict[str, Any]]
     parts = rng.integers(1, 4)
     demands, servers = np.exp(rng.normal(math.log(1e-4), 1, parts)), rng.choice([1, 1, 1, 2, 4], parts)
     delay_s, fall = float(rng.choice([0, 1e-4, 1e-3, 5e-3])), rng.uniform(0, 1)
-    stations = [Station(f"part-{at}", demands[at], float(servers[at])) for at in range(parts)]
-    stations.append(Station("generator", 2e-5))
+    stations = [QueueStation(f"part-{at}", demands[at], float(servers[at])) for at in range(parts)]
+    stations.append(QueueStation("generator", 2e-5))
 
     def level(users: int) -> LoadLevel:
         cheaper = [replace(one, demand_s=one.demand_s * (1 + fall / users)) for one in stations]
@@ -161,7 +161,7 @@ def _of_system(seed: int, noise: float, even: float) -> Iterator[dict[str, Any]]
 
     levels = tuple(level(users) for users in SIMULATED_USERS)
     capacity, checked = capacity_of({}, "", levels)
-    yield from _of_condition("simulated", Path(f"{seed}"), Found(capacity, levels, checked))
+    yield from _of_condition("simulated", Path(f"{seed}"), ConditionCapacity(capacity, levels, checked))
 
 
 def show(lines: Sequence[dict[str, Any]]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.run_folder.synthetic import encoded, make_drive, make_plan, recorded, summary
 
-from loadstone.addons.fleet.merging import Agent, MergedIntervals, merged_interval, merged_record
+from loadstone.addons.fleet.merging import AgentRecordSet, MergedIntervals, merged_interval, merged_record
 from loadstone.drivers.histogram import Histogram, added
 from loadstone.drivers.native import NativeDriver
 from loadstone.drivers.outcome import (
@@ -118,7 +118,7 @@ def test_times_are_those_of_the_latest_agent() -> None:
 
 def test_the_first_that_stopped_is_named_with_its_reason() -> None:
     records = [share_of(1)[0], share_of(2, stopped="lease ran out")[0], share_of(3, stopped="server gone")[0]]
-    agents = [Agent(f"a{number}", f"host{number}", skew_ns=number, skew_bound_ns=50) for number in range(3)]
+    agents = [AgentRecordSet(f"a{number}", f"host{number}", skew_ns=number, skew_bound_ns=50) for number in range(3)]
     assert merged_record(records).stopped == "lease ran out"
     merged = merged_record(records, agents)
     assert merged.stopped == "agent a1: lease ran out"
@@ -129,9 +129,9 @@ def test_the_first_that_stopped_is_named_with_its_reason() -> None:
 def test_each_agents_own_figures_stand_beside_the_sums() -> None:
     records = [share_of(seed)[0] for seed in (1, 2, 3)]
     agents = [
-        Agent("a0", "here", True, 2, 0, 0),
-        Agent("a1", "there", False, 4, 120, 40),
-        Agent("a2", "there", False, 4, -30, 35),
+        AgentRecordSet("a0", "here", True, 2, 0, 0),
+        AgentRecordSet("a1", "there", False, 4, 120, 40),
+        AgentRecordSet("a2", "there", False, 4, -30, 35),
     ]
     merged = merged_record(records, agents)
     assert [(one.name, one.host, one.cpus) for one in merged.agents] == [
@@ -243,7 +243,7 @@ def test_slices_of_the_same_round_are_added_and_their_windows_keep_their_length(
     assert first.parts == {"redis": PartSlice(cpu_s=0.1)}
     # Of several machines there is no sum: that of the command is told, where an agent is on it.
     assert (merged.cpus, first.cpus_busy_s) == ({}, None)
-    agents = [Agent("a", "there"), Agent("b", "here", here=True), Agent("c", "there")]
+    agents = [AgentRecordSet("a", "there"), AgentRecordSet("b", "here", here=True), AgentRecordSet("c", "there")]
     for parts in (records, [merged_record(records[:2], agents[:2]), merged_record(records[2:], agents[2:])]):
         here = merged_record(parts, agents if len(parts) == 3 else ())
         assert (here.cpus, here.slices[0].cpus_busy_s) == (cpus, 0.2)
@@ -331,7 +331,7 @@ def test_real_drives_at_once_are_merged_to_what_their_server_counted(stores: tup
     store, _ = stores
     before = store.calls()
     names = ("a", "b", "c")
-    agents = [Agent(name, "here") for name in names]
+    agents = [AgentRecordSet(name, "here") for name in names]
     delivered: dict[str, list[Interval]] = {name: [] for name in names}
 
     def share(number: int) -> DriveRecord:

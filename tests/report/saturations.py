@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 
 from loadstone.addons.saturation.answer import with_averages
-from loadstone.addons.saturation.ramp_reading import RampStep as Step
+from loadstone.addons.saturation.ramp_reading import RampStretch as Step
 from loadstone.addons.saturation.ramp_reading import by_eye, kneedle
 from loadstone.addons.saturation.results import (
     Estimated,

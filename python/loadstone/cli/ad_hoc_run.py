@@ -32,7 +32,7 @@ _TEMPORARY = "loadstone-"
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _MeasuredRun:
     outcome: "RunResult"
     refused: str = ""
     """Why its folder could not be made in `runs`, and so goes at the end; empty if it could."""
@@ -103,27 +103,27 @@ def _measured(
     objectives: Sequence["FailIfObjective"],
     formats: Sequence[str],
     show: "Show",
-) -> _Measured:
+) -> _MeasuredRun:
     """Carry it out; where `runs` takes no folder, in a temporary one of the system's. Raises LoadstoneError."""
 
     def carry(options: RunRequest) -> "RunResult":
         return carried_out(options, objectives, output, formats=formats, show_result=show)
 
     try:
-        return _Measured(carry(options))
+        return _MeasuredRun(carry(options))
     except NoPlace as error:
         if output.out is not None or options.resume is not None:
             raise
         refused = str(error)
     elsewhere = Path(tempfile.mkdtemp(prefix=_TEMPORARY))
     try:
-        return _Measured(carry(replace(options, out=elsewhere, newest_kept=False)), refused)
+        return _MeasuredRun(carry(replace(options, out=elsewhere, newest_kept=False)), refused)
     finally:
         with contextlib.suppress(OSError):  # it holds the run
             elsewhere.rmdir()
 
 
-def _settled(measured: _Measured, options: RunRequest, output: OutputOptions) -> str:
+def _settled(measured: _MeasuredRun, options: RunRequest, output: OutputOptions) -> str:
     """What becomes of the run's folder, and the line that says so; empty where nothing need be said."""
     folder = measured.outcome.folder
     if output.out is not None:

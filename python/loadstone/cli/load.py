@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from loadstone.cli.options import (
     LENGTH,
     LOAD,
-    AtRate,
+    AtRateOption,
     BudgetOption,
     Option,
     Think,
@@ -230,7 +230,7 @@ class Load:
         ),
     ] = False
     think_ms: Think = None
-    at_rate: AtRate = None
+    at_rate: AtRateOption = None
     against: Annotated[
         str | None,
         Option(

@@ -166,7 +166,7 @@ AT_RATE = Option(
     help="Measure rows of tables at a fixed rate, too: 50% of what each can do, 5000/s, or never.",
     panel=EXPERIMENT,
 )
-AtRate = Annotated[str | None, AT_RATE]
+AtRateOption = Annotated[str | None, AT_RATE]
 BUDGET = Option("--budget", metavar="TIME", help="How long the whole run may last, e.g. 20m.", panel=LENGTH)
 BudgetOption = Annotated[str | None, BUDGET]
 Threads = Annotated[

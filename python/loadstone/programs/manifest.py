@@ -172,11 +172,11 @@ Inherits = Literal["all"] | tuple[VariableName, ...]
 OldestVersion = Annotated[str, BeforeValidator(str), Field(pattern=r"^\d{1,6}(\.\d{1,6}){0,3}$")]
 
 
-class _Part(BaseModel):
+class _ManifestPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Build(_Part):
+class Build(_ManifestPart):
     """Commands that make `output` out of `inputs`, run in a copy that holds nothing else."""
 
     commands: tuple[Annotated[str, Field(min_length=1), AfterValidator(without_shell)], ...] = Field(min_length=1)
@@ -193,7 +193,7 @@ class Build(_Part):
     (`processes.inherited`)."""
 
 
-class StartCommand(_Part):
+class StartCommand(_ManifestPart):
     """Command that starts one replica, and the sign that it is ready."""
 
     command: ManifestCommand
@@ -236,7 +236,7 @@ def _tables(written: Any) -> Any:
     return tables
 
 
-class Manifest(_Part):
+class Manifest(_ManifestPart):
     """`environment` values may hold `${server.fact}`, and `{port}` and the like as commands may.
 
     A value that refers to one of `optional_servers` is left out where the experiment has no such server.

@@ -16,7 +16,7 @@ from loadstone.judge.verdict import CpuCost, Verdict
 from loadstone.monitors import catalogue
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
-from loadstone.report.tables.column import Cell
+from loadstone.report.tables.column import CsvValue
 from loadstone.report.tables.columns import COLUMNS, is_at_rate
 from loadstone.run_folder.facts import HOST
 from loadstone.text.language import use_language
@@ -99,11 +99,11 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     return files
 
 
-def _of_study(analysis: Analysis, row: Row, original: list[str]) -> dict[str, Cell]:
+def _of_study(analysis: Analysis, row: Row, original: list[str]) -> dict[str, CsvValue]:
     """What only some runs have: figures at a fixed rate, what of latencies may be the generator's own, rows stored, the
     original's figures by column, the scale.
     """
-    found: dict[str, Cell] = {f"published_{key}": row.published_columns.get(key) for key in original}
+    found: dict[str, CsvValue] = {f"published_{key}": row.published_columns.get(key) for key in original}
     if any(is_at_rate(table.rows) for table in analysis.tables):
         found |= fixed_rate_cells(row)
     if any(one.least_ns is not None or one.latencies_doubted for table in analysis.tables for one in table.rows):
@@ -116,7 +116,7 @@ def _of_study(analysis: Analysis, row: Row, original: list[str]) -> dict[str, Ce
     return found if analysis.scale == 1 else {**found, **_of_columns(row, ("users",)), "scale": analysis.scale}
 
 
-def _written(header: list[str], lines: list[dict[str, Cell]]) -> bytes:
+def _written(header: list[str], lines: list[dict[str, CsvValue]]) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([_safe(name) for name in header])
@@ -124,7 +124,7 @@ def _written(header: list[str], lines: list[dict[str, Cell]]) -> bytes:
     return out.getvalue().encode()
 
 
-def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -> dict[str, Cell]:
+def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -> dict[str, CsvValue]:
     """One line, by the names of its columns."""
     return {
         "table": table.name,
@@ -146,12 +146,12 @@ def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -
     }
 
 
-def _of_columns(row: Row, keys: Sequence[str]) -> dict[str, Cell]:
+def _of_columns(row: Row, keys: Sequence[str]) -> dict[str, CsvValue]:
     """What columns have in a spreadsheet."""
     return {header: value(row) for key in keys for header, value in COLUMNS[key].csv.items()}
 
 
-def _cost_cells(costs: Mapping[str, CpuCost], parts: Sequence[str]) -> dict[str, Cell]:
+def _cost_cells(costs: Mapping[str, CpuCost], parts: Sequence[str]) -> dict[str, CsvValue]:
     """What a request costs each part, with both ends of the interval, and whose it is within the part."""
     return {
         f"cpu_{part}_a_request{end}_ns": getattr(costs.get(part), f"{end}_ns".strip("_"), None)
@@ -160,7 +160,7 @@ def _cost_cells(costs: Mapping[str, CpuCost], parts: Sequence[str]) -> dict[str,
     }
 
 
-def _safe(cell: Cell) -> Cell:
+def _safe(cell: CsvValue) -> CsvValue:
     """Text on one line, and never a formula to a spreadsheet."""
     if not isinstance(cell, str):
         return cell
@@ -175,7 +175,7 @@ _NO_ROW = Row(
 )  # fmt: skip
 
 
-def _interval_cells(found: AtRate | Row | None, prefix: str = "") -> dict[str, Cell]:
+def _interval_cells(found: AtRate | Row | None, prefix: str = "") -> dict[str, CsvValue]:
     """Return the cells of quantiles at a fixed rate: both ends of their 95 % intervals, stalls, and what speaks against
     a figure."""
     ends = found.response_interval_ns if found else {}
@@ -197,7 +197,7 @@ def _interval_cells(found: AtRate | Row | None, prefix: str = "") -> dict[str, C
     }
 
 
-def fixed_rate_cells(row: Row) -> dict[str, Cell]:
+def fixed_rate_cells(row: Row) -> dict[str, CsvValue]:
     """Columns that begin with `at_rate_`, empty where a row has none; and whether its own load was all it can take.
 
     Of a saturated row `response_..._ns` is users / throughput.
@@ -229,7 +229,7 @@ def _reasons(row: Row) -> list[str]:
     return [*map(fmt.sentence, row.at_rate.reasons), *missing]
 
 
-def _host_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _host_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
     """A line a condition of which the machine was observed."""
     for table, row in _rows(analysis):
         figures = row.seen.get(HOST)
@@ -241,13 +241,13 @@ def _host_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
             yield line
 
 
-def _part_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _part_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
     """A line a condition, part and metric, in the unit that the metric has in `samples.jsonl`."""
     for table, row in _rows(analysis):
         for part, figures in row.seen.items():
             if part != HOST:
                 for metric, figure in figures.items():
-                    ends: dict[str, Cell] = {"avg": figure.avg, "max": figure.max}
+                    ends: dict[str, CsvValue] = {"avg": figure.avg, "max": figure.max}
                     yield {**_condition(analysis, table, row), "part": part, "metric": metric, **ends}
 
 
@@ -255,7 +255,7 @@ def _rows(analysis: Analysis) -> Iterator[tuple[ResultTable, Row]]:
     return ((table, row) for table in analysis.tables for row in table.rows)
 
 
-def _condition(analysis: Analysis, table: ResultTable, row: Row) -> dict[str, Cell]:
+def _condition(analysis: Analysis, table: ResultTable, row: Row) -> dict[str, CsvValue]:
     levels: dict[str, Level | None] = {name: row.condition.get(name) for name in _factors(analysis)}
     return {"table": table.name, "condition": row.label, **{f"factor_{name}": level for name, level in levels.items()}}
 
@@ -265,14 +265,14 @@ def _factors(analysis: Analysis) -> list[str]:
     return list(dict.fromkeys(name for _, row in _rows(analysis) for name in row.condition))
 
 
-def _comparison_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _comparison_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
     """The primary metric of each pair, and after it what a request costs, and the exploratory ones."""
     for comparison in verdicts.all_comparisons(analysis):
         for verdict in (comparison.primary, *comparison.costs, *comparison.exploratory):
             yield {**_pair(comparison), **_judged(verdict)}
 
 
-def _pair(comparison: Comparison) -> dict[str, Cell]:
+def _pair(comparison: Comparison) -> dict[str, CsvValue]:
     primary = comparison.primary
     used = [point for point in primary.points if point.used]
     return {
@@ -296,7 +296,7 @@ def _pair(comparison: Comparison) -> dict[str, Cell]:
     }
 
 
-def _judged(verdict: Verdict) -> dict[str, Cell]:
+def _judged(verdict: Verdict) -> dict[str, CsvValue]:
     """The figures of one metric; none of them where a check forbids figures."""
     allowed = verdict.kind != "invalid"
     ends = verdicts.interval(verdict)
@@ -330,7 +330,7 @@ def _factor(log_ratio: float | None) -> float | None:
     return None if log_ratio is None else math.exp(log_ratio)
 
 
-def _effect_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _effect_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
     """Every main effect and interaction."""
     for answer in analysis.effects:
         for term in answer.terms:
@@ -359,7 +359,7 @@ def _effect_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
             }
 
 
-def _combination_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _combination_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
     """Every combination with its typical figure."""
     for answer in analysis.effects:
         for cell in answer.cells:
@@ -375,7 +375,7 @@ def _combination_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
             }
 
 
-def _full_server_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _full_server_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
     """What one server does when it is full, at each place."""
     for one in analysis.full_servers:
         found = one.capacity
@@ -393,7 +393,7 @@ def _full_server_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
         }
 
 
-def _saturation_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _saturation_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
     """Every level of every condition; of one without levels its answer alone."""
     parts = part_names(analysis.saturations)
     costed = list(dict.fromkeys(name for one in analysis.saturations for point in one.points for name in point.costs))
@@ -417,7 +417,7 @@ def _saturation_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
             }
 
 
-def _saturation(answer: SaturationAnswer) -> dict[str, Cell]:
+def _saturation(answer: SaturationAnswer) -> dict[str, CsvValue]:
     limit, objective = answer.limiting, answer.objective
     return {
         "condition": answer.label,
@@ -433,12 +433,12 @@ def _saturation(answer: SaturationAnswer) -> dict[str, Cell]:
     }
 
 
-def _estimated(name: str, found: Estimated | None) -> dict[str, Cell]:
+def _estimated(name: str, found: Estimated | None) -> dict[str, CsvValue]:
     ends = ("value", "low", "high")
     return {name if end == "value" else f"{name}_{end}": getattr(found, end, None) for end in ends}
 
 
-def _ramp_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _ramp_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
     """Every step of every classical ramp."""
     for answer in analysis.saturations:
         for step in answer.ramp.steps if answer.ramp else ():

@@ -9,13 +9,21 @@ import pytest
 from tests.changed_facts import with_facts
 from tests.judge.test_cost import REDIS, in_slices
 
-from loadstone.addons.capacity.full_server import FULL, MORE_USERS, WIDEST, Level, level_of, servers_of, when_full
+from loadstone.addons.capacity.full_server import (
+    FULL,
+    MORE_USERS,
+    WIDEST,
+    ServerLoadLevel,
+    level_of,
+    servers_of,
+    when_full,
+)
 from loadstone.text.sentences import render_message
 
 
-def level(users: int, busy: float, cost_us: float, sleeps: float | None = 0.0, **changes: Any) -> Level:
+def level(users: int, busy: float, cost_us: float, sleeps: float | None = 0.0, **changes: Any) -> ServerLoadLevel:
     per_s = busy / cost_us * 1e6
-    made = Level(
+    made = ServerLoadLevel(
         users=users,
         busy=busy,
         ran=busy,
@@ -110,7 +118,7 @@ def test_an_estimate_says_more_than_one_over_the_cost() -> None:
         ([level(32, 0.99, 7.0, high_per_s=2e5)], "uneven"),
     ],
 )
-def test_what_is_missing_is_said_with_what_would_show_it(levels: list[Level], says: str) -> None:
+def test_what_is_missing_is_said_with_what_would_show_it(levels: list[ServerLoadLevel], says: str) -> None:
     found = when_full(levels)
     assert found is not None
     assert found.how == "refused"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.frozen_runs import unpacked
 
-from loadstone.addons.capacity.full_server_goal import ServerWhenFull
+from loadstone.addons.capacity.full_server_goal import FullServerRates
 from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.judge.analysis.analyse import analyse, analyse_run
 from loadstone.judge.analysis.analysis import Analysis
@@ -21,7 +21,7 @@ def analysed(name: str, folder: Path) -> Analysis:
     return analyse(unpacked(name, folder))
 
 
-def by_label(analysis: Analysis) -> dict[str, ServerWhenFull]:
+def by_label(analysis: Analysis) -> dict[str, FullServerRates]:
     return {one.label: one for one in analysis.full_servers}
 
 

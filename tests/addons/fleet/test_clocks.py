@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from loadstone.addons.fleet import clocks
-from loadstone.addons.fleet.clocks import ClocksOfMembers, Measured, disagreement_ns, measure
+from loadstone.addons.fleet.clocks import ClockMeasurement, ClocksOfMembers, disagreement_ns, measure_clock_offset
 from loadstone.addons.fleet.cluster_seam import AgentLost, ClockOffset, Cluster, Member
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ def test_the_truth_lies_within_the_bound(seed: int) -> None:
             draw.randrange(-(10**15), 10**15),
             drift=draw.choice([-1, 0, 1]) * 2 * clocks.DRIFT,
         )
-        measured = measure(cluster, MEMBER, exchanges=10, clock=cluster.read)
+        measured = measure_clock_offset(cluster, MEMBER, exchanges=10, clock=cluster.read)
         # Between the exchange and now the clocks drifted; the bound for now knows it.
         offset = measured.at(cluster.now_ns)
         assert abs(offset.offset_ns - cluster.truth_ns()) <= offset.bound_ns + measured.round_trip_ns * 2 * clocks.DRIFT
@@ -80,23 +80,23 @@ def test_the_truth_lies_within_the_bound(seed: int) -> None:
 def test_the_exchange_with_the_least_round_trip_counts() -> None:
     ways = iter([900, 100, 10, 12, 5000, 1])
     cluster = TwoClocks(lambda: next(ways), 10**9)
-    measured = measure(cluster, MEMBER, exchanges=3, clock=cluster.read)
+    measured = measure_clock_offset(cluster, MEMBER, exchanges=3, clock=cluster.read)
     assert measured.round_trip_ns == 22
     assert measured.offset == ClockOffset(10**9 - 1, 12)
     assert cluster.calls == 3
 
 
 def test_a_bound_grows_with_its_age() -> None:
-    measured = Measured(0, ClockOffset(7, 100), 200)
+    measured = ClockMeasurement(0, ClockOffset(7, 100), 200)
     assert measured.at(10**10) == ClockOffset(7, 100 + 10**7)
     assert measured.at(-(10**10)) == measured.at(10**10)
 
 
 def test_a_clock_that_was_set_contradicts_itself() -> None:
-    earlier = Measured(0, ClockOffset(0, 10**6), 2 * 10**6)
-    drifted = Measured(10**10, ClockOffset(11 * 10**6, 10**6), 2 * 10**6)
+    earlier = ClockMeasurement(0, ClockOffset(0, 10**6), 2 * 10**6)
+    drifted = ClockMeasurement(10**10, ClockOffset(11 * 10**6, 10**6), 2 * 10**6)
     assert disagreement_ns(earlier, drifted) == 0
-    stepped = Measured(10**10, ClockOffset(10**9, 10**6), 2 * 10**6)
+    stepped = ClockMeasurement(10**10, ClockOffset(10**9, 10**6), 2 * 10**6)
     assert disagreement_ns(earlier, stepped) == 10**9 - 12 * 10**6
 
 
@@ -104,7 +104,7 @@ def test_the_best_known_offset_is_the_one_that_is_used(monkeypatch: pytest.Monke
     now = [10**12]
     monkeypatch.setattr(clocks.time, "monotonic_ns", lambda: now[0])
     offsets = iter([ClockOffset(5, 10), ClockOffset(6, 1000)])
-    monkeypatch.setattr(clocks, "measure", lambda *_: Measured(now[0], next(offsets), 0))
+    monkeypatch.setattr(clocks, "measure_clock_offset", lambda *_: ClockMeasurement(now[0], next(offsets), 0))
     cluster: Cluster = TwoClocks(lambda: 1, 0)
     them = ClocksOfMembers(cluster, again_s=3600)
     them.measure([MEMBER])
@@ -120,7 +120,7 @@ def test_the_best_known_offset_is_the_one_that_is_used(monkeypatch: pytest.Monke
 def test_what_was_measured_before_a_clock_moved_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a suspended machine, or of another one under its name."""
     offsets = iter([ClockOffset(5, 10), ClockOffset(10**9, 10**6), ClockOffset(10**9, 10**6)])
-    monkeypatch.setattr(clocks, "measure", lambda *_: Measured(10**12, next(offsets), 0))
+    monkeypatch.setattr(clocks, "measure_clock_offset", lambda *_: ClockMeasurement(10**12, next(offsets), 0))
     monkeypatch.setattr(clocks.time, "monotonic_ns", lambda: 10**12)
     cluster: Cluster = TwoClocks(lambda: 1, 0)
     them = ClocksOfMembers(cluster, again_s=3600)

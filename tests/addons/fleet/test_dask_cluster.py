@@ -117,7 +117,7 @@ def test_the_truth_of_clocks_of_one_machine_is_within_the_bound(fleet: DaskClust
     """Processes of one machine have one clock: the offset is 0."""
     for member in fleet.members:
         for _ in range(25):
-            offset = clocks.measure(fleet, member, exchanges=5).offset
+            offset = clocks.measure_clock_offset(fleet, member, exchanges=5).offset
             assert abs(offset.offset_ns) <= offset.bound_ns
 
 

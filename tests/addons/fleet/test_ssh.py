@@ -143,7 +143,7 @@ def _clocks_are_within_their_bounds(fleet: DaskCluster) -> None:
     """All namespaces are of one kernel: the truth is 0."""
     for _ in range(25):
         for member in fleet.members:
-            offset = clocks.measure(fleet, member, exchanges=5).offset
+            offset = clocks.measure_clock_offset(fleet, member, exchanges=5).offset
             assert abs(offset.offset_ns) <= offset.bound_ns
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.changed_facts import with_drive
 
 from loadstone.addons.gate.outcome import memory_verdict
-from loadstone.addons.gate.rule import standing
+from loadstone.addons.gate.rule import figure_verdict
 from loadstone.addons.gate.spec import Gate
 from loadstone.monitors.monitor import Sample
 from loadstone.run_folder.trial import TrialRecord
@@ -44,7 +44,7 @@ def test_of_client_libraries_it_is_the_programs(synthetic: ModuleType, head_mb: 
     run: Any = SimpleNamespace(samples={})
     found = memory_verdict(run, trials, Gate())
     assert found is not None
-    assert standing(found) == expected
+    assert figure_verdict(found) == expected
     assert found.b.typical == pytest.approx(head_mb * MEGABYTE, rel=0.01)
     unseen = [with_drive(one, program=PROGRAM) for one in trials]
     assert memory_verdict(run, unseen, Gate()) is None, "a run of before"
@@ -64,4 +64,4 @@ def test_of_services_it_is_what_the_monitors_saw(synthetic: ModuleType) -> None:
     run: Any = SimpleNamespace(samples=samples)
     found = memory_verdict(run, trials, Gate())
     assert found is not None
-    assert standing(found) == "slower"
+    assert figure_verdict(found) == "slower"

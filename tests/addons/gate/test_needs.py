@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.addons.gate.needs import Pace, advice, paces_of, with_needs
+from loadstone.addons.gate.needs import BlockPace, advice, paces_of, with_needs
 from loadstone.addons.gate.result import GateFigure
 from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.spec.experiment import Experiment, SubjectSpec
@@ -16,8 +16,8 @@ from loadstone.text.sentences import render_message
 LOOKS = (15, 20, 27, 37, 50)
 
 
-def pace(units: int = 15, unit_s: float = 1.5) -> Pace:
-    return Pace(units, LOOKS, unit_s)
+def pace(units: int = 15, unit_s: float = 1.5) -> BlockPace:
+    return BlockPace(units, LOOKS, unit_s)
 
 
 def figure(half: float | None, slower: float = 0.0, **more: Any) -> GateFigure:
@@ -50,7 +50,7 @@ def test_the_budget_is_what_passed_and_what_the_other_starts_take() -> None:
     assert with_needs(same, pace(), 30.0, 30.0) == same
 
 
-def said(found: GateFigure, at: Pace, starts_differ: float = 0.0) -> str:
+def said(found: GateFigure, at: BlockPace, starts_differ: float = 0.0) -> str:
     return render_message(advice([with_needs(found, at, 60.0, 60.0)], at, experiment(), 60.0, starts_differ))
 
 

@@ -106,5 +106,5 @@ def test_what_two_versions_are_of_they_say_themselves(words: list[str], kind: st
 def test_no_error_shows_the_password_of_a_url_that_is_there_twice() -> None:
     url = 'redis://u:pa"ss wo@h:1'
     with pytest.raises(UserError) as error:
-        redis.both(url, url)
+        redis.base_and_head(url, url)
     assert redact(str(error.value)) == "--base, --head: both are 'redis://u:***@h:1'; name two versions"

@@ -7,12 +7,12 @@ import pytest
 
 from loadstone.addons.gate.result import FigureName, GateFigure, Standing
 from loadstone.addons.gate.rule import (
+    figure_verdict,
     is_known,
     is_over,
     may_be_lost,
     needs_more,
     shows_loss,
-    standing,
     starts_differ_in,
     starts_reach,
     status_of,
@@ -66,7 +66,7 @@ def verdict(kind: VerdictKind, low: float, high: float, *, rate: bool = False, *
     ],
 )
 def test_a_loss_must_be_beyond_the_margin_with_its_whole_interval(found: Verdict, expected: Standing) -> None:
-    assert standing(found) == expected
+    assert figure_verdict(found) == expected
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_loss_must_be_beyond_the_margin_with_its_whole_interval(found: Verdict
 def test_what_two_starts_of_one_version_may_differ_by_is_no_loss(
     found: Verdict, starts: float, expected: Standing
 ) -> None:
-    assert standing(found.model_copy(update={"level": 0.9999}), starts) == expected
+    assert figure_verdict(found.model_copy(update={"level": 0.9999}), starts) == expected
 
 
 def test_two_starts_may_be_as_far_apart_as_the_level_says() -> None:
@@ -102,7 +102,7 @@ def test_what_a_check_forbids_is_invalid_and_too_few_operations_are_not() -> Non
         check = CheckResult(name=name, verdict="invalid", measured=1.0, limit=0.5, unit="%")
         return verdict("invalid", -0.1, 0.1, refusal=check)
 
-    assert [standing(refused(name)) for name in ("errors", "samples")] == ["invalid", "undecided"]
+    assert [figure_verdict(refused(name)) for name in ("errors", "samples")] == ["invalid", "undecided"]
 
 
 def test_a_gate_goes_on_until_the_rate_or_the_cpu_is_known() -> None:
@@ -134,7 +134,7 @@ def test_at_a_rate_the_cpu_has_to_be_known() -> None:
 def test_a_loss_of_two_processes_is_gone_on_with_while_it_may_be_more_than_starts_differ_by() -> None:
     def more(low: float, high: float) -> bool:
         lost = verdict("faster", low, high, winner="a", materially=True, level=0.95)
-        assert standing(lost, 0.01) == "undecided"
+        assert figure_verdict(lost, 0.01) == "undecided"
         return needs_more(verdict("equivalent", -0.01, 0.02), lost, ends=True, starts_differ=0.01)
 
     assert more(0.031, 0.13), "it reaches .05 beyond .03 once its own interval is narrow"

@@ -241,7 +241,7 @@ def revisions(base: str, head: str, build: str | None = "cp version built") -> V
     return Versions(base=base, head=head, build=build, start="./serve {port}")
 
 
-def folder_of(subject: gate_services.Subject) -> Path:
+def folder_of(subject: gate_services.GateSubject) -> Path:
     manifest, _ = read_manifest(Path(subject.settings["manifest"]))
     return Path(str(manifest.run.folder))
 

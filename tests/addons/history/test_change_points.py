@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from loadstone.addons.history.change_points import LEVEL, RUNS_MIN, Change, changes
+from loadstone.addons.history.change_points import LEVEL, RUNS_MIN, ChangePoint, changes
 
 OWN, BETWEEN = 0.01, 0.02
 """Standard errors of a run's own interval, and of what runs differ by."""
@@ -15,7 +15,7 @@ def history(seed: int, runs: int, at: int = 0, change: float = 0.0) -> list[floa
     return [float(one) + (change if number >= at else 0) for number, one in enumerate(noise)]
 
 
-def found(logs: list[float], errors: list[float | None] | None = None) -> list[Change]:
+def found(logs: list[float], errors: list[float | None] | None = None) -> list[ChangePoint]:
     return changes(logs, errors or [OWN] * len(logs), LEVEL)
 
 

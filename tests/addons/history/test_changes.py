@@ -12,7 +12,7 @@ from tests.frozen_runs import unpacked
 from loadstone.addons.history.changes import History, first_figures, history_of
 from loadstone.addons.history.history_report import csv_text, figure_lines, overview_lines
 from loadstone.addons.history.run_differences import gate_command
-from loadstone.addons.history.trends import GOODPUT, Figure, RunFigures, figures_of
+from loadstone.addons.history.trends import GOODPUT, RunFigures, TrendFigure, run_figures
 from loadstone.addons.history.trends_chart import over_runs_chart
 from loadstone.judge.analysis.analyse import analyse_run
 from loadstone.run_folder.reading import read_run
@@ -23,7 +23,7 @@ PLANTED = 14
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> RunFigures:
     run = read_run(unpacked("json-documents", tmp_path_factory.mktemp("run")))
-    return figures_of(run, analyse_run(run), 0.0)
+    return run_figures(run, analyse_run(run), 0.0)
 
 
 def day(run: RunFigures, number: int, factor: float, version: str = "8.2.1", machine: str = "") -> RunFigures:
@@ -34,7 +34,7 @@ def day(run: RunFigures, number: int, factor: float, version: str = "8.2.1", mac
         environment["machine"] = {**environment["machine"], "machine_id": machine}
     place = run.places[0]
     figures = {
-        name: Figure(value=one.value * factor, low=one.value * factor * 0.98, high=one.value * factor * 1.02)
+        name: TrendFigure(value=one.value * factor, low=one.value * factor * 0.98, high=one.value * factor * 1.02)
         for name, one in place.figures.items()
     }
     return run.model_copy(

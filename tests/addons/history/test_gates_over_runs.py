@@ -14,7 +14,7 @@ from tests.frozen_runs import unpacked
 from loadstone.addons.gate.rule import starts_reach
 from loadstone.addons.history.changes import History, first_figures, history_of
 from loadstone.addons.history.history_report import csv_text, figure_lines, overview_lines
-from loadstone.addons.history.trends import Figure, RunFigures, figures_of
+from loadstone.addons.history.trends import RunFigures, TrendFigure, run_figures
 from loadstone.addons.history.trends_chart import over_runs_chart
 from loadstone.judge.analysis.analyse import analyse_run
 from loadstone.judge.analysis.analysis import Analysis
@@ -42,7 +42,7 @@ def figures(measured: Measured, day: int, **changed: Any) -> RunFigures:
     trials = list(map(changed.pop("trial", lambda one: one), run.trials))
     other = replace(run, environment=environment, plan=plan, trials=trials)
     outcome = analysis.model_copy(update={"gate": gate.model_copy(update=changed)})
-    return figures_of(other, outcome, float(day)).model_copy(update={"run": f"day-{day}"})
+    return run_figures(other, outcome, float(day)).model_copy(update={"run": f"day-{day}"})
 
 
 def history(*runs: RunFigures, metric: str = "gate.cpu") -> History:
@@ -137,7 +137,7 @@ def test_what_is_started_once_is_another_line_and_its_intervals_hold_what_starts
     assert {label: len(lines) for label, lines in labels.items()} == {"redis: cpu": 1, "redis: cpu, started once": 1}
     again, started_once = (lines[0].points[0].figure for _, lines in sorted(labels.items()))
 
-    def reach(one: Figure) -> tuple[float, float]:
+    def reach(one: TrendFigure) -> tuple[float, float]:
         return math.log(one.value / one.low), math.log(one.high / one.value)
 
     starts = starts_reach(0.1, 0.95)

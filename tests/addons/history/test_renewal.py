@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.addons.history.index import Index, parse_query
-from loadstone.addons.history.renewal import Reader
+from loadstone.addons.history.renewal import IndexRenewal
 from loadstone.addons.history.run_row import RunRow
 
 RUNS = 60
@@ -35,7 +35,7 @@ def test_who_looks_gets_what_is_there_while_a_thread_reads_the_rest(index: Index
             assert go_on.wait(20)
         return ""
 
-    reader = Reader(index, words)
+    reader = IndexRenewal(index, words)
     reader.renew(0)
     assert waits.wait(20)
     began = time.monotonic()
@@ -52,7 +52,7 @@ def test_who_looks_gets_what_is_there_while_a_thread_reads_the_rest(index: Index
 
 
 def test_what_changed_before_one_looks_is_seen(index: Index) -> None:
-    reader = Reader(index, lambda _: "")
+    reader = IndexRenewal(index, lambda _: "")
     assert reader.renew(20) == 0
     for number in range(5):
         (index.root / "20260102T000000Z-tiny" / "tags.json").write_text(f'{{"format": 1, "tags": ["t{number}"]}}')
@@ -64,7 +64,7 @@ def test_who_waits_learns_why_it_cannot_be_read(index: Index) -> None:
     def fails(_: RunRow) -> str:
         raise RuntimeError("a defect")
 
-    reader = Reader(index, fails)
+    reader = IndexRenewal(index, fails)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="a defect"):
             reader.renew(20)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.frozen_runs import unpacked
 
-from loadstone.addons.history.trends import GOODPUT, RATIO, RunFigures, figures_of, metrics_of, over_runs, places_of
+from loadstone.addons.history.trends import GOODPUT, RATIO, RunFigures, metrics_of, over_runs, places_of, run_figures
 from loadstone.addons.history.trends_chart import over_runs_chart
 from loadstone.judge.analysis.analyse import analyse_run
 from loadstone.run_folder.reading import read_run
@@ -15,7 +15,7 @@ from loadstone.text.sentences import render_message
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> RunFigures:
     run = read_run(unpacked("json-documents", tmp_path_factory.mktemp("run")))
-    return figures_of(run, analyse_run(run), 0.0)
+    return run_figures(run, analyse_run(run), 0.0)
 
 
 def again(run: RunFigures, day: int, **server: Any) -> RunFigures:

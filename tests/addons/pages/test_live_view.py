@@ -8,7 +8,7 @@ import pytest
 from loadstone.addons.pages.following import Following
 from loadstone.addons.pages.interval_history import narrowing, share
 from loadstone.addons.pages.live import figures
-from loadstone.addons.pages.live_view import LOG_MAX, POINTS_MAX, Told, number, text
+from loadstone.addons.pages.live_view import LOG_MAX, POINTS_MAX, LiveView, bounded_number, bounded_text
 from loadstone.addons.pages.page import templates
 
 GROUP = {
@@ -47,8 +47,8 @@ def look(count: int, low: float, high: float, kind: str = "undecided", **more: A
     return {"what": "look", "group": "storage", "count": count, "pairs": [{**pair, "said": said}], **more}
 
 
-def told(*lines: dict[str, Any]) -> Told:
-    found = Told()
+def told(*lines: dict[str, Any]) -> LiveView:
+    found = LiveView()
     for line in lines:
         found.take(line)
     return found
@@ -91,7 +91,7 @@ def test_longer_slices_begin_the_looks_again() -> None:
 
 
 def test_a_cost_is_the_mean_of_its_trials_and_a_point_in_time() -> None:
-    run = Told()
+    run = LiveView()
     for at, ns in ((1, 100), (2, 300)):
         run.take({"what": "cost", "unix_s": at, "condition": "set", "parts": {"redis": {"ns": ns}}})
     assert run.costs["set"]["redis"].mean_ns == 200
@@ -146,8 +146,8 @@ def test_nothing_grows_without_end() -> None:
 
 
 def test_numbers_and_texts_are_what_they_are() -> None:
-    assert [number(value) for value in HOSTILE] == [None, None, -1.0, *[None] * 9]
-    assert text("a\x1b[31m\nb‮c") == "a [31m b c"
+    assert [bounded_number(value) for value in HOSTILE] == [None, None, -1.0, *[None] * 9]
+    assert bounded_text("a\x1b[31m\nb‮c") == "a [31m b c"
 
 
 def test_the_picture_has_each_interval_where_it_belongs() -> None:

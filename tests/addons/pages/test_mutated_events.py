@@ -13,7 +13,7 @@ from tests.tiny_experiment import TINY
 
 from loadstone.addons.pages.following import Following, Tail, series
 from loadstone.addons.pages.live import _ended, _pieces
-from loadstone.addons.pages.live_view import Told
+from loadstone.addons.pages.live_view import LiveView
 from loadstone.run_folder.files import EVENTS
 
 from .conftest import Pages
@@ -74,7 +74,7 @@ def show(written: bytes, folder: Path, chance: random.Random) -> None:
             run.told.take(line)
     run.fate = chance.choice(("running", "ended", "killed", "vanished"))
     spoken = chance.choice(("en", "ko"))
-    assert _pieces(run, spoken, (-1,) * len(Told.PIECES), _ended(run, spoken))
+    assert _pieces(run, spoken, (-1,) * len(LiveView.PIECES), _ended(run, spoken))
     json.loads(series(run.told.points), parse_constant=pytest.fail)
 
 

@@ -20,7 +20,7 @@ from markupsafe import escape
 from tests.real_servers import Certificates
 
 from loadstone.addons.pages.server import CONNECTIONS_MAX, Listening, serve
-from loadstone.addons.pages.settings import Place
+from loadstone.addons.pages.settings import PageSettings
 from loadstone.addons.pages.started_runs import NICE
 from loadstone.machine.placement import place
 from loadstone.measure.machine_lock import VARIABLE
@@ -42,7 +42,7 @@ from .conftest import PATIENCE_S, Pages, serving
 )
 def test_it_is_offered_to_others_only_where_it_is_meant(listening: Listening, said: str) -> None:
     with pytest.raises(UserError, match=re.escape(said)):
-        serve(Place(), listening, lambda *_: None)
+        serve(PageSettings(), listening, lambda *_: None)
 
 
 def test_over_tls_the_cookie_is_for_tls_alone(tmp_path: Path, certificates: Certificates) -> None:
@@ -60,7 +60,7 @@ def test_over_tls_the_cookie_is_for_tls_alone(tmp_path: Path, certificates: Cert
 def test_a_taken_port_is_said_in_a_line(pages: Pages) -> None:
     port = int(pages.base.rpartition(":")[2])
     with pytest.raises(UserError, match=f"--port {port}: cannot listen at 127.0.0.1"):
-        serve(Place(), Listening(port=port), lambda *_: None)
+        serve(PageSettings(), Listening(port=port), lambda *_: None)
 
 
 def test_of_one_run_no_other_page_is_there(tmp_path: Path) -> None:

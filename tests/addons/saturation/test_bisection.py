@@ -7,8 +7,8 @@ import pytest
 from loadstone.addons.saturation.bisection import (
     BLOCK_STEPS,
     Bisection,
-    Objective,
     OpenTrial,
+    RateObjective,
     around,
     failing,
     locate,
@@ -17,7 +17,7 @@ from loadstone.addons.saturation.bisection import (
 )
 from loadstone.text.sentences import render_message
 
-OBJECTIVE = Objective(latency_s=0.005)
+OBJECTIVE = RateObjective(latency_s=0.005)
 
 
 def bisected(start: Bisection, limit: float) -> Bisection:

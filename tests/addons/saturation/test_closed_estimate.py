@@ -18,11 +18,11 @@ from loadstone.addons.saturation.closed_estimate import (
     closed_saturation,
     fit_usl,
     grid,
+    hodges_lehmann,
     least_cycle,
     peaks,
     search_range,
     sweep_orders,
-    typical,
     usl_fits,
 )
 from loadstone.text.sentences import render_message
@@ -308,11 +308,11 @@ def test_no_peak_among_the_levels_is_no_peak() -> None:
 
 
 def test_an_interval_needs_six_estimates() -> None:
-    assert typical([1.0, 2, 3, 4, 5, 6]).low == 1.0
+    assert hodges_lehmann([1.0, 2, 3, 4, 5, 6]).low == 1.0
     with pytest.raises(ValueError, match="no interval"):
-        typical([1.0] * 5)
+        hodges_lehmann([1.0] * 5)
     with pytest.raises(ValueError, match="above zero"):
-        typical([1.0, 2, 3, 4, 5, 0])
+        hodges_lehmann([1.0, 2, 3, 4, 5, 0])
 
 
 def test_nothing_right_is_no_bound() -> None:

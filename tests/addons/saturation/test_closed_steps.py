@@ -9,7 +9,7 @@ from tests.saturation_trials import System, failing, full_generator, planned, sy
 from loadstone.addons.saturation.closed_estimate import Estimate, Saturation, closed_saturation, no_point
 from loadstone.addons.saturation.closed_steps import (
     SEARCH_MAX_S,
-    Ended,
+    SearchEnded,
     SearchStep,
     SweepStep,
     is_precise,
@@ -34,7 +34,7 @@ def searched(system: System, *users: int) -> list[TrialRecord]:
     return [system.search(one, number) for number, one in enumerate(users or (1, 2, 4, 8, 16, 32), start=1)]
 
 
-def following(trials: list[TrialRecord], *, refine: bool = True) -> SearchStep | SweepStep | Ended:
+def following(trials: list[TrialRecord], *, refine: bool = True) -> SearchStep | SweepStep | SearchEnded:
     return next_step(ONE, SETTINGS, trials, refine=refine)
 
 
@@ -99,13 +99,13 @@ def test_a_quick_run_has_a_tail_where_one_or_two_users_saturate(system: System) 
 
 def test_users_that_are_too_few_leave_nothing_to_sweep(system: System) -> None:
     template, settings = planned(users_max=8)
-    assert next_step(template, settings, searched(system, 1, 2, 4, 8), refine=True) == Ended("decided", 0)
+    assert next_step(template, settings, searched(system, 1, 2, 4, 8), refine=True) == SearchEnded("decided", 0)
 
 
 def test_a_generator_that_gave_out_leaves_nothing_to_sweep(system: System) -> None:
     system.facts = full_generator()
     assert isinstance(following(searched(system, 1)), SearchStep), "one user is a round trip, whatever is full"
-    assert following(searched(system, 1, 2)) == Ended("decided", 0)
+    assert following(searched(system, 1, 2)) == SearchEnded("decided", 0)
 
 
 def test_wrong_replies_end_the_search_at_the_level_before(system: System) -> None:
@@ -116,7 +116,7 @@ def test_wrong_replies_end_the_search_at_the_level_before(system: System) -> Non
 def test_a_point_that_is_narrow_is_decided_by_the_fewest_sweeps(system: System) -> None:
     steps, done = system.carry_on(ONE, SETTINGS, trials := [])
     assert [step.users for step in steps if isinstance(step, SearchStep)] == [1, 2, 4, 8, 16, 32]
-    assert done == Ended("decided", SETTINGS.sweeps)
+    assert done == SearchEnded("decided", SETTINGS.sweeps)
     assert len(trials) > 6 + len(steps)
 
 
@@ -124,7 +124,7 @@ def test_a_wide_point_is_swept_on_in_the_second_pass_only(system: System) -> Non
     system.own_noise = 0.3
     trials: list[TrialRecord] = []
     _, first = system.carry_on(ONE, SETTINGS, trials, refine=False)
-    assert first == Ended("last look", SETTINGS.sweeps)
+    assert first == SearchEnded("last look", SETTINGS.sweeps)
     step = sweeping(trials)
     assert step.first == SETTINGS.sweeps + 1
     _, second = system.carry_on(ONE, SETTINGS, trials)
@@ -136,7 +136,7 @@ def test_sweeps_have_an_end_however_wide_the_point_is(system: System) -> None:
     system.own_noise = 0.4
     template, settings = planned(precision=0.001, sweeps_max=12)
     _, done = system.carry_on(template, settings, trials := [])
-    assert done == Ended("last look", 12)
+    assert done == SearchEnded("last look", 12)
     assert len(trials) > 0
 
 
@@ -147,7 +147,7 @@ def test_two_blocks_without_a_sweep_are_the_end(system: System) -> None:
     second = sweeping(trials)
     assert second.first == 1 + plan.sweeps_a_block, "one is tried again, under another number"
     trials += [undriven(one) for one in system.block(plan, second.first)]
-    assert following(trials) == Ended("last look", 0)
+    assert following(trials) == SearchEnded("last look", 0)
 
 
 def test_a_failed_block_between_whole_ones_ends_nothing(system: System) -> None:
@@ -222,8 +222,10 @@ def test_an_application_that_never_levelled_off_is_measured_again_in_the_middle(
     assert isinstance(step, SearchStep)
     assert (step.users, step.number) == (8, 8)
     trials.append(system.search(8, 8))
-    assert next_step(template, settings, trials, refine=True) == Ended("decided", 0), "once"
-    assert next_step(*planned(users_max=64), trials[:-1], refine=True) == Ended("decided", 0), "no server warms up"
+    assert next_step(template, settings, trials, refine=True) == SearchEnded("decided", 0), "once"
+    assert next_step(*planned(users_max=64), trials[:-1], refine=True) == SearchEnded("decided", 0), (
+        "no server warms up"
+    )
 
 
 def test_a_level_that_does_more_later_ends_a_search_that_only_time_carried_on(system: System) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from loadstone.addons.saturation.ramp_reading import RampStep, by_eye, kneedle, moving_average
+from loadstone.addons.saturation.ramp_reading import RampStretch, by_eye, kneedle, moving_average
 
 
-def ramp(curve: Callable[[int], float], top: int = 100, noise: float = 0.0, seed: int = 1) -> list[RampStep]:
+def ramp(curve: Callable[[int], float], top: int = 100, noise: float = 0.0, seed: int = 1) -> list[RampStretch]:
     dice = random.Random(seed)
     return [
-        RampStep(users, float(users - 1), float(users), curve(users) * math.exp(dice.gauss(0, noise)))
+        RampStretch(users, float(users - 1), float(users), curve(users) * math.exp(dice.gauss(0, noise)))
         for users in range(1, top + 1)
     ]
 

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 from tests.verdicts import verdict as judged_by
 
-from loadstone.addons.studies.claims import Claimed, Outcome, outcome
+from loadstone.addons.studies.claims import ClaimCheck, ClaimOutcome, outcome
 from loadstone.addons.studies.conclusions import Planned, answer_conclusions
 from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.experiment import Conclusion
@@ -101,7 +101,7 @@ def test_a_claim_about_cpu_names_a_part() -> None:
 
 def test_what_still_moves_refutes_no_size() -> None:
     moving = judged_by("undecided", -29, -41, -18, unsteady=message("cost_moving", moved=0.35))
-    assert outcome(Claimed("less", -0.1), moving, where_is_b=True) == Outcome("undecided", "undecided")
+    assert outcome(ClaimCheck("less", -0.1), moving, where_is_b=True) == ClaimOutcome("undecided", "undecided")
 
 
 def test_the_two_sides_may_be_determined_the_other_way_round(studies: ModuleType, synthetic: ModuleType) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.addons.studies.lessons import Outcome, learn
+from loadstone.addons.studies.lessons import StudyEvidence, evaluate_lessons
 from loadstone.judge.analysis.analyse import summarise_checks
 from loadstone.judge.analysis.analysis import Bottleneck, LessonAnswer, ResultTable, Row
 from loadstone.judge.analysis.comparisons import compare_groups
@@ -34,7 +34,7 @@ def learned(synthetic: ModuleType) -> Learned:
         lesson = {"then": "It went\n wrong.", "kind": kind, "name": name}
         table = ResultTable(name="t", title="", note="", vary={}, rows=list(rows))
         experiment = synthetic.make_experiment(lessons=[lesson])
-        (found,) = learn(Outcome(experiment, trials, [table], families, summarise_checks(trials)))
+        (found,) = evaluate_lessons(StudyEvidence(experiment, trials, [table], families, summarise_checks(trials)))
         assert found.then == "It went wrong."
         return found
 
@@ -125,7 +125,7 @@ def test_every_store_held_the_same_rows(synthetic: ModuleType, clean: TrialRecor
     experiment = synthetic.make_experiment(lessons=lessons, data={"posts": posts})
 
     def found(*trials: TrialRecord, of: Any = experiment) -> LessonAnswer:
-        return learn(Outcome(of, trials, [], [], [], scale=0.1))[0]
+        return evaluate_lessons(StudyEvidence(of, trials, [], [], [], scale=0.1))[0]
 
     both = found(trial_of(clean, 1), trial_of(clean, 1, operation="get"))
     assert (both.verdict, render_message(both.now)) == (

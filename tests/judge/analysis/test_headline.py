@@ -7,7 +7,7 @@ import pytest
 from tests.verdicts import verdict
 
 from loadstone.addons.capacity.full_server import FullServer
-from loadstone.addons.capacity.full_server_goal import ServerWhenFull
+from loadstone.addons.capacity.full_server_goal import FullServerRates
 from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import Comparison, Family, ResultTable, Row
 from loadstone.judge.analysis.comparisons import _contrary_warning
@@ -242,14 +242,14 @@ def test_a_rate_that_the_servers_cost_contradicts_is_said_beside_it(costs: list[
         )
 
 
-def full(operation: str, payload: str, per_s: float | None, **changes: Any) -> ServerWhenFull:
+def full(operation: str, payload: str, per_s: float | None, **changes: Any) -> FullServerRates:
     """A Redis at one place; None: what it does when it is full is not known."""
     how: Any = "refused" if per_s is None else "measured"
     known = {} if per_s is None else {"per_s": per_s, "low_per_s": 0.98 * per_s, "high_per_s": 1.02 * per_s}
     capacity = FullServer(how=how, users=32, busy=0.99, **known)
     condition: Any = {"operation": operation, "payload": payload, "idle": "few"}
     fields = {"server": "redis", "users_are": "workers", "users_vary": True} | changes
-    return ServerWhenFull(condition=condition, label="", capacity=capacity, **fields)
+    return FullServerRates(condition=condition, label="", capacity=capacity, **fields)
 
 
 def test_what_a_full_server_does_comes_before_what_it_did_under_some_users(synthetic: ModuleType) -> None:
@@ -271,7 +271,7 @@ def test_what_a_full_server_does_comes_before_what_it_did_under_some_users(synth
     ],
 )
 def test_rows_open_a_report_of_more_levels_than_full_servers_are_known_of(
-    synthetic: ModuleType, known: list[ServerWhenFull]
+    synthetic: ModuleType, known: list[FullServerRates]
 ) -> None:
     tables = [table(row(200.0), row(400.0, operation="get"))]
     found = render_message(headline(synthetic.make_experiment(), tables, full_servers=known, quick=False))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.changed_facts import with_facts, with_model
 
-from loadstone.addons.capacity.full_server_goal import TRIALS_MOST, USERS_MOST, MoreUsers
+from loadstone.addons.capacity.full_server_goal import TRIALS_MOST, USERS_MOST, FullServerGoal
 from loadstone.experiment.plan.drive_plan import Closed
 from loadstone.experiment.plan.run_plan import FULL_SERVERS, Block, PlannedTrial
 from loadstone.measure.goals.goal import GoalContext, GoalPhase, MeasureBlocks, RunClock, RunHistory, TimeBudget
@@ -38,7 +38,7 @@ class Study:
         model = {"kind": "closed", "users": self.model}
         workload = experiment.workload.model_copy(update={"model": model, "models": ()})
         experiment = experiment.model_copy(update={"workload": workload})
-        self.goal = MoreUsers(GoalContext(experiment, run_plan, ScriptedJudge(), no_histogram))
+        self.goal = FullServerGoal(GoalContext(experiment, run_plan, ScriptedJudge(), no_histogram))
         self.history = RunHistory([self.done(one, self.busy) for one in self.planned])
         self.time = RunClock(TimeBudget(self.room_s, clock=lambda: 0.0), lambda: 0.0, GoalPhase.AFTER)
 

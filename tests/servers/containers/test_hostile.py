@@ -185,7 +185,7 @@ def lies(document: object) -> Answer:
 def test_an_engine_that_never_comes_to_an_end_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer
 ) -> None:
-    for module in (container_engine._Connection, container_engine._Pool, container_engine._Bounded):
+    for module in (container_engine._Connection, container_engine._Pool, container_engine._BoundedAdapter):
         monkeypatch.setattr(module, "within_s", 1.0)
     monkeypatch.setattr(container_engine, "ANSWER_MAX_BYTES", 10_000_000)
     with engine(tmp_path, answer) as path:

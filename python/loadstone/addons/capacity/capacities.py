@@ -18,7 +18,7 @@ from loadstone.run_folder.trial import TrialRecord
 
 
 @dataclass(frozen=True)
-class Found:
+class ConditionCapacity:
     """One condition, with the model that foretells it where that holds."""
 
     capacity: Capacity
@@ -26,7 +26,7 @@ class Found:
     checked: Checked | None
 
 
-def find_capacities(run: RecordedRun, judged: Sequence[TrialRecord]) -> list[Found]:
+def find_capacities(run: RecordedRun, judged: Sequence[TrialRecord]) -> list[ConditionCapacity]:
     """Every condition of the closed model whose parts were observed, in the order in which they were measured."""
     usable = [trial for trial in judged if trial.block != WARM_BLOCK and not forbidding(trial)]
     groups = [
@@ -38,7 +38,7 @@ def find_capacities(run: RecordedRun, judged: Sequence[TrialRecord]) -> list[Fou
     made = []
     for condition, levels in found:
         capacity, checked = capacity_of(condition, condition_label(run.experiment, condition, varied), levels)
-        made.append(Found(capacity, tuple(levels), checked))
+        made.append(ConditionCapacity(capacity, tuple(levels), checked))
     return made
 
 

@@ -14,9 +14,9 @@ from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import UserError
 
 if TYPE_CHECKING:
-    from loadstone.addons.capacity.capacities import Found
+    from loadstone.addons.capacity.capacities import ConditionCapacity
     from loadstone.addons.capacity.model.answer import Capacity
-    from loadstone.addons.capacity.model.model import Change
+    from loadstone.addons.capacity.model.model import WhatIfChange
 
 USERS_MAX = 100_000
 FACTOR_MIN, FACTOR_MAX = 0.001, 10_000.0
@@ -234,7 +234,7 @@ def _capacities(folder: Path, options: CapacityOptions) -> "list[Capacity]":
     return [_with_predictions(one, change, options) for one in found]
 
 
-def _with_predictions(found: "Found", change: "Change", options: CapacityOptions) -> "Capacity":
+def _with_predictions(found: "ConditionCapacity", change: "WhatIfChange", options: CapacityOptions) -> "Capacity":
     """Return the capacity with predictions if a model holds for the condition, else without."""
     from loadstone.text.message import message
 
@@ -254,9 +254,9 @@ def _with_predictions(found: "Found", change: "Change", options: CapacityOptions
     return capacity.model_copy(update={"predictions": made, "remarks": remarks})
 
 
-def _change(options: CapacityOptions, parts: dict[str, bool]) -> "Change":
+def _change(options: CapacityOptions, parts: dict[str, bool]) -> "WhatIfChange":
     """What would be different. `parts`: of the run, and whether each works in one thread. Raises UserError."""
-    from loadstone.addons.capacity.model.model import Change
+    from loadstone.addons.capacity.model.model import WhatIfChange
 
     cpus = _of_parts("--cpus", options.cpus, parts, _number)
     for name, number in cpus.items():
@@ -267,7 +267,7 @@ def _change(options: CapacityOptions, parts: dict[str, bool]) -> "Change":
                 name=name,
                 number=number,
             )
-    return Change(
+    return WhatIfChange(
         cpus=cpus,
         instances=_of_parts("--instances", options.instances, parts, _number),
         cost=_of_parts("--cost", options.cost, parts, _cost),

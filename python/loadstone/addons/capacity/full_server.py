@@ -63,7 +63,7 @@ _NS = 1e9
 
 
 @dataclass(frozen=True)
-class Level:
+class ServerLoadLevel:
     """What a server did under so many users."""
 
     users: int
@@ -118,7 +118,7 @@ class FullServer(AnalysisModel):
     """Refused: what is missing, and what would show it."""
 
 
-def when_full(levels: Sequence[Level]) -> FullServer | None:
+def when_full(levels: Sequence[ServerLoadLevel]) -> FullServer | None:
     """The capacity by what one server did under several numbers of users; None without any.
 
     Measured with most users of those that fill the server, never by which figure is the best; otherwise estimated from
@@ -139,7 +139,7 @@ def when_full(levels: Sequence[Level]) -> FullServer | None:
     return _estimated(fullest, levels)
 
 
-def _measured(level: Level) -> FullServer:
+def _measured(level: ServerLoadLevel) -> FullServer:
     """Its rate; where others had its CPU for a part of the time, that of the time in which it ran."""
     own = 1 / (1 - level.taken)
     if level.high_per_s is not None and level.high_per_s > level.per_s * (1 + WIDEST_MEASURED):
@@ -155,7 +155,7 @@ def _measured(level: Level) -> FullServer:
     )
 
 
-def _estimated(fullest: Level, levels: Sequence[Level]) -> FullServer:
+def _estimated(fullest: ServerLoadLevel, levels: Sequence[ServerLoadLevel]) -> FullServer:
     in_turns = [level for level in levels if level.group == fullest.group and level.at_once > 1]
     near = [level for level in in_turns if 1 / LIKE < level.cost_ns / fullest.cost_ns < LIKE]
     used = [level for level in near if level.busy >= FITTED_FROM and level.taken <= TAKEN_MAX]
@@ -176,7 +176,7 @@ def _estimated(fullest: Level, levels: Sequence[Level]) -> FullServer:
     )
 
 
-def cost_when_full(fullest: Level, levels: Sequence[Level]) -> tuple[float, float]:
+def cost_when_full(fullest: ServerLoadLevel, levels: Sequence[ServerLoadLevel]) -> tuple[float, float]:
     """D of the full server as a share of D at the fullest level, and its standard error: the model, fitted."""
     costs = np.array([level.cost_ns / fullest.cost_ns for level in levels])
     errors = costs * np.array([math.hypot(level.spread, COST_SD) for level in levels])
@@ -190,16 +190,16 @@ def cost_when_full(fullest: Level, levels: Sequence[Level]) -> tuple[float, floa
     return float(full @ fit), math.sqrt(float(full @ np.linalg.solve(precision, full)))
 
 
-def _sleeps(level: Level) -> float:
+def _sleeps(level: ServerLoadLevel) -> float:
     """Where it is not known how often it slept, the idle share stands for that."""
     return 1.0 - min(1.0, level.busy) if level.sleeps is None else level.sleeps
 
 
-def _refused(fullest: Level, why: Message) -> FullServer:
+def _refused(fullest: ServerLoadLevel, why: Message) -> FullServer:
     return FullServer(how="refused", users=fullest.users, busy=fullest.busy, why=why)
 
 
-def level_of(trials: Sequence[TrialRecord], part: str) -> Level | None:
+def level_of(trials: Sequence[TrialRecord], part: str) -> ServerLoadLevel | None:
     """What a server did in the trials of one condition; None where its load was set, or its CPU is not known.
 
     Args:
@@ -219,7 +219,7 @@ def level_of(trials: Sequence[TrialRecord], part: str) -> Level | None:
     rate, cost = row_rate(replies, seconds), row_rate(spent_s, np.maximum(replies, 1))
     ran = float(spent_s.sum() / seconds.sum())
     driver = [thread.working_s / thread.wall_s for thread in first.drive.threads if thread.wall_s > 0]
-    return Level(
+    return ServerLoadLevel(
         users=first.closed.users,
         busy=float((spent_s.sum() + waited_s.sum()) / seconds.sum()),
         ran=ran,

@@ -7,7 +7,14 @@ rounds of slices, in time that the tables and comparisons left, and end where th
 from collections.abc import Sequence
 from dataclasses import replace
 
-from loadstone.addons.capacity.full_server import TAKEN_MAX, FullServer, Level, level_of, servers_of, when_full
+from loadstone.addons.capacity.full_server import (
+    TAKEN_MAX,
+    FullServer,
+    ServerLoadLevel,
+    level_of,
+    servers_of,
+    when_full,
+)
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.drive_plan import Closed
 from loadstone.experiment.plan.labels import label_of
@@ -45,11 +52,11 @@ TRIALS_MOST = 16
 """About a second each: so many in a run."""
 GENERATOR_FULL = 0.97
 """A generator that is so busy has no more users to offer."""
-Place = list[PlannedTrial]
+UserLevels = list[PlannedTrial]
 """Planned trials whose conditions differ in nothing but their users."""
 
 
-class ServerWhenFull(AnalysisModel):
+class FullServerRates(AnalysisModel):
     """What one server does at most, at one place of the run's conditions."""
 
     server: str
@@ -81,7 +88,7 @@ class ServerWhenFull(AnalysisModel):
         )
 
 
-class MoreUsers(Goal):
+class FullServerGoal(Goal):
     """All places of the tables of a study whose users are varied, and whose generator is ours."""
 
     turns = (GoalPhase.AFTER,)
@@ -89,7 +96,7 @@ class MoreUsers(Goal):
     def __init__(self, asked: GoalContext) -> None:
         self._asked = asked
         load = load_factors(asked.experiment)
-        decks: dict[str, dict[str, Place]] = {}
+        decks: dict[str, dict[str, UserLevels]] = {}
         for trial in asked.run_plan.trials if load and not asked.run_plan.as_published else ():
             if in_tables(trial.group) and _is_of_our_engine(trial):
                 place = identity(drop_factors(trial.condition, load))
@@ -120,7 +127,7 @@ class MoreUsers(Goal):
             else RemainingTime()
         )
 
-    def _more(self, place: Place, trials: Sequence[TrialRecord]) -> PlannedTrial | None:
+    def _more(self, place: UserLevels, trials: Sequence[TrialRecord]) -> PlannedTrial | None:
         """The place with more users; None: it is full, cannot get any fuller, or its server's CPU is not seen."""
         template = max(place, key=_users)
         levels = levels_of([one for one in trials if identity(one.condition) in {identity(t.condition) for t in place}])
@@ -146,7 +153,7 @@ class MoreUsers(Goal):
         )
 
 
-def levels_of(trials: Sequence[TrialRecord]) -> dict[str, list[Level]]:
+def levels_of(trials: Sequence[TrialRecord]) -> dict[str, list[ServerLoadLevel]]:
     """Server -> what it did under each number of users, by the trials of one place that no check forbids.
 
     A level is of the trials of one group with as many users, whatever condition they were planned for.
@@ -155,7 +162,7 @@ def levels_of(trials: Sequence[TrialRecord]) -> dict[str, list[Level]]:
     for one in trials:
         if one.facts.closed is not None and not forbidding(one):
             by_users.setdefault((one.group, one.facts.closed.users), []).append(one)
-    found: dict[str, list[Level]] = {}
+    found: dict[str, list[ServerLoadLevel]] = {}
     for of_one in by_users.values():
         for server in servers_of(of_one[0]):
             if (level := level_of(of_one, server)) is not None:

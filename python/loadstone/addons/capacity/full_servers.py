@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.addons.capacity.full_server import when_full
-from loadstone.addons.capacity.full_server_goal import ServerWhenFull, levels_of, load_factors
+from loadstone.addons.capacity.full_server_goal import FullServerRates, levels_of, load_factors
 from loadstone.experiment.plan.labels import condition_label, prints
 from loadstone.experiment.plan.run_plan import FULL_SERVERS, WARM_BLOCK
 from loadstone.experiment.spec.experiment import Experiment, conditions_varied
@@ -15,7 +15,7 @@ from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 
 
-def full_servers_of(run: RecordedRun, trials: Sequence[TrialRecord]) -> list[ServerWhenFull]:
+def full_servers_of(run: RecordedRun, trials: Sequence[TrialRecord]) -> list[FullServerRates]:
     """The capacity of each server at each place: conditions that differ in nothing but their users.
 
     `trials` are judged; those that the goal measured with more users count, too. Places are in the order of the tables;
@@ -40,12 +40,12 @@ def _in_order(run: RecordedRun, conditions: Mapping[str, object]) -> Iterator[st
     yield from (name for name in dict.fromkeys((*tables, *conditions)) if name in conditions)
 
 
-def _of_place(experiment: Experiment, trials: Sequence[TrialRecord], load: frozenset[str]) -> Iterator[ServerWhenFull]:
+def _of_place(experiment: Experiment, trials: Sequence[TrialRecord], load: frozenset[str]) -> Iterator[FullServerRates]:
     condition = trials[0].condition
     for server, levels in levels_of(trials).items():
         capacity = when_full(levels)
         if capacity is not None:
-            yield ServerWhenFull(
+            yield FullServerRates(
                 server=server,
                 users_are=_users_are(experiment, load),
                 users_vary=bool(load),

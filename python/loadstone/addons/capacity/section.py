@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadstone.addons.capacity.full_server_goal import ServerWhenFull
+from loadstone.addons.capacity.full_server_goal import FullServerRates
 from loadstone.addons.capacity.model.answer import Capacity
 from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow
@@ -60,7 +60,7 @@ _HOW = {
 }
 
 
-def full_server_section(found: Sequence[ServerWhenFull]) -> Section:
+def full_server_section(found: Sequence[FullServerRates]) -> Section:
     """A line for each place and server."""
     return Section(
         name=FULL_SERVERS,
@@ -70,7 +70,7 @@ def full_server_section(found: Sequence[ServerWhenFull]) -> Section:
     )
 
 
-def _full_line(one: ServerWhenFull) -> TableRow:
+def _full_line(one: FullServerRates) -> TableRow:
     found = one.capacity
     known = found.per_s is not None
     cells = (

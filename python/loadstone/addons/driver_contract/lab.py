@@ -167,7 +167,7 @@ GREETING = frozenset({b"HELLO", b"AUTH", b"CLIENT", b"SELECT", b"PING", b"COMMAN
 NIL = b"$-1\r\n"
 OK = b"+OK\r\n"
 
-Answer = Callable[[list[bytes]], bytes | None]
+ScriptedReply = Callable[[list[bytes]], bytes | None]
 """What a server says to a command; None: nothing, ever."""
 
 
@@ -185,7 +185,9 @@ def items(said: Sequence[str | bytes]) -> bytes:
 class ScriptedRedis:
     """Listens on a port, and answers what it is sent; `greets` answers the commands of the connection."""
 
-    def __init__(self, answer: Answer, greets: Answer | None = None, address: tuple[str, int] = ("127.0.0.1", 0)):
+    def __init__(
+        self, answer: ScriptedReply, greets: ScriptedReply | None = None, address: tuple[str, int] = ("127.0.0.1", 0)
+    ):
         """Raises OSError: this machine has no such address."""
         self._answer = answer
         self._greets = greets or _greeting
@@ -238,7 +240,7 @@ def _greeting(command: list[bytes]) -> bytes:
 
 
 @contextmanager
-def scripted(answer: Answer, greets: Answer | None = None) -> Iterator[ScriptedRedis]:
+def scripted(answer: ScriptedReply, greets: ScriptedReply | None = None) -> Iterator[ScriptedRedis]:
     """A scripted server, closed in the end."""
     server = ScriptedRedis(answer, greets)
     try:

@@ -25,7 +25,7 @@ LOG_LINES = 20
 _LAST = tuple(f'{{"type": "{kind}"' for kind in ("records", "failed"))
 """Beginnings of the last line of a drive."""
 
-Answer = dict[str, Any]
+AgentReply = dict[str, Any]
 
 
 class EngineOfAgent:
@@ -37,7 +37,7 @@ class EngineOfAgent:
     def __init__(self) -> None:
         self._started = threading.Event()
         self._answered = threading.Condition()
-        self._answers: dict[str, Answer] = {}
+        self._answers: dict[str, AgentReply] = {}
         self._opening = ""
         self._log: deque[str] = deque(maxlen=LOG_LINES)
         self._writing = threading.Lock()
@@ -55,7 +55,7 @@ class EngineOfAgent:
         """Whether it runs and takes orders."""
         return self._process is not None and self._process.poll() is None and not self._why
 
-    def open(self, drive: str, work: Answer, lease_s: float, within_s: float) -> Answer:
+    def open(self, drive: str, work: AgentReply, lease_s: float, within_s: float) -> AgentReply:
         """Have it open plans; `opened` or `failed`, as it says."""
         self.drive, self._opening, self.idle = drive, drive, False
         self.order({"order": "drive", "drive": drive, **work, "lease_s": lease_s})
@@ -67,7 +67,7 @@ class EngineOfAgent:
         self.end()
         return {"type": "failed", "drive": drive, "why": why}
 
-    def order(self, order: Answer) -> bool:
+    def order(self, order: AgentReply) -> bool:
         """Write an order; whether it is still read."""
         if self._process is None or self._process.stdin is None:
             return False
@@ -132,7 +132,7 @@ class EngineOfAgent:
         self.idle = self.idle or line.startswith(_LAST)
         say(TOPIC, line)
 
-    def _answer(self, message: Answer) -> None:
+    def _answer(self, message: AgentReply) -> None:
         with self._answered:
             self._opening = ""
             self._answers[message["drive"]] = message
@@ -151,7 +151,7 @@ _HELD: list[EngineOfAgent] = []
 _HOLDING = threading.Lock()
 
 
-def open_drive(drive: str, work: Answer, lease_s: float, within_s: float) -> Answer:
+def open_drive(drive: str, work: AgentReply, lease_s: float, within_s: float) -> AgentReply:
     """Open the connections of the `plans` of `work`, in place of whatever else this agent drives.
 
     Several take turns as its `rounds` say, which is None for one alone.
@@ -203,12 +203,12 @@ def end(drive: str) -> None:
             _HELD.remove(engine)
 
 
-def here() -> Answer:
+def here() -> AgentReply:
     """That this agent answers, and its process."""
     return {"pid": os.getpid(), "monotonic_ns": time.monotonic_ns()}
 
 
-def _order(drive: str, order: Answer) -> None:
+def _order(drive: str, order: AgentReply) -> None:
     with _HOLDING:
         engines = [engine for engine in _HELD if engine.drive == drive]
     for engine in engines:

@@ -26,8 +26,8 @@ from loadstone.text.language import said
 if TYPE_CHECKING:
     from loadstone.experiment.plan.drive_plan import Plan
 
-Part = Literal["scheduler", "agent", "command"]
-PARTS: tuple[Part, ...] = ("scheduler", "agent", "command")
+CertifiedPart = Literal["scheduler", "agent", "command"]
+PARTS: tuple[CertifiedPart, ...] = ("scheduler", "agent", "command")
 AUTHORITY = "ca.pem"
 FOLDER_VARIABLE = "LOADSTONE_FLEET_CERTIFICATES"
 DAYS = 7
@@ -46,7 +46,7 @@ class Credential:
     """Its key and its certificate."""
 
 
-def made(days: float = DAYS, now: datetime | None = None) -> Mapping[Part, Credential]:
+def made(days: float = DAYS, now: datetime | None = None) -> Mapping[CertifiedPart, Credential]:
     """New certificates for all parts, of a new authority. Raises UserError if the library for it is not installed."""
     try:
         from cryptography import x509
@@ -97,7 +97,7 @@ def made(days: float = DAYS, now: datetime | None = None) -> Mapping[Part, Crede
         .public_bytes(serialization.Encoding.PEM)
         .decode()
     )
-    issued: dict[Part, Credential] = {}
+    issued: dict[CertifiedPart, Credential] = {}
     for part in PARTS:
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
@@ -135,7 +135,7 @@ def default_folder() -> Path:
         ) from None
 
 
-def write(folder: Path, credentials: Mapping[Part, Credential]) -> None:
+def write(folder: Path, credentials: Mapping[CertifiedPart, Credential]) -> None:
     """Write certificates for their owner's eyes alone; those that are there are replaced.
 
     Raises UserError if the folder is another user's, others can write to it, or they cannot be written.
@@ -159,7 +159,7 @@ def write(folder: Path, credentials: Mapping[Part, Credential]) -> None:
         ) from None
 
 
-def read(folder: Path, part: Part, now: datetime | None = None) -> Credential:
+def read(folder: Path, part: CertifiedPart, now: datetime | None = None) -> Credential:
     """What a part proves itself by. Raises UserError: missing, open to others, unreadable, expired, not of `ca.pem`."""
     path = folder / f"{part}.pem"
     remedy = said("make new ones: loadstone fleet certificates {folder}", folder=folder)

@@ -45,7 +45,7 @@ def read_clock() -> int:
 
 
 @dataclass(frozen=True)
-class Measured:
+class ClockMeasurement:
     """One measurement of an offset."""
 
     at_ns: int
@@ -60,11 +60,11 @@ class Measured:
         return ClockOffset(self.offset.offset_ns, self.offset.bound_ns + drift_ns)
 
 
-def measure(
+def measure_clock_offset(
     cluster: Cluster, member: Member, exchanges: int = EXCHANGES, clock: Callable[[], int] = time.monotonic_ns
-) -> Measured:
+) -> ClockMeasurement:
     """Its offset now. Takes a few ms an exchange. Raises AgentLost and AgentFailed."""
-    best: Measured | None = None
+    best: ClockMeasurement | None = None
     for _ in range(exchanges):
         asked = clock()
         theirs: object = cluster.call(member, read_clock, timeout_s=EXCHANGE_S)
@@ -74,12 +74,12 @@ def measure(
         trip = answered - asked
         if best is None or trip < best.round_trip_ns:
             middle = (asked + answered) // 2
-            best = Measured(middle, ClockOffset(theirs - middle, (trip + 1) // 2 + 1), trip)
+            best = ClockMeasurement(middle, ClockOffset(theirs - middle, (trip + 1) // 2 + 1), trip)
     assert best is not None, "exchanges must be 1 or more"
     return best
 
 
-def disagreement_ns(earlier: Measured, later: Measured) -> int:
+def disagreement_ns(earlier: ClockMeasurement, later: ClockMeasurement) -> int:
     """Return the nanoseconds by which two measurements contradict each other beyond their bounds and the drift allowed;
     0: not at all.
 
@@ -96,7 +96,7 @@ class ClocksOfMembers:
         self._cluster = cluster
         self._again_s = again_s
         self._lock = threading.Lock()
-        self._measured: dict[str, deque[Measured]] = {}
+        self._measured: dict[str, deque[ClockMeasurement]] = {}
         self._moved: dict[str, int] = {}
         self._members: tuple[Member, ...] = ()
         self._thread: threading.Thread | None = None
@@ -104,7 +104,7 @@ class ClocksOfMembers:
     def measure(self, members: Sequence[Member]) -> None:
         """Measure these now, as before a beginning and at an end. Raises AgentLost and AgentFailed."""
         with ThreadPoolExecutor(CALLERS, "fleet-clocks") as pool:
-            found = list(pool.map(lambda member: measure(self._cluster, member), members))
+            found = list(pool.map(lambda member: measure_clock_offset(self._cluster, member), members))
         for member, measured in zip(members, found, strict=True):
             self._add(member, measured)
         with self._lock:
@@ -126,7 +126,7 @@ class ClocksOfMembers:
             raise AgentLost(member.name, said("its clock was never compared"))
         return min(known, key=lambda offset: offset.bound_ns)
 
-    def history(self, member: Member) -> tuple[Measured, ...]:
+    def history(self, member: Member) -> tuple[ClockMeasurement, ...]:
         """The newest measurements of a member, the newest last."""
         with self._lock:
             return tuple(self._measured.get(member.name, ()))
@@ -146,9 +146,9 @@ class ClocksOfMembers:
 
     def _again(self, member: Member) -> None:
         with contextlib.suppress(AgentLost, AgentFailed):
-            self._add(member, measure(self._cluster, member, EXCHANGES // 3))
+            self._add(member, measure_clock_offset(self._cluster, member, EXCHANGES // 3))
 
-    def _add(self, member: Member, measured: Measured) -> None:
+    def _add(self, member: Member, measured: ClockMeasurement) -> None:
         with self._lock:
             known = self._measured.setdefault(member.name, deque(maxlen=KEPT))
             moved_ns = disagreement_ns(known[-1], measured) if known else 0

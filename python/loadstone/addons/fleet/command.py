@@ -297,7 +297,7 @@ def _said_of(cluster: Any, name: str) -> Mapping[str, Any]:
     return told
 
 
-def _kept_or_made(folder: Path) -> Mapping[certificates.Part, Credential]:
+def _kept_or_made(folder: Path) -> Mapping[certificates.CertifiedPart, Credential]:
     """Those of the folder if all are good, else new ones, which are written there."""
     try:
         return {part: certificates.read(folder, part) for part in certificates.PARTS}

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from loadstone.addons.fleet import certificates
-from loadstone.addons.fleet.certificates import Credential, Part
+from loadstone.addons.fleet.certificates import CertifiedPart, Credential
 from loadstone.addons.fleet.cluster_seam import AgentFailed, AgentLost, Heard, Member
 from loadstone.addons.fleet.dask_library import CONNECT_S, KEY, Client, reason, security, set_up
 from loadstone.addons.fleet.identity import Identity, differences, own_identity
@@ -55,7 +55,7 @@ def open_cluster(
     folder: Path | None = None,
     claim: bool = True,
     listen: tuple[str, int] = (LOOPBACK, 0),
-    credentials: Mapping[Part, Credential] | None = None,
+    credentials: Mapping[CertifiedPart, Credential] | None = None,
     empty: bool = False,
     stopped: Callable[[], bool] = lambda: False,
 ) -> "DaskCluster":

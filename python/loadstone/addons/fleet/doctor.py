@@ -4,7 +4,7 @@ import statistics
 import time
 from collections.abc import Mapping
 
-from loadstone.addons.fleet.clocks import EXCHANGES, disagreement_ns, measure
+from loadstone.addons.fleet.clocks import EXCHANGES, disagreement_ns, measure_clock_offset
 from loadstone.addons.fleet.cluster_seam import Cluster, Member
 from loadstone.machine.installed_programs import Fact
 from loadstone.text.language import said, translatable
@@ -80,9 +80,9 @@ def _link(cluster: Cluster, member: Member) -> list[Fact]:
 
 
 def _clock(cluster: Cluster, member: Member) -> Fact:
-    earlier = measure(cluster, member)
+    earlier = measure_clock_offset(cluster, member)
     time.sleep(PAUSE_S)
-    later = measure(cluster, member)
+    later = measure_clock_offset(cluster, member)
     bound_ms = later.offset.bound_ns / 1e6
     value = said("beginnings known to ± {bound_ms:.2f} ms", bound_ms=bound_ms)
     if disagreement_ns(earlier, later):

@@ -88,7 +88,7 @@ class Orders:
                 self._engine.end_measure(int(order["at_monotonic_ns"]))
 
 
-class Output:
+class EngineOutput:
     """Lines to whoever started this."""
 
     def say(self, kind: str, drive: str, **said: Any) -> None:
@@ -112,19 +112,19 @@ class Output:
 def main() -> None:
     """One drive after another, until nobody orders any."""
     _die_with(int(sys.argv[1]))
-    orders, output = Orders(), Output()
+    orders, output = Orders(), EngineOutput()
     threading.Thread(target=orders.read, name="orders", daemon=True).start()
     while (order := orders.next(IDLE_S)) is not None:
         if order["order"] == "drive":
             _drive(order, orders, output)
 
 
-def _drive(order: Order, orders: Orders, output: Output) -> None:
+def _drive(order: Order, orders: Orders, output: EngineOutput) -> None:
     with tls_files_in_memory(order["plans"], order.get("files", {})) as names:
         _driven(order, orders, output, names)
 
 
-def _driven(order: Order, orders: Orders, output: Output, names: Mapping[str, str]) -> None:
+def _driven(order: Order, orders: Orders, output: EngineOutput, names: Mapping[str, str]) -> None:
     """`names`: of the user's files, by those that the plans have."""
     drive = str(order["drive"])
     try:
@@ -165,7 +165,7 @@ def _records(engine: Running, plans: int) -> list[str]:
     return [engine.result(number) for number in range(plans)]
 
 
-def _follow(drive: str, engine: Running, output: Output) -> None:
+def _follow(drive: str, engine: Running, output: EngineOutput) -> None:
     """Hand on the intervals of a drive until it ended, and say once a second how far the engine is."""
     due_s, sent = time.monotonic(), 0
     while not engine.finished():

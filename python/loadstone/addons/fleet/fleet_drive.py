@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from loadstone.addons.fleet import agent as on_agent
 from loadstone.addons.fleet.certificates import read_tls_files
 from loadstone.addons.fleet.cluster_seam import NO_MESSAGE, AgentFailed, AgentLost, ClockOffset, Cluster, Member
-from loadstone.addons.fleet.merging import Agent, MergedIntervals, merged_record
+from loadstone.addons.fleet.merging import AgentRecordSet, MergedIntervals, merged_record
 from loadstone.addons.fleet.plausible import longest_s, patience_s, require_plausible
 from loadstone.drivers.counted import Counted
 from loadstone.drivers.driver import OnInterval, OnRest, RoundsOptions, Timetable, nothing
@@ -381,9 +381,9 @@ class FleetDrive:
             record.model_copy(update={"stopped": None}) if self._stopped_by not in ("", share.member.name) else record
         )
 
-    def _agent(self, share: _Share, record: DriveRecord, offset: ClockOffset) -> Agent:
+    def _agent(self, share: _Share, record: DriveRecord, offset: ClockOffset) -> AgentRecordSet:
         began_ns = record.started_monotonic_ns
-        return Agent(
+        return AgentRecordSet(
             name=share.member.name,
             host=share.member.host,
             here=self.here,

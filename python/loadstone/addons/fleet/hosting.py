@@ -44,7 +44,7 @@ THROTTLING = TypeAdapter(dict[str, Throttling])
 QUIET = TypeAdapter(IdleCriteria)
 
 
-class _Part:
+class _PartOfRun:
     """One part of a run."""
 
     def __init__(self, lease: Lease, kind: HostedKind, name: str, settings: Mapping[str, Any]) -> None:
@@ -159,7 +159,7 @@ class _Run:
 
     def __init__(self) -> None:
         self.lease = Lease(LEASE_S)
-        self.parts: dict[str, _Part] = {}
+        self.parts: dict[str, _PartOfRun] = {}
 
     def end(self) -> None:
         for part in self.parts.values():
@@ -177,7 +177,7 @@ def make(run: str, part: str, kind: HostedKind, name: str, settings: Mapping[str
         of_run = _RUNS.setdefault(run, _Run())
     for one in over:
         one.end()
-    of_run.parts[part] = _Part(of_run.lease, kind, name, settings)
+    of_run.parts[part] = _PartOfRun(of_run.lease, kind, name, settings)
 
 
 def begin(run: str, part: str, order: str, given: Mapping[str, Any]) -> None:
@@ -186,7 +186,7 @@ def begin(run: str, part: str, order: str, given: Mapping[str, Any]) -> None:
 
 
 def heard(run: str, part: str) -> HostReply:
-    """See `_Part.heard`."""
+    """See `_PartOfRun.heard`."""
     return _part(run, part).heard()
 
 
@@ -214,7 +214,7 @@ def renew(run: str) -> None:
         of_run.lease.renew()
 
 
-def _part(run: str, part: str) -> _Part:
+def _part(run: str, part: str) -> _PartOfRun:
     of_run = _RUNS.get(run)
     if of_run is None or part not in of_run.parts:
         raise UserError("it is not there any more: the member was started again, or its lease ran out")

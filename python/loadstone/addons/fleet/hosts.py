@@ -81,14 +81,14 @@ class _Host:
         self.name = member.name
         self._cluster, self._member, self._run, self._numbers = cluster, member, run, numbers
 
-    def part(self, kind: HostedKind, name: str, settings: Mapping[str, Any]) -> "_Part":
+    def part(self, kind: HostedKind, name: str, settings: Mapping[str, Any]) -> "_PartOnHost":
         """See `named_host.NamedHost`."""
-        made = _Part(self._cluster, self._member, self._run, f"{name}-{next(self._numbers)}")
+        made = _PartOnHost(self._cluster, self._member, self._run, f"{name}-{next(self._numbers)}")
         made.make(kind, name, settings)
         return made
 
 
-class _Part:
+class _PartOnHost:
     """See `named_host.HostedPart`."""
 
     def __init__(self, cluster: Cluster, member: Member, run: str, part: str) -> None:

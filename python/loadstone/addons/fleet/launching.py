@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from loadstone.addons.fleet.certificates import Credential, Part
+from loadstone.addons.fleet.certificates import CertifiedPart, Credential
 from loadstone.addons.fleet.cluster_seam import Role
 from loadstone.addons.fleet.spec import SshHost
 from loadstone.machine.ports import free_port
@@ -249,7 +249,7 @@ def _remote_program() -> str:
     return f'exec "$(command -v loadstone || echo {ours})" fleet agent -'
 
 
-def _own(part: Part) -> list[str]:
+def _own(part: CertifiedPart) -> list[str]:
     return [sys.executable, "-P", "-m", "loadstone", "fleet", part, "-"]
 
 

@@ -37,7 +37,7 @@ _PHASES: tuple[Phase, ...] = ("ramp_up", "warm_up", "measure", "drain")
 
 
 @dataclass(frozen=True)
-class Agent:
+class AgentRecordSet:
     """Whose record it is; see `AgentRecord`."""
 
     name: str
@@ -87,7 +87,7 @@ def merged_interval(intervals: Sequence[Interval]) -> Interval:
     )
 
 
-def merged_record(records: Sequence[DriveRecord], agents: Sequence[Agent] = ()) -> DriveRecord:
+def merged_record(records: Sequence[DriveRecord], agents: Sequence[AgentRecordSet] = ()) -> DriveRecord:
     """The records of several agents, of at least one; those of a fleet with its `agents`, one each.
 
     When the load began on the wall clock is the first one's; other machines' monotonic clocks mean nothing here, and of
@@ -230,7 +230,7 @@ class _Place:
         return cls(last_round, phase, number + interval.joined)
 
 
-def _with_agent(record: DriveRecord, agent: Agent) -> DriveRecord:
+def _with_agent(record: DriveRecord, agent: AgentRecordSet) -> DriveRecord:
     """The record with what a check asks of each agent, and the agent's name where it stopped."""
     operations = record.operations.values()
     bounded = [one.least_histogram for one in operations if one.least_histogram is not None]

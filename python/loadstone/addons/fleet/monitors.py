@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict
 from typing import Any, Self, TypeVar
 
-from loadstone.addons.fleet.clocks import Measured, measure
+from loadstone.addons.fleet.clocks import ClockMeasurement, measure_clock_offset
 from loadstone.addons.fleet.cluster_seam import NO_MESSAGE, TICKS_END, AgentFailed, AgentLost, Cluster, Member
 from loadstone.machine import clock as steady_clock
 from loadstone.machine import process_table
@@ -29,7 +29,7 @@ from loadstone.run_folder.facts import HOST
 from loadstone.servers import registry
 
 T = TypeVar("T")
-Answer = dict[str, Any]
+MonitorReply = dict[str, Any]
 Observed = list[tuple[int, str, str, float]]
 """Each a time in nanoseconds, part, metric and value. The machine's part is `HOST`."""
 WATCHES_MAX = 16
@@ -92,7 +92,7 @@ class _Member:
 
     def __init__(self, cluster: Cluster, member: Member, lost: Callable[[Member, str], None]) -> None:
         self._cluster, self._member, self._lost = cluster, member, lost
-        self._clock: Measured | None = None
+        self._clock: ClockMeasurement | None = None
         self._not_before_s = 0.0
         self.machine = f"{member.name}{OTHER_MACHINE}"
 
@@ -134,10 +134,10 @@ class _Member:
             raise AgentFailed(self._member.name, NO_MESSAGE)
         return [(at_ns, part, metric, float(value)) for at_ns, part, metric, value in answer]
 
-    def _compared(self) -> Measured:
+    def _compared(self) -> ClockMeasurement:
         clock = self._clock
         if clock is None or time.monotonic_ns() - clock.at_ns > CLOCK_S * 1e9:
-            clock = self._clock = measure(self._cluster, self._member, EXCHANGES)
+            clock = self._clock = measure_clock_offset(self._cluster, self._member, EXCHANGES)
         return clock
 
     def _ask(self, ask: Callable[[], T]) -> T | None:
@@ -211,7 +211,7 @@ class BesideServers:
 class _Watch:
     """What is watched for one condition."""
 
-    def __init__(self, parts: list[Answer]) -> None:
+    def __init__(self, parts: list[MonitorReply]) -> None:
         self.cpus = os.cpu_count() or 1  # of the machine: what serves is not confined as this process is
         found = {part["part"]: (part, serving(part["host"], part["port"])) for part in parts}
         self.pids = {name: pid for name, (_, pid) in found.items() if pid is not None}
@@ -240,7 +240,7 @@ _WATCHES_LOCK = threading.Lock()
 _WATCHES: dict[str, _Watch] = {}
 
 
-def begin_watch(watch: str, parts: list[Answer]) -> Answer:
+def begin_watch(watch: str, parts: list[MonitorReply]) -> MonitorReply:
     """Watch this machine from now on, and those of the parts whose processes run here.
 
     Args:

@@ -152,11 +152,11 @@ def gate_redis(
     decidable here.
     """
     from loadstone.addons.gate.clients import build, client_gate, is_client, require_clients
-    from loadstone.addons.gate.redis import both, redis_gate
+    from loadstone.addons.gate.redis import base_and_head, redis_gate
     from loadstone.cli.ad_hoc_run import run_ad_hoc
     from loadstone.cli.redis_experiment import RedisRequest
 
-    base, head = both(base, head)
+    base, head = base_and_head(base, head)
     require_clients(base, head)
     of_clients, replays = is_client(base), recording.replayed is not None
     if not (work.tests or work.ratio or work.commands or work.commands_file or replays):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from loadstone.addons.gate.options import LEVEL, TOLERANCE, TOLERANCE_MEMORY, TOLERANCE_P99, GateOptions
-from loadstone.addons.gate.services import Subject
+from loadstone.addons.gate.services import GateSubject
 from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE, HEAD, STARTS_DIFFER
 from loadstone.cli.ad_hoc_experiment import FACTOR, TARGET_FACTOR, AdHocLoad, Target
 from loadstone.cli.http_command import COLUMNS
@@ -111,7 +111,7 @@ def require_no_guess(gate: GateOptions) -> None:
 
 
 def http_gate(
-    base: Subject, head: Subject, requests: HttpRequests, load: Load, gate: GateOptions, *, restarts: bool
+    base: GateSubject, head: GateSubject, requests: HttpRequests, load: Load, gate: GateOptions, *, restarts: bool
 ) -> AdHocLoad:
     """Two versions of a service under the same requests. Raises UserError that names the option."""
     targets, row = _targets(base, head, requests)
@@ -132,7 +132,7 @@ def http_gate(
     )
 
 
-def _targets(base: Subject, head: Subject, requests: HttpRequests) -> tuple[tuple[Target, ...], LoadRow]:
+def _targets(base: GateSubject, head: GateSubject, requests: HttpRequests) -> tuple[tuple[Target, ...], LoadRow]:
     """Both versions, at URLs each with what is requested of it, and the row that both have in common."""
     sides = ((BASE, base), (HEAD, head))
     if not base.url:

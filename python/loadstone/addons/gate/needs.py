@@ -11,7 +11,14 @@ from itertools import pairwise
 from statistics import median
 
 from loadstone.addons.gate.result import GateFigure
-from loadstone.addons.gate.rule import GOOD, WITHHELD, deciding, probable_losses, starts_reach, withheld_losses
+from loadstone.addons.gate.rule import (
+    GOOD,
+    WITHIN_START_NOISE,
+    deciding,
+    losses_within_start_noise,
+    probable_losses,
+    starts_reach,
+)
 from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import Experiment
@@ -29,7 +36,7 @@ _MOVES = ("cost_moving", "verdict_still_rising", "verdict_still_moving")
 
 
 @dataclass(frozen=True)
-class Pace:
+class BlockPace:
     """Progress of a comparison."""
 
     units: int
@@ -44,9 +51,9 @@ class Pace:
         return next((look for look in self.looks if look >= units and look > self.units), None)
 
 
-def paces_of(groups: Sequence[GroupDesign], trials: Sequence[TrialRecord]) -> dict[str, Pace]:
+def paces_of(groups: Sequence[GroupDesign], trials: Sequence[TrialRecord]) -> dict[str, BlockPace]:
     """Return the pace of each group; one that was not begun is taken to get on like the one before."""
-    paces: dict[str, Pace] = {}
+    paces: dict[str, BlockPace] = {}
     before = None
     for group in groups:
         pace = _pace_of(group, trials)
@@ -63,7 +70,7 @@ def _looks(group: GroupDesign) -> tuple[int, ...]:
     return group.looks if rounds is None or rounds.unit == "block" else tuple(map(rounds.upto, group.looks))
 
 
-def _pace_of(group: GroupDesign, trials: Sequence[TrialRecord]) -> Pace | None:
+def _pace_of(group: GroupDesign, trials: Sequence[TrialRecord]) -> BlockPace | None:
     """Return the pace of a group by when its blocks began; None before its second block."""
     began: dict[int, float] = {}
     for trial in trials:
@@ -75,16 +82,16 @@ def _pace_of(group: GroupDesign, trials: Sequence[TrialRecord]) -> Pace | None:
     block_s = median(began[later] - began[one] for one, later in pairwise(blocks))
     rounds = group.rounds
     if rounds is None or rounds.unit == "block":
-        return Pace(len(blocks), _looks(group), block_s)
-    return Pace(rounds.upto(len(blocks)), _looks(group), block_s / rounds.of(blocks[0]))
+        return BlockPace(len(blocks), _looks(group), block_s)
+    return BlockPace(rounds.upto(len(blocks)), _looks(group), block_s / rounds.of(blocks[0]))
 
 
-def with_needs(figure: GateFigure, pace: Pace | None, elapsed_s: float, budget_s: float) -> GateFigure:
+def with_needs(figure: GateFigure, pace: BlockPace | None, elapsed_s: float, budget_s: float) -> GateFigure:
     """An open figure with how many starts or rounds would probably decide it, and the budget for them.
 
     Without them where it is not time that lacks: it still moved, or something else keeps it open and time was there.
     """
-    if figure.verdict != "undecided" or pace is None or _is_open_by(figure, (*_MOVES, WITHHELD)):
+    if figure.verdict != "undecided" or pace is None or _is_open_by(figure, (*_MOVES, WITHIN_START_NOISE)):
         return figure
     look = pace.next_look(_units(figure, pace))
     if look is None:
@@ -109,7 +116,7 @@ def runs_already(experiment: Experiment) -> bool:
 
 
 def advice(
-    figures: Sequence[GateFigure], pace: Pace | None, experiment: Experiment, budget_s: float, starts_differ: float
+    figures: Sequence[GateFigure], pace: BlockPace | None, experiment: Experiment, budget_s: float, starts_differ: float
 ) -> Message | None:
     """What helps most where the gate is open; None where nothing is known of that.
 
@@ -125,7 +132,7 @@ def advice(
         warmer_s = max(WARMER_S, 2 * warmed_s)
         return message("gate_advice_warm", warm_up_s=warmer_s, budget_s=budget_s + 2 * (warmer_s - warmed_s))
     way = "start both" if running else "start again" if experiment.subjects else ""
-    if withheld_losses(open_):
+    if losses_within_start_noise(open_):
         return message("gate_advice_starts", differ=starts_differ, way=way)
     if not open_:
         return None
@@ -155,7 +162,7 @@ def _is_wide_by_starts(figure: GateFigure, starts_differ: float) -> bool:
     return half is not None and starts_reach(starts_differ, figure.interval_level) > half
 
 
-def _units(figure: GateFigure, pace: Pace) -> float:
+def _units(figure: GateFigure, pace: BlockPace) -> float:
     """Return how many units would probably decide a figure; the first look where it has no interval yet."""
     half = _half(figure)
     if half is None:

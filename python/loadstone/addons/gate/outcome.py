@@ -10,16 +10,16 @@ from loadstone.addons.gate.rule import (
     DECIDING,
     GOOD,
     deciding,
-    forbids,
-    judged,
+    figure_verdict,
+    figure_verdict_by_starts,
+    invalidates_gate,
+    losses_within_start_noise,
     may_be_lost,
     probable_losses,
-    reach_of_starts,
-    standing,
+    start_noise_reach,
     status_of,
     unknown,
     verdict_of,
-    withheld_losses,
 )
 from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE, HEAD, Gate
 from loadstone.experiment.plan.look_schedule import gate_level
@@ -222,21 +222,21 @@ def _figures(pairs: Mapping[str, Comparison]) -> list[GateFigure]:
 def _refusal(main: Sequence[Comparison]) -> CheckResult | None:
     """What forbids any verdict: what does so to the first comparison, and requests that fail in either."""
     for number, one in enumerate(main):
-        if forbids(one.primary) or (number == 0 and standing(one.primary) == "invalid"):
+        if invalidates_gate(one.primary) or (number == 0 and figure_verdict(one.primary) == "invalid"):
             return one.primary.refusal
     return None
 
 
 def _figure(name: FigureName, verdict: Verdict, starts_differ: float) -> GateFigure:
-    """`starts_differ`: of one version, where that is not in the interval: see `standing`."""
+    """`starts_differ`: of one version, where that is not in the interval: see `figure_verdict`."""
     sign = -1 if verdict.larger_is_faster else 1
     slower = [None if one is None else sign * one for one in (verdict.estimate, verdict.low, verdict.high)]
     ends = sorted(one for one in slower[1:] if one is not None)
     low, high = ends if len(ends) == 2 else (None, None)
     shown = verdict.kind != "invalid" and low is not None
     half = None if low is None or high is None else (high - low) / 2
-    reach = reach_of_starts(verdict, starts_differ)
-    found, withheld = judged(verdict, starts_differ)
+    reach = start_noise_reach(verdict, starts_differ)
+    found, withheld = figure_verdict_by_starts(verdict, starts_differ)
     return GateFigure(
         name=name,
         unit="bytes" if name == "memory" else "/s" if verdict.larger_is_faster else "ns",
@@ -303,7 +303,7 @@ def _said(
     if verdict == "same":
         bounds = {name: of[name].tolerance for name in by if name in DECIDING} or {n: of[n].tolerance for n in by}
         return message("gate_same", tolerance=max(bounds.values()), figures=list(bounds), once=once, unknown=open_)
-    if lost := withheld_losses(deciding(figures)):
+    if lost := losses_within_start_noise(deciding(figures)):
         most = max(lost, key=lambda one: one.slower or 0.0)
         return message("gate_withheld", figure=most.name, by=most.by, why=most.why)
     good = [one for one in deciding(figures) if one.verdict in GOOD]

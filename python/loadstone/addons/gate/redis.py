@@ -28,7 +28,7 @@ _VERSION = re.compile(r"\bv=(\d+(?:\.\d+)*)")
 
 
 @dataclass(frozen=True)
-class Server:
+class GateServer:
     """One side of the gate."""
 
     name: str
@@ -40,20 +40,20 @@ def is_redis(text: str) -> bool:
     return any(form.fullmatch(text) for form in (SERVER_WORD, SETTINGS)) or URL.match(text) is not None
 
 
-def server_of(text: str, option: str) -> Server:
+def server_of(text: str, option: str) -> GateServer:
     """`redis`, `redis=8.2`, `valkey`, `redis:7.2` (an image), `./redis-server`, a URL; behind commas settings.
 
     Raises UserError.
     """
     if URL.match(text):
-        return Server(address(text), redis_server(text, option=option))
+        return GateServer(address(text), redis_server(text, option=option))
     first, *rest = [part.strip() for part in text.split(",")]
     word, equals, version = first.partition("=")
     if equals and word not in BROUGHT:
         first, rest, word, version = "redis", [first, *rest], "redis", ""
     settings = dict(_setting(part, option) for part in rest)
     common: YamlMapping = {"settings": settings} if settings else {}
-    return Server(text, {**_kind(first, word, version, option), **common})
+    return GateServer(text, {**_kind(first, word, version, option), **common})
 
 
 def _kind(first: str, word: str, version: str, option: str) -> YamlMapping:
@@ -100,7 +100,7 @@ def _setting(text: str, option: str) -> tuple[str, str]:
     return name, value
 
 
-def both(base: str | None, head: str | None) -> tuple[str, str]:
+def base_and_head(base: str | None, head: str | None) -> tuple[str, str]:
     """The two versions. Raises UserError where these are not two."""
     if base is None or head is None:
         raise UserError("--base, --head: which two? Write for example --base redis=7.0 --head redis=8.2")

@@ -26,20 +26,20 @@ GOOD: frozenset[Standing] = frozenset({"same", "not_slower", "faster"})
 LATENCY_STARTS_DIFFER = 0.30
 """Least standard deviation, as a share, of the P99 between starts of one version: what ratios of two starts of a Go
 service spread by (`bench/results/gate-tail-2026-11-27.jsonl`, .22 to .57), over the root of two, is about that."""
-WITHHELD = "gate_starts"
+WITHIN_START_NOISE = "gate_starts"
 """Kind of the message why a figure says nothing of the versions: starts of one may differ by as much."""
 
 
-def standing(verdict: Verdict, starts_differ: float = 0.0) -> Standing:
+def figure_verdict(verdict: Verdict, starts_differ: float = 0.0) -> Standing:
     """What a verdict says of B, for a gate.
 
     `starts_differ`: the share that two processes of one version differ by that were started once, one standard
     deviation. What may come of that is said of no version; that the one is not slower is said of these two processes.
     """
-    return judged(verdict, starts_differ)[0]
+    return figure_verdict_by_starts(verdict, starts_differ)[0]
 
 
-def judged(verdict: Verdict, starts_differ: float) -> tuple[Standing, bool]:
+def figure_verdict_by_starts(verdict: Verdict, starts_differ: float) -> tuple[Standing, bool]:
     """Its standing, and whether these two processes differ by a loss or a gain that two starts may differ by."""
     found = _of_processes(verdict)
     if found not in ("slower", "faster") or not _within_starts(verdict, starts_differ):
@@ -58,12 +58,12 @@ def _within_starts(verdict: Verdict, starts_differ: float) -> bool:
     """Whether two starts of one version may differ by what these two processes differ by: at the interval's level."""
     if not starts_differ or verdict.estimate is None or verdict.low is None or verdict.high is None:
         return False
-    low, high = reaching(verdict.estimate, verdict.low, verdict.high, reach_of_starts(verdict, starts_differ))
+    low, high = reaching(verdict.estimate, verdict.low, verdict.high, start_noise_reach(verdict, starts_differ))
     least, most = (-high, -low) if verdict.larger_is_faster else (low, high)
     return least <= verdict.log_margin and most >= 0
 
 
-def reach_of_starts(verdict: Verdict, starts_differ: float) -> float:
+def start_noise_reach(verdict: Verdict, starts_differ: float) -> float:
     """Return how far apart (ln) two starts of one version may be in this figure, at the level of its interval."""
     return starts_reach(starts_differ, verdict.level, of_latency=quantile_of(verdict.metric) is not None)
 
@@ -116,11 +116,11 @@ def needs_more(primary: Verdict, cost: Verdict | None, *, ends: bool, starts_dif
         primary: the verdict by the comparison's metric.
         cost: the one by CPU a request, if that has a say in the comparison: see `cost_of`.
         ends: whether any other comparison would end.
-        starts_differ: see `standing`.
+        starts_differ: see `figure_verdict`.
     """
-    found = [(one, *judged(one, starts_differ)) for one in (primary, cost) if one is not None]
+    found = [(one, *figure_verdict_by_starts(one, starts_differ)) for one in (primary, cost) if one is not None]
     standings = {of for _, of, _ in found}
-    if "slower" in standings or standing(primary) == "invalid":
+    if "slower" in standings or figure_verdict(primary) == "invalid":
         return False
     if withheld := [one for one, of, is_withheld in found if is_withheld and of == "undecided"]:
         return any(_outreaches_starts(one, starts_differ) for one in withheld)
@@ -128,7 +128,7 @@ def needs_more(primary: Verdict, cost: Verdict | None, *, ends: bool, starts_dif
     if is_rate(primary.metric):
         return GOOD.isdisjoint(standings) or any(map(may_be_lost, open_))
     known = ends and all(of in GOOD for one, of, _ in found if one is cost)
-    return not known or any(map(_looks_lost, open_))
+    return not known or any(map(_is_likely_loss, open_))
 
 
 def is_known(primary: Verdict, cost: Verdict | None, starts_differ: float = 0.0) -> bool:
@@ -138,7 +138,7 @@ def is_known(primary: Verdict, cost: Verdict | None, starts_differ: float = 0.0)
     """
     if not is_rate(primary.metric):
         return True
-    found = [(one, *judged(one, starts_differ)) for one in (primary, cost) if one is not None]
+    found = [(one, *figure_verdict_by_starts(one, starts_differ)) for one in (primary, cost) if one is not None]
     return not any(
         of == "undecided" and not is_withheld and one.kind != "not_decidable" for one, of, is_withheld in found
     )
@@ -151,10 +151,10 @@ def _loss(verdict: Verdict) -> float | None:
 def _outreaches_starts(verdict: Verdict, starts_differ: float) -> bool:
     """Whether a loss would be beyond what starts differ by, if its own interval were narrow."""
     loss = _loss(verdict)
-    return loss is not None and loss - reach_of_starts(verdict, starts_differ) > verdict.log_margin
+    return loss is not None and loss - start_noise_reach(verdict, starts_differ) > verdict.log_margin
 
 
-def _looks_lost(verdict: Verdict) -> bool:
+def _is_likely_loss(verdict: Verdict) -> bool:
     """Whether an open difference is more likely a loss beyond the margin than not."""
     loss = _loss(verdict)
     return loss is not None and (loss > verdict.log_margin or _is_lost_by_some(verdict))
@@ -195,17 +195,19 @@ def shows_loss(evidence: Evidence, settings: Settings, starts_differ: float = 0.
 def is_over(primary: Verdict, cost: Verdict | None, starts_differ: float = 0.0) -> bool:
     """Whether nothing else that could be measured changes what a gate says: it is slower, or invalid."""
     found = [one for one in (primary, cost) if one is not None]
-    return forbids(primary) or any(standing(one, starts_differ) == "slower" for one in found)
+    return invalidates_gate(primary) or any(figure_verdict(one, starts_differ) == "slower" for one in found)
 
 
-def forbids(primary: Verdict) -> bool:
+def invalidates_gate(primary: Verdict) -> bool:
     """Whether what makes a comparison invalid does so to the whole gate: of rates anything, of others failed requests.
 
     A P99 of too few operations, or on parts that were not warm yet, is no reason to say nothing of the rate.
     """
     refusal = primary.refusal
     return (
-        standing(primary) == "invalid" and refusal is not None and (is_rate(primary.metric) or refusal.name == "errors")
+        figure_verdict(primary) == "invalid"
+        and refusal is not None
+        and (is_rate(primary.metric) or refusal.name == "errors")
     )
 
 
@@ -235,7 +237,7 @@ def probable_losses(figures: Sequence[GateFigure]) -> list[GateFigure]:
     figure whose whole interval shows a loss that is probably beyond the tolerance, and that two starts of one version
     do not explain.
     """
-    asked, withheld = deciding(figures), withheld_losses(figures)
+    asked, withheld = deciding(figures), losses_within_start_noise(figures)
     shown = [one for one in figures if one not in asked and one not in withheld and _is_shown(one)]
     return [one for one in (*asked, *shown) if one.verdict == "undecided" and one.may_be_lost]
 
@@ -253,9 +255,13 @@ def unknown(figures: Sequence[GateFigure]) -> list[GateFigure]:
     return [one for one in figures if one.name in names and one.verdict == "undecided"]
 
 
-def withheld_losses(figures: Sequence[GateFigure]) -> list[GateFigure]:
+def losses_within_start_noise(figures: Sequence[GateFigure]) -> list[GateFigure]:
     """The figures by which these two processes differ by a loss that two starts of one version may differ by."""
-    return [one for one in figures if one.verdict == "undecided" and one.why is not None and one.why.kind == WITHHELD]
+    return [
+        one
+        for one in figures
+        if one.verdict == "undecided" and one.why is not None and one.why.kind == WITHIN_START_NOISE
+    ]
 
 
 def deciding(figures: Sequence[GateFigure]) -> list[GateFigure]:

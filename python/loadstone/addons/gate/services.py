@@ -80,7 +80,7 @@ class Service:
 
 
 @dataclass(frozen=True)
-class Subject:
+class GateSubject:
     """A subject as an experiment has it."""
 
     name: str
@@ -90,7 +90,7 @@ class Subject:
 
 
 @contextmanager
-def services(versions: Versions) -> Iterator[tuple[Subject, Subject]]:
+def services(versions: Versions) -> Iterator[tuple[GateSubject, GateSubject]]:
     """Both versions, as subjects of an experiment; what was made for them goes at the end. Raises UserError."""
     _learn_passwords(versions)
     require_versions(versions)
@@ -158,11 +158,11 @@ def _learn_passwords(versions: Versions) -> None:
     learn_commands(filter(None, (versions.base, versions.head, versions.build, versions.start)))
 
 
-def _at_urls(base: str, head: str) -> tuple[Subject, Subject]:
+def _at_urls(base: str, head: str) -> tuple[GateSubject, GateSubject]:
     from loadstone.cli.targets import address, distinct_label
 
     first = address(base)
-    return Subject(first, {}, base), Subject(distinct_label(address(head), first), {}, head)
+    return GateSubject(first, {}, base), GateSubject(distinct_label(address(head), first), {}, head)
 
 
 def _shown(command: str, both: tuple[str, str]) -> str:
@@ -175,7 +175,7 @@ def _shown(command: str, both: tuple[str, str]) -> str:
     return text if len(text) <= NAME_MAX else f"{text[: NAME_MAX - 3]}..."
 
 
-def _started(versions: Versions, service: Service, side: str, folder: Path) -> Subject:
+def _started(versions: Versions, service: Service, side: str, folder: Path) -> GateSubject:
     """The subject of a command: its manifest, which is written for the time of the gate. Raises UserError."""
     option = "--start" if versions.start is not None else f"--{side}"
     words = _words(service.command, option)
@@ -214,7 +214,7 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> S
     place = folder / side
     place.mkdir()
     (place / FILE).write_text(in_one_line(manifest), encoding="utf-8")
-    return Subject(service.name, {"manifest": str(place)} | ({"warm_up": warm_up_s} if warm_up_s else {}))
+    return GateSubject(service.name, {"manifest": str(place)} | ({"warm_up": warm_up_s} if warm_up_s else {}))
 
 
 def _words(command: str, option: str) -> list[str]:

@@ -59,7 +59,7 @@ def named(branch: str, experiment: str, folder: Path, set_unix_s: float) -> Base
         ) from None
 
 
-class _File(BaseModel):
+class _BaselineFile(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     format: int = FORMAT
@@ -68,7 +68,7 @@ class _File(BaseModel):
 
 def read_baselines(root: Path) -> tuple[Baseline, ...]:
     """Those of a folder of runs, by branch and experiment. Raises UserError if the file is damaged."""
-    found = read_small(root / BASELINES, _File, _BYTES)
+    found = read_small(root / BASELINES, _BaselineFile, _BYTES)
     return () if found is None else found.baselines
 
 
@@ -126,4 +126,4 @@ def _write(root: Path, baselines: Sequence[Baseline]) -> None:
             "{root}: {number} baselines; there may be {most}, remove some", root=root, number=len(baselines), most=MOST
         )
     kept = sorted(baselines, key=lambda one: (one.experiment, one.branch))
-    write_file(root / BASELINES, dump_document(_File(baselines=tuple(kept)).model_dump(mode="json")))
+    write_file(root / BASELINES, dump_document(_BaselineFile(baselines=tuple(kept)).model_dump(mode="json")))

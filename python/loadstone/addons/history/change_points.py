@@ -48,7 +48,7 @@ _NORMAL = NormalDist()
 Ints = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 
 
-class Change(NamedTuple):
+class ChangePoint(NamedTuple):
     """A change between two runs that follow each other."""
 
     at: int
@@ -63,7 +63,7 @@ class Change(NamedTuple):
     p_value: float
 
 
-def changes(logs: Sequence[float], errors: Sequence[float | None], level: float) -> list[Change]:
+def changes(logs: Sequence[float], errors: Sequence[float | None], level: float) -> list[ChangePoint]:
     """The changes in a row of log figures; none where they are too few.
 
     Args:
@@ -238,7 +238,7 @@ def _around(runs: int, places: Sequence[int], number: int) -> tuple[int, int]:
     )
 
 
-def _change(y: Floats, w: Floats, ends: Sequence[int], number: int, p_value: float) -> Change:
+def _change(y: Floats, w: Floats, ends: Sequence[int], number: int, p_value: float) -> ChangePoint:
     begin, at, end = ends[number - 1 : number + 2]
     parts = [(y[one:other], w[one:other]) for one, other in ((begin, at), (at, end))]
     means = [float(np.average(values, weights=weights)) for values, weights in parts]
@@ -250,7 +250,7 @@ def _change(y: Floats, w: Floats, ends: Sequence[int], number: int, p_value: flo
     estimate = means[1] - means[0]
     ratios = _steps(y, w, begin, end) / scatter
     likely = np.flatnonzero(ratios >= ratios.max() - _PLACE) + begin + SEGMENT_MIN
-    return Change(
+    return ChangePoint(
         at=at,
         earliest=int(likely[0]),
         latest=int(likely[-1]),

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from loadstone.addons.history.change_points import LEVEL, RUNS_MIN, changes
 from loadstone.addons.history.run_differences import gate_command, heads_unlike, is_same_but_servers, servers_unlike
 from loadstone.addons.history.trends import (
-    Figure,
-    Measured,
+    MeasuredTrials,
     OverRuns,
     RunFigures,
+    TrendFigure,
     drivens,
     in_order,
     joined,
@@ -127,7 +127,7 @@ def first_figures(runs: Sequence[RunFigures], metric: str | None = None) -> list
     return found
 
 
-def _courses(runs: Sequence[RunFigures], key: str, metric: str) -> list[list[Measured]]:
+def _courses(runs: Sequence[RunFigures], key: str, metric: str) -> list[list[MeasuredTrials]]:
     measured, _ = measured_in(runs, key, metric)
     positive = [one for one in measured if one[1].figures[metric].value > 0]
     found = joined(
@@ -137,7 +137,7 @@ def _courses(runs: Sequence[RunFigures], key: str, metric: str) -> list[list[Mea
     return sorted(found, key=lambda course: -course[-1][0].began_unix_s)
 
 
-def _hints(course: Sequence[Measured], metric: str, level: float, numbers: dict[str, Numbered]) -> list[Hint]:
+def _hints(course: Sequence[MeasuredTrials], metric: str, level: float, numbers: dict[str, Numbered]) -> list[Hint]:
     figures = [place.figures[metric] for _, place in course]
     found = changes([math.log(one.value) for one in figures], [_error(one) for one in figures], level)
     names = [numbers[run.run] for run, _ in course]
@@ -158,14 +158,14 @@ def _hints(course: Sequence[Measured], metric: str, level: float, numbers: dict[
     ]
 
 
-def _differs(before: Measured, after: Measured, *names: Numbered) -> list[Message]:
+def _differs(before: MeasuredTrials, after: MeasuredTrials, *names: Numbered) -> list[Message]:
     one, other = (f"run {name.number}" for name in names)
     a, b = before[0].head, after[0].head
     heads = [heads_unlike(a, b, (one, other))] if a != b else []
     return [*heads, *servers_unlike(before[0].surroundings, after[0].surroundings, (one, other))]
 
 
-def _error(figure: Figure) -> float | None:
+def _error(figure: TrendFigure) -> float | None:
     """The standard error of the figure's logarithm, by its interval."""
     if figure.low is None or figure.high is None or not 0 < figure.low <= figure.high < math.inf:
         return None

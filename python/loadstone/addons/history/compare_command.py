@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 
 from loadstone.addons.history.between_runs import ComparedBy, JudgedRun, Match, compare_runs, match_runs
-from loadstone.addons.history.compare_report import ComparedRun, CompareReport, Kind, show, to_json
+from loadstone.addons.history.compare_report import ComparedRun, CompareReport, OutputKind, show, to_json
 from loadstone.addons.history.pairs_of_run import compare_pairs, pairs_between
 from loadstone.addons.history.run_differences import costs_not_compared, differences, slices_unlike
 from loadstone.cli.options import CompareOptions
@@ -234,7 +234,7 @@ def _one_run(options: CompareOptions, by: ComparedBy) -> CompareReport:
     judged = _judged(options.runs[0])
     run = judged.run
     apart: list[Message] = []
-    kind: Kind = "ad hoc"
+    kind: OutputKind = "ad hoc"
     if options.a is not None and options.b is not None:
         comparisons, apart = compare_pairs(run, judged.trials, _pairs(run, options.a, options.b), by.metric, by.margin)
     elif by.metric is not None or by.margin is not None:
@@ -369,7 +369,7 @@ def _notes(judged: JudgedRun, matches: int) -> list[Message]:
 
 
 def _report(
-    kind: Kind,
+    kind: OutputKind,
     runs: Sequence[tuple[str, JudgedRun]],
     different: list[Message],
     notes: list[Message],

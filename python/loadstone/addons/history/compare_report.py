@@ -18,10 +18,10 @@ from loadstone.report.json_report import json_text
 from loadstone.text.language import _, plural, translatable, translated
 from loadstone.text.message import Message
 
-Kind = Literal["declared", "ad hoc", "two runs"]
+OutputKind = Literal["declared", "ad hoc", "two runs"]
 
 _STYLES = {"faster": "bold green", "equivalent": "cyan", "mixed": "yellow", "invalid": "red"}
-_TITLES: dict[Kind, str] = {
+_TITLES: dict[OutputKind, str] = {
     "declared": translatable("Declared comparisons"),
     "ad hoc": translatable(
         "Ad hoc comparison: picked after the run, so exploratory; repeat what matters with it declared."
@@ -57,7 +57,7 @@ class CompareReport(AnalysisModel):
     """What was compared, and what the data allow to say."""
 
     format: Literal[1] = 1
-    kind: Kind
+    kind: OutputKind
     runs: list[ComparedRun]
     differences: list[Message]
     """Two runs: where they differ in machine, versions, placement, servers or load; empty unless `--across`."""
@@ -80,11 +80,11 @@ def show(report: CompareReport, console: Console) -> None:
         console.print(Text(line, style="bold" if line == translated(_TITLES[report.kind]) else "dim"))
     for difference in report.differences:
         console.print(Text(_("across: {sentence}", sentence=fmt.sentence(difference)), style="yellow"))
-    if telling(report):
+    if notable_comparisons(report):
         console.print(_table(report))
     for cost, line in cost_lines(report):
         console.print(Text(line, style=_STYLES.get(cost.kind, "")))
-    for line in folded(report):
+    for line in summarise_rest(report):
         console.print(Text(line))
     for line in (*warnings(report), *map(fmt.sentence, report.notes)):
         console.print(Text(line, style="dim"))
@@ -98,12 +98,12 @@ def markdown(report: CompareReport) -> str:
     """Return the report as Markdown, for a comment or a wiki."""
     lines = [f"**{translated(_TITLES[report.kind])}**", "", *(f"- {fmt.plain(line)}" for line in run_lines(report))]
     lines += [_("- across: {sentence}", sentence=fmt.sentence(difference)) for difference in report.differences]
-    if telling(report):
+    if notable_comparisons(report):
         lines += ["", f"| {' | '.join(headers(report))} |", "|---|---:|---:|---:|---|"]
-        rows = [cells(one, report) for one in telling(report)]
+        rows = [cells(one, report) for one in notable_comparisons(report)]
         lines += [f"| {' | '.join(map(_cell, row))} |" for row in rows]
     lines += [f"\n{_cell(line)}" for _, line in cost_lines(report)]
-    lines += [f"\n{_cell(line)}" for line in folded(report)]
+    lines += [f"\n{_cell(line)}" for line in summarise_rest(report)]
     for title, found in (
         ("Warnings", [*warnings(report), *map(fmt.sentence, report.notes)]),
         (_("How to decide"), advice(report)),
@@ -137,13 +137,13 @@ def cost_lines(report: CompareReport) -> list[tuple[Verdict, str]]:
     return lines
 
 
-def telling(report: CompareReport) -> list[Comparison]:
+def notable_comparisons(report: CompareReport) -> list[Comparison]:
     """The comparisons that say something, largest difference first."""
     there = [comparison for comparison in report.comparisons if _why_folded(comparison) is None]
     return sorted(there, key=lambda one: (_ORDER.index(one.primary.kind), -abs(one.primary.estimate or 0.0)))
 
 
-def folded(report: CompareReport) -> list[str]:
+def summarise_rest(report: CompareReport) -> list[str]:
     """All the others in one line, with the reasons; no line without any."""
     reasons: dict[str, list[Comparison]] = {}
     for one in report.comparisons:
@@ -223,7 +223,7 @@ def _example(alike: Sequence[Comparison], report: CompareReport) -> str:
 
 def warnings(report: CompareReport) -> list[str]:
     """The warnings of what has a line; those that differ in their figures only become one, the first as an example."""
-    pairs = telling(report)
+    pairs = notable_comparisons(report)
     found = verdicts.folded((_name(pair), warning) for pair in pairs for warning in pair.warnings)
     return [_together(alike, len(pairs)) for alike in found]
 
@@ -296,7 +296,7 @@ def _table(report: CompareReport) -> Table:
     for at, header in enumerate(named):
         right = 0 < at < len(named) - 1
         grid.add_column(header, justify="right" if right else "left", no_wrap=right, overflow="fold")
-    for one in telling(report):
+    for one in notable_comparisons(report):
         *figures, verdict = cells(one, report)
         grid.add_row(*map(Text, figures), Text(verdict, style=_STYLES.get(one.primary.kind, "")))
     return grid
@@ -304,14 +304,14 @@ def _table(report: CompareReport) -> Table:
 
 def headers(report: CompareReport) -> tuple[str, ...]:
     """Over the columns of `cells`."""
-    return (_("condition"), *verdicts.side_headings(telling(report)), _("verdict"))
+    return (_("condition"), *verdicts.side_headings(notable_comparisons(report)), _("verdict"))
 
 
 def cells(one: Comparison, report: CompareReport) -> tuple[str, str, str, str, str]:
     """The line of a comparison: where, both typical figures, their ratio, the verdict."""
     primary = one.primary
     return (
-        fmt.plain(one.place) if one.place and verdicts.common_sides(telling(report)) else _name(one),
+        fmt.plain(one.place) if one.place and verdicts.common_sides(notable_comparisons(report)) else _name(one),
         verdicts.typical(primary, primary.a),
         verdicts.typical(primary, primary.b),
         verdicts.ratio(primary),

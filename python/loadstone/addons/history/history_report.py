@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from rich.cells import cell_len
 
 from loadstone.addons.history.changes import FigureHistory, Hint, History
-from loadstone.addons.history.trends import GATE_KEY, Figure, Line, Point
+from loadstone.addons.history.trends import GATE_KEY, RunSeries, TrendFigure, TrendPoint
 from loadstone.addons.history.trends_text import differs_text, figure_name, figure_text, hint_text, interval_text
 from loadstone.report import figure_format as fmt
 from loadstone.text.language import _, plural
@@ -146,18 +146,18 @@ def _hint_lines(hint: Hint) -> Iterator[str]:
         yield differs
 
 
-def _unlike(line: Line) -> str:
+def _unlike(line: RunSeries) -> str:
     more = [_("and {number} more differences", number=line.more)] if line.more else []
     return "; ".join([*map(fmt.sentence, line.unlike), *more])
 
 
-def _in_order(figure: FigureHistory) -> list[tuple[Line, Point]]:
+def _in_order(figure: FigureHistory) -> list[tuple[RunSeries, TrendPoint]]:
     """The runs of all lines, the oldest first."""
     found = [(line, point) for line in figure.over.lines for point in line.points]
     return sorted(found, key=lambda one: (one[1].began_unix_s, one[1].run))
 
 
-def _course(figure: FigureHistory) -> list[Point]:
+def _course(figure: FigureHistory) -> list[TrendPoint]:
     """The runs that are looked at with the newest one, in order."""
     points = [point for _line, point in _in_order(figure)]
     return [point for point in points if point.run in figure.courses[0]] if figure.courses else points
@@ -172,7 +172,7 @@ def _number_of_runs(figure: FigureHistory) -> str:
 _Row = tuple[str, ...]
 
 
-def _rows(history: History, figure: FigureHistory) -> list[tuple[_Row, Point]]:
+def _rows(history: History, figure: FigureHistory) -> list[tuple[_Row, TrendPoint]]:
     numbers = {run.run: run.number for run in history.runs}
     return [
         (
@@ -210,7 +210,7 @@ def _filled(text: str, width: int) -> str:
     return f"{text}{' ' * (width - cell_len(text))}"
 
 
-def _spark(figures: Sequence[Figure]) -> str:
+def _spark(figures: Sequence[TrendFigure]) -> str:
     values = [one.value for one in figures]
     low, high = min(values), max(values)
     steps = len(_BARS) - 1
@@ -220,7 +220,7 @@ def _spark(figures: Sequence[Figure]) -> str:
 class _Drawing:
     """Intervals as text, all on one scale."""
 
-    def __init__(self, figures: Sequence[Figure], columns: int) -> None:
+    def __init__(self, figures: Sequence[TrendFigure], columns: int) -> None:
         ends = [end for one in figures for end in (one.value, one.low, one.high) if end is not None]
         finite = [end for end in ends if math.isfinite(end)]
         values = [one.value for one in figures]
@@ -233,7 +233,7 @@ class _Drawing:
         low, high = figure_text(metric, self._low), figure_text(metric, self._high)
         return f"{low}{high:>{self._columns - len(low)}}"
 
-    def of(self, figure: Figure) -> str:
+    def of(self, figure: TrendFigure) -> str:
         """`  ├──●──┤   `."""
         drawn = [" "] * self._columns
         if figure.low is not None and figure.high is not None:

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from loadstone import __version__
 from loadstone.addons.history.run_row import RunRow, fingerprint, is_written, read_row, whole_text
-from loadstone.addons.history.trends import RunFigures, figures_of
+from loadstone.addons.history.trends import RunFigures, run_figures
 from loadstone.judge.analysis.analyse import analyse_run
 from loadstone.machine.processes.cache_folder import cache_folder
 from loadstone.run_folder.files import ARCHIVE, run_folders
@@ -108,7 +108,7 @@ _WAIT_S = 5.0
 
 
 @dataclass(frozen=True)
-class Page:
+class ResultPage:
     """Some of the runs that a query finds."""
 
     rows: tuple[RunRow, ...]
@@ -158,10 +158,10 @@ class Index:
         with self._reads:
             return self._anew_if_broken(lambda: self._renew(deadline_s, words_of, tell))
 
-    def find(self, query: Query, most: int, skip: int = 0) -> Page:
+    def find(self, query: Query, most: int, skip: int = 0) -> ResultPage:
         """The runs that a query finds, the newest first."""
 
-        def found() -> Page:
+        def found() -> ResultPage:
             with self._connected() as base:
                 where, values = query.condition()
                 (total,) = base.execute(f"SELECT count(*) FROM runs WHERE {where}", values).fetchone()
@@ -170,7 +170,7 @@ class Index:
                     "LIMIT ? OFFSET ?",
                     (*values, most, skip),
                 ).fetchall()
-                return Page(tuple(_row(line, bool(running)) for line, running in lines), total)
+                return ResultPage(tuple(_row(line, bool(running)) for line, running in lines), total)
 
         return self._anew_if_broken(found)
 
@@ -406,7 +406,7 @@ def collect(index: Index, rows: Sequence[RunRow], deadline_s: float | None = Non
                 continue
             try:
                 run = read_run(path)
-                found = figures_of(run, analyse_run(run), row.began_unix_s)
+                found = run_figures(run, analyse_run(run), row.began_unix_s)
             except (LoadstoneError, OSError) as error:
                 unread[row.name] = str(error)
                 continue

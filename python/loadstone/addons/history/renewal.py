@@ -13,7 +13,7 @@ _REST_S = 0.005
 """Between two batches, in which others of this process have their turn."""
 
 
-class Reader:
+class IndexRenewal:
     """The thread that reads the folders of one index. It begins when it is asked, and ends when it has read all."""
 
     def __init__(self, index: Index, words_of: Callable[[RunRow], str]) -> None:

@@ -67,10 +67,10 @@ def differences(
     `matched` holds a trial of each run for every condition that is compared: their loads are compared as the driver
     was given them. `names`: what the runs are called.
     """
-    return unlike(surroundings_of(a), surroundings_of(b), _driven(a, b, matched), names)
+    return difference_clauses(surroundings_of(a), surroundings_of(b), _driven(a, b, matched), names)
 
 
-class Surroundings(AnalysisModel):
+class RunEnvironment(AnalysisModel):
     """What of a run must be the same in another one for their figures to be compared, beside the load."""
 
     experiment: str
@@ -80,7 +80,7 @@ class Surroundings(AnalysisModel):
     """Part of `environment.json` that is compared."""
 
 
-class Driven(AnalysisModel):
+class LoadDescription(AnalysisModel):
     """The load of a condition, as its driver was given it."""
 
     group: str
@@ -91,7 +91,7 @@ class Driven(AnalysisModel):
     load: dict[str, Any]
 
 
-def surroundings_of(run: RecordedRun) -> Surroundings:
+def surroundings_of(run: RecordedRun) -> RunEnvironment:
     """Those of a run."""
     compared = {"machine": _MACHINE, "kernel": _KERNEL, "versions": _VERSIONS, "placement": _PLACEMENT}
     environment: dict[str, Any] = {
@@ -99,7 +99,7 @@ def surroundings_of(run: RecordedRun) -> Surroundings:
     }
     servers = mapping_of(run.environment.get("servers"))
     environment["servers"] = {name: {key: figure_at(servers, name, key) for key in _SERVER} for name in servers}
-    return Surroundings(
+    return RunEnvironment(
         experiment=run.experiment.name,
         quick=bool(run.plan.quick),
         as_published=bool(run.plan.as_published),
@@ -107,14 +107,17 @@ def surroundings_of(run: RecordedRun) -> Surroundings:
     )
 
 
-def driven_by(run: RecordedRun, trial: TrialRecord) -> Driven:
+def driven_by(run: RecordedRun, trial: TrialRecord) -> LoadDescription:
     """The load of a trial."""
     settled = _is_settled(run, trial.group)
-    return Driven(group=trial.group, slice_s=_slice_s(run, trial.group), settled=settled, load=_load(trial))
+    return LoadDescription(group=trial.group, slice_s=_slice_s(run, trial.group), settled=settled, load=_load(trial))
 
 
-def unlike(
-    a: Surroundings, b: Surroundings, driven: Sequence[tuple[Driven, Driven]], names: Names = NAMES
+def difference_clauses(
+    a: RunEnvironment,
+    b: RunEnvironment,
+    driven: Sequence[tuple[LoadDescription, LoadDescription]],
+    names: Names = NAMES,
 ) -> list[Message]:
     """Where two runs differ, one clause each: `differences` of what was kept of them."""
     found = [_said(one, names) for one in _experiment(a, b)]
@@ -123,19 +126,21 @@ def unlike(
     return [*found, *(_said(one, names) for one in (*_environment(a.environment, b.environment), *_loads(driven)))]
 
 
-def is_same_but_servers(a: Surroundings, b: Surroundings, driven: Sequence[tuple[Driven, Driven]]) -> bool:
+def is_same_but_servers(
+    a: RunEnvironment, b: RunEnvironment, driven: Sequence[tuple[LoadDescription, LoadDescription]]
+) -> bool:
     """Whether two runs differ in nothing but the versions and settings of their servers, if in anything."""
     beside = (one for one in _environment(a.environment, b.environment) if not _is_of_server(one))
     same_machine = _machine_id(a.environment) == _machine_id(b.environment)
     return same_machine and not any(True for _ in (*_experiment(a, b), *beside, *_loads(driven)))
 
 
-def servers_unlike(a: Surroundings, b: Surroundings, names: Names = NAMES) -> list[Message]:
+def servers_unlike(a: RunEnvironment, b: RunEnvironment, names: Names = NAMES) -> list[Message]:
     """In which versions and settings the servers of two runs differ, one clause each."""
     return [_said(one, names) for one in _environment(a.environment, b.environment) if _is_of_server(one)]
 
 
-def gate_command(a: Surroundings, b: Surroundings) -> str:
+def gate_command(a: RunEnvironment, b: RunEnvironment) -> str:
     """The gate that measures the versions of two runs in turns: of a Redis or Valkey with both versions and settings;
     of anything else, or where several servers differ, with words in their place."""
     servers_a, servers_b = (mapping_of(one.environment.get("servers")) for one in (a, b))
@@ -173,7 +178,7 @@ def _is_of_server(one: _Difference) -> bool:
 
 def _driven(
     a: RecordedRun, b: RecordedRun, matched: Sequence[tuple[TrialRecord, TrialRecord]]
-) -> list[tuple[Driven, Driven]]:
+) -> list[tuple[LoadDescription, LoadDescription]]:
     return [(driven_by(a, one), driven_by(b, other)) for one, other in matched]
 
 
@@ -195,7 +200,7 @@ def slices_unlike(
     return found
 
 
-def _lengths_are_means(a: Driven, b: Driven) -> bool:
+def _lengths_are_means(a: LoadDescription, b: LoadDescription) -> bool:
     """Whether how long both were measured says nothing of their loads: in slices, of one length or settled.
 
     How many rounds a block has is replication: a run that was cut short has fewer. Slices are made longer until nothing
@@ -231,7 +236,7 @@ def _said(one: _Difference, names: Names) -> Message:
     )
 
 
-def _experiment(a: Surroundings, b: Surroundings) -> Iterator[_Difference]:
+def _experiment(a: RunEnvironment, b: RunEnvironment) -> Iterator[_Difference]:
     if a.experiment != b.experiment:
         yield _Difference("experiment", a.experiment, b.experiment)
     for name, word in (("quick", "--quick"), ("as_published", "--as-published")):
@@ -257,7 +262,7 @@ def _environment(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[_Differ
             )
 
 
-def _loads(driven: Sequence[tuple[Driven, Driven]]) -> Iterator[_Difference]:
+def _loads(driven: Sequence[tuple[LoadDescription, LoadDescription]]) -> Iterator[_Difference]:
     """Each difference once, with the number of conditions that have it."""
     found: list[_Difference] = []
     for a, b in driven:

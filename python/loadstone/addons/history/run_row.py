@@ -50,21 +50,21 @@ Short = Annotated[str, BeforeValidator(_short)]
 _KINDS: dict[str, VerdictKind] = {kind: kind for kind in get_args(VerdictKind)}
 
 
-class _Taken(BaseModel):
+class _DocumentPart(BaseModel):
     """A part of a document: what else is in it is left alone."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
     called: ClassVar[str] = "a document"
 
 
-T = TypeVar("T", bound=_Taken)
+T = TypeVar("T", bound=_DocumentPart)
 
 
-class _Side(_Taken):
+class _Side(_DocumentPart):
     name: Short = ""
 
 
-class _Verdict(_Taken):
+class _Verdict(_DocumentPart):
     kind: Short
     a: _Side = _Side()
     b: _Side = _Side()
@@ -75,17 +75,17 @@ class _Verdict(_Taken):
     high: float | None = None
 
 
-class _Comparison(_Taken):
+class _Comparison(_DocumentPart):
     place: Short = ""
     primary: _Verdict
 
 
-class _Family(_Taken):
+class _Family(_DocumentPart):
     name: Short = ""
     comparisons: Annotated[list[_Comparison], BeforeValidator(_few)] = []
 
 
-class _Analysis(_Taken):
+class _Analysis(_DocumentPart):
     called = "an analysis"
     format: Literal[1] = 1
     experiment: Short = ""
@@ -98,41 +98,41 @@ class _Analysis(_Taken):
     trials_invalid: int = 0
 
 
-class _Plan(_Taken):
+class _Plan(_DocumentPart):
     called = "a plan"
     format: Literal[1] = 1
     experiment: Short = ""
     quick: bool = False
 
 
-class _Machine(_Taken):
+class _Machine(_DocumentPart):
     machine_id: Short | None = None
     cpu_model: Short | None = None
     cpu_count: int | None = None
 
 
-class _Engine(_Taken):
+class _Engine(_DocumentPart):
     version: Short | None = None
 
 
-class _Versions(_Taken):
+class _Versions(_DocumentPart):
     loadstone: Short | None = None
     engine: _Engine = _Engine()
 
 
-class _Server(_Taken):
+class _ServerEntry(_DocumentPart):
     software: Short | None = None
     version: Short | None = None
 
 
-class _Environment(_Taken):
+class _Environment(_DocumentPart):
     called = "an environment"
     machine: _Machine = _Machine()
     versions: _Versions = _Versions()
-    servers: dict[Short, _Server] = {}
+    servers: dict[Short, _ServerEntry] = {}
 
 
-class Found(BaseModel):
+class FoundVerdict(BaseModel):
     """What a run says of one declared pair."""
 
     model_config = ConfigDict(frozen=True)
@@ -173,7 +173,7 @@ class RunRow(BaseModel):
     trials_done: int = 0
     trials_planned: int | None = None
     trials_invalid: int = 0
-    found: tuple[Found, ...] = ()
+    found: tuple[FoundVerdict, ...] = ()
     quick: bool = False
     machine: str = ""
     """The CPU's model and how many there are."""
@@ -318,13 +318,13 @@ def _state(analysis: _Analysis | None) -> State:
     return "complete" if analysis.complete else "part"
 
 
-def _found(analysis: _Analysis) -> Iterator[Found]:
+def _found(analysis: _Analysis) -> Iterator[FoundVerdict]:
     for family in analysis.families:
         for one in family.comparisons:
             verdict = one.primary
             if (kind := _KINDS.get(verdict.kind)) is None:  # of a later version
                 continue
-            yield Found(
+            yield FoundVerdict(
                 family=family.name,
                 place=one.place,
                 kind=kind,
@@ -357,16 +357,16 @@ def _is_ours(path: Path) -> bool:
     return False
 
 
-class Line(NamedTuple):
+class RunSummary(NamedTuple):
     state: str
     """`complete`, `running`, or how much of it was measured."""
     headline: str
     """The sentence that opens the report; empty where this version does not know it."""
 
 
-def line_of(row: RunRow) -> tuple[RunRow, Line]:
+def line_of(row: RunRow) -> tuple[RunRow, RunSummary]:
     """A run's row with what is read of it."""
-    return row, Line(state_of(row), headline_of(row))
+    return row, RunSummary(state_of(row), headline_of(row))
 
 
 def state_of(row: RunRow) -> str:

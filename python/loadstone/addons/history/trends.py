@@ -1,7 +1,7 @@
 """A figure over many runs: a line for all that are of the same thing, and never one over unlike machines or versions.
 
-What is alike is decided as for `loadstone compare` (`run_differences.unlike`). Intervals are each run's own: they hold
-what differed within it, and not what the machine may have done between two of them.
+What is alike is decided as for `loadstone compare` (`run_differences.difference_clauses`). Intervals are each run's
+own: they hold what differed within it, and not what the machine may have done between two of them.
 """
 
 import math
@@ -11,7 +11,13 @@ from statistics import NormalDist
 from loadstone.addons.gate.result import GateFigure, GateResult
 from loadstone.addons.gate.rule import starts_reach
 from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE
-from loadstone.addons.history.run_differences import Driven, Surroundings, driven_by, surroundings_of, unlike
+from loadstone.addons.history.run_differences import (
+    LoadDescription,
+    RunEnvironment,
+    difference_clauses,
+    driven_by,
+    surroundings_of,
+)
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.levels import identity
 from loadstone.judge.analysis.analysis import Analysis, Comparison, Row, printed_ns
@@ -35,7 +41,7 @@ _NAMED = 4
 """Number of differences between two lines that are named."""
 
 
-class Figure(AnalysisModel):
+class TrendFigure(AnalysisModel):
     """A figure of one run with its 95 % interval; None where it has none."""
 
     value: float
@@ -49,9 +55,9 @@ class PlaceFigures(AnalysisModel):
     key: str
     """Key that is equal in every run that has the place."""
     label: str
-    driven: list[Driven]
+    driven: list[LoadDescription]
     """The load of the condition; of a pair of both."""
-    figures: dict[str, Figure]
+    figures: dict[str, TrendFigure]
     """Metric -> figure: `goodput_per_s`, `response_ns.p99` at the fixed rate, `cpu_ns.PART`; of a pair `ratio`, of a
     gate `gate.FIGURE`."""
 
@@ -61,28 +67,28 @@ class RunFigures(AnalysisModel):
 
     run: str
     began_unix_s: float
-    surroundings: Surroundings
+    surroundings: RunEnvironment
     places: list[PlaceFigures]
     head: str = ""
     """For a gate, what was compared with its base."""
 
 
-class Point(AnalysisModel):
+class TrendPoint(AnalysisModel):
     """A run on a line."""
 
     run: str
     began_unix_s: float
-    figure: Figure
+    figure: TrendFigure
     head: str = ""
     """For a gate, what was compared with its base."""
 
 
-class Line(AnalysisModel):
+class RunSeries(AnalysisModel):
     """Runs of the same thing, the oldest first."""
 
     name: str
     """`A` is the line of the newest run."""
-    points: list[Point]
+    points: list[TrendPoint]
     unlike: list[Message]
     """In what it differs from line A: the first few."""
     more: int = 0
@@ -94,12 +100,12 @@ class OverRuns(AnalysisModel):
 
     label: str
     metric: str
-    lines: list[Line]
+    lines: list[RunSeries]
     without: list[str]
     """Runs that do not have this figure."""
 
 
-def figures_of(run: RecordedRun, analysis: Analysis, began_unix_s: float) -> RunFigures:
+def run_figures(run: RecordedRun, analysis: Analysis, began_unix_s: float) -> RunFigures:
     """The figures of a run, of its tables' rows and declared comparisons. Rows that are invalid have none."""
     if analysis.gate is not None:
         return _of_gate(run, analysis.gate, began_unix_s)
@@ -162,7 +168,7 @@ def _is_started_once(run: RecordedRun, trial: TrialRecord) -> bool:
     return (rounds is None or rounds.processes != "restarted") and (drive is None or drive.program is None)
 
 
-def _load_of_gate(run: RecordedRun, trial: TrialRecord) -> Driven:
+def _load_of_gate(run: RecordedRun, trial: TrialRecord) -> LoadDescription:
     """The load without what the machine has a say in: threads, how they wait, and a rate that is a share of what both
     can do."""
     driven = driven_by(run, trial)
@@ -174,16 +180,16 @@ def _load_of_gate(run: RecordedRun, trial: TrialRecord) -> Driven:
     return driven.model_copy(update={"load": load})
 
 
-def _at_95(figure: GateFigure) -> Figure:
+def _at_95(figure: GateFigure) -> TrendFigure:
     """A ratio whose interval has another level with its 95 % interval, as if its logarithm were normal."""
     ratio, low, high, level = figure.ratio or 0.0, figure.low, figure.high, figure.interval_level
     if low is None or high is None or level is None or not 0 < low <= ratio <= high:
-        return Figure(value=ratio)
+        return TrendFigure(value=ratio)
     shrunk = _NORMAL.inv_cdf(0.975) / _NORMAL.inv_cdf((1 + level) / 2)
-    return Figure(value=ratio, low=ratio * (low / ratio) ** shrunk, high=ratio * (high / ratio) ** shrunk)
+    return TrendFigure(value=ratio, low=ratio * (low / ratio) ** shrunk, high=ratio * (high / ratio) ** shrunk)
 
 
-def _of_starts(shown: Figure, figure: GateFigure, starts_differ: float) -> Figure:
+def _of_starts(shown: TrendFigure, figure: GateFigure, starts_differ: float) -> TrendFigure:
     """With an interval that holds what starts of one version differ by, where that is not in it."""
     if not starts_differ or shown.low is None or shown.high is None:
         return shown
@@ -201,19 +207,19 @@ def _of_row(run: RecordedRun, row: Row, trials: dict[str, TrialRecord]) -> Place
     return PlaceFigures(key=key, label=row.label or "all", driven=[driven_by(run, first)], figures=figures)
 
 
-def _figures_of_row(row: Row) -> Iterator[tuple[str, Figure]]:
+def _figures_of_row(row: Row) -> Iterator[tuple[str, TrendFigure]]:
     if row.goodput_per_s is not None:
         low, high = row.interval(GOODPUT) or (None, None)
-        yield GOODPUT, Figure(value=row.goodput_per_s, low=low, high=high)
+        yield GOODPUT, TrendFigure(value=row.goodput_per_s, low=low, high=high)
     at_rate = row.at_fixed_rate
     if at_rate is not None and at_rate.response_ns is not None:
         for name in _QUANTILES:
             value = printed_ns(at_rate, name)
             if value is not None and name not in at_rate.unsettled:
                 low, high = at_rate.response_interval_ns.get(name, (None, None))
-                yield f"{AT_RATE}.{name}", Figure(value=value, low=low, high=high)
+                yield f"{AT_RATE}.{name}", TrendFigure(value=value, low=low, high=high)
     for part, cost in row.costs.items():
-        yield f"{COST}{part}", Figure(value=cost.ns, low=cost.low_ns, high=cost.high_ns)
+        yield f"{COST}{part}", TrendFigure(value=cost.ns, low=cost.low_ns, high=cost.high_ns)
 
 
 def _of_pair(run: RecordedRun, pair: Comparison, trials: dict[str, TrialRecord]) -> PlaceFigures | None:
@@ -227,7 +233,7 @@ def _of_pair(run: RecordedRun, pair: Comparison, trials: dict[str, TrialRecord])
         key=f"pair {pair.name} {identity(verdict.a.condition)} {identity(verdict.b.condition)} {verdict.metric}",
         label=", ".join(filter(None, (sides, pair.place))),
         driven=[driven_by(run, trials[name]) for name in (point.trial_a, point.trial_b)],
-        figures={RATIO: Figure(value=math.exp(verdict.estimate), low=low, high=high)},
+        figures={RATIO: TrendFigure(value=math.exp(verdict.estimate), low=low, high=high)},
     )
 
 
@@ -261,7 +267,7 @@ def over_runs(runs: Sequence[RunFigures], key: str, metric: str) -> OverRuns:
     return OverRuns(label=places_of(runs).get(key, ""), metric=metric, lines=lines, without=without)
 
 
-Measured = tuple[RunFigures, PlaceFigures]
+MeasuredTrials = tuple[RunFigures, PlaceFigures]
 """A run with its figures of one condition or pair."""
 
 
@@ -270,9 +276,9 @@ def in_order(runs: Sequence[RunFigures]) -> list[RunFigures]:
     return sorted(runs, key=lambda run: (run.began_unix_s, run.run))
 
 
-def measured_in(runs: Sequence[RunFigures], key: str, metric: str) -> tuple[list[Measured], list[str]]:
+def measured_in(runs: Sequence[RunFigures], key: str, metric: str) -> tuple[list[MeasuredTrials], list[str]]:
     """The runs that have this figure, the oldest first, and the names of those that do not."""
-    found: list[Measured] = []
+    found: list[MeasuredTrials] = []
     without: list[str] = []
     for run in in_order(runs):
         place = next((one for one in run.places if one.key == key and metric in one.figures), None)
@@ -283,9 +289,11 @@ def measured_in(runs: Sequence[RunFigures], key: str, metric: str) -> tuple[list
     return found, without
 
 
-def joined(runs: Sequence[Measured], alike: Callable[[Measured, Measured], bool]) -> list[list[Measured]]:
+def joined(
+    runs: Sequence[MeasuredTrials], alike: Callable[[MeasuredTrials, MeasuredTrials], bool]
+) -> list[list[MeasuredTrials]]:
     """Runs in rows: each goes on with the first row whose newest run is like it."""
-    rows: list[list[Measured]] = []
+    rows: list[list[MeasuredTrials]] = []
     for one in runs:
         row = next((row for row in rows if alike(row[-1], one)), None)
         if row is None:
@@ -295,22 +303,22 @@ def joined(runs: Sequence[Measured], alike: Callable[[Measured, Measured], bool]
     return rows
 
 
-def drivens(one: Measured, other: Measured) -> list[tuple[Driven, Driven]]:
+def drivens(one: MeasuredTrials, other: MeasuredTrials) -> list[tuple[LoadDescription, LoadDescription]]:
     """The loads of both, side by side."""
     return list(zip(one[1].driven, other[1].driven, strict=False))
 
 
-def _unlike(one: Measured, other: Measured, names: tuple[str, str] = ("A", "B")) -> list[Message]:
-    return unlike(one[0].surroundings, other[0].surroundings, drivens(one, other), names)
+def _unlike(one: MeasuredTrials, other: MeasuredTrials, names: tuple[str, str] = ("A", "B")) -> list[Message]:
+    return difference_clauses(one[0].surroundings, other[0].surroundings, drivens(one, other), names)
 
 
-def _line(number: int, line: Sequence[Measured], newest: Sequence[Measured], metric: str) -> Line:
+def _line(number: int, line: Sequence[MeasuredTrials], newest: Sequence[MeasuredTrials], metric: str) -> RunSeries:
     name = _letters(number)
     differences = _unlike(newest[-1], line[-1], ("A", name)) if number else []
-    return Line(
+    return RunSeries(
         name=name,
         points=[
-            Point(run=run.run, began_unix_s=run.began_unix_s, figure=place.figures[metric], head=run.head)
+            TrendPoint(run=run.run, began_unix_s=run.began_unix_s, figure=place.figures[metric], head=run.head)
             for run, place in line
         ],
         unlike=differences[:_NAMED],

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from loadstone.addons.history.changes import Hint
-from loadstone.addons.history.trends import GATE_RATIO, Line, OverRuns, Point
+from loadstone.addons.history.trends import GATE_RATIO, OverRuns, RunSeries, TrendPoint
 from loadstone.addons.history.trends_text import figure_name, hint_text, interval_text
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
@@ -84,7 +84,7 @@ def _time_axis(values: ChartData) -> alt.Axis:
     return alt.Axis(title=_("began (UTC)"), grid=False, labelOverlap=True, format=form, tickCount=8)
 
 
-def _value(line: Line, point: Point, metric: str) -> dict[str, object]:
+def _value(line: RunSeries, point: TrendPoint, metric: str) -> dict[str, object]:
     figure = point.figure
     return {
         "line": line.name,
@@ -108,7 +108,7 @@ def _axis(values: ChartData, metric: str) -> alt.Y:
     return alt.Y("value:Q", scale=scale, axis=alt.Axis(title=figure_name(metric), grid=True, tickCount=6))
 
 
-def _spoken(line: Line, metric: str) -> str:
+def _spoken(line: RunSeries, metric: str) -> str:
     first, last = (interval_text(metric, point) for point in (line.points[0], line.points[-1]))
     return _(
         "line {name}, {number} runs, from {first} to {last}",

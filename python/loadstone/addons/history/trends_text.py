@@ -4,7 +4,7 @@ import math
 
 from loadstone.addons.gate.texts import NAMES
 from loadstone.addons.history.changes import Hint
-from loadstone.addons.history.trends import AT_RATE, GATE_RATIO, RATIO, Point
+from loadstone.addons.history.trends import AT_RATE, GATE_RATIO, RATIO, TrendPoint
 from loadstone.report import figure_format as fmt
 from loadstone.text.english.figures import metric_text
 from loadstone.text.figures import decimal, decimals_of
@@ -30,7 +30,7 @@ def figure_text(metric: str, value: float | None) -> str:
     return fmt.duration(value) if "_ns" in metric else fmt.rate(value)
 
 
-def interval_text(metric: str, point: Point) -> str:
+def interval_text(metric: str, point: TrendPoint) -> str:
     """`41,200 [40,800, 41,600]`."""
     figure = point.figure
     value = figure_text(metric, figure.value)

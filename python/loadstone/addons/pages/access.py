@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from loadstone.addons.pages.settings import Place
+from loadstone.addons.pages.settings import PageSettings
 from loadstone.safety import defect, terminal
 from loadstone.text.language import ENGLISH, LANGUAGES, in_language, of_request, said, use_language
 
@@ -60,7 +60,7 @@ HEADERS = {
 }
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request that is not answered."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -71,7 +71,7 @@ class Refused(Exception):
 class Access:
     """Lets pass what may; adds the headers of every answer."""
 
-    def __init__(self, app: ASGIApp, place: Place, may_host: Callable[[str], bool]) -> None:
+    def __init__(self, app: ASGIApp, place: PageSettings, may_host: Callable[[str], bool]) -> None:
         """`may_host` says of the name in a request, with its port, whether it is one of this server's."""
         self._app = app
         self._place = place
@@ -90,7 +90,7 @@ class Access:
         answer = _with_headers(send, nonce)
         try:
             cookie = self._admit(scope)
-        except Refused as refused:
+        except RefusedRequest as refused:
             await say(scope, answer, refused.status, str(refused))
             return
         if cookie is not None:
@@ -105,7 +105,7 @@ class Access:
 
         try:
             with use_language(scope["state"]["language"]):
-                await self._app(scope, _Bounded(receive), counted)
+                await self._app(scope, _BoundedBody(receive), counted)
         except ClientDisconnect:
             pass
         except Exception as error:  # the page failed, the server goes on
@@ -118,13 +118,15 @@ class Access:
         """The cookie to set, where the token was shown. Raises Refused."""
         headers = _headers(scope)
         if len(scope["raw_path"] or b"") + len(scope["query_string"]) > TARGET_BYTES_MAX:
-            raise Refused(414, said("the address is too long"))
+            raise RefusedRequest(414, said("the address is too long"))
         host = headers.get("host", "")
         if not self._may_host(host):
-            raise Refused(403, said("this server is not called so; use the address that `loadstone serve` printed"))
+            raise RefusedRequest(
+                403, said("this server is not called so; use the address that `loadstone serve` printed")
+            )
         self._require_own_page(scope["method"], host, headers)
         if int(headers.get("content-length", "0") or "0") > BODY_BYTES_MAX:
-            raise Refused(413, said("more than {most} kB were sent", most=BODY_BYTES_MAX // 1024))
+            raise RefusedRequest(413, said("more than {most} kB were sent", most=BODY_BYTES_MAX // 1024))
         name = cookie_name(self._place, host)
         if any(_same(value, self._place.cookie) for value in _cookies(headers, name)):
             shown = _query(scope).get(TOKEN)
@@ -132,7 +134,7 @@ class Access:
         shown, memory = _query(scope).get(TOKEN, ""), self._place.memory
         is_once = bool(memory.once) and _same(shown, memory.once)
         if scope["method"] != "GET" or not (is_once or _same(shown, self._place.token)):
-            raise Refused(
+            raise RefusedRequest(
                 403, said("open the address that `loadstone serve` printed: it holds the token of this server")
             )
         if is_once:
@@ -144,14 +146,16 @@ class Access:
         own = f"{'https' if self._place.secure else 'http'}://{host}"
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is not None and origin != own:
-            raise Refused(403, said("a page of another site sent this"))
+            raise RefusedRequest(403, said("a page of another site sent this"))
         if method not in SAFE_METHODS:
             if origin is None and site != "same-origin":
-                raise Refused(403, said("it is not said which page sent this: send it from a page of this server"))
+                raise RefusedRequest(
+                    403, said("it is not said which page sent this: send it from a page of this server")
+                )
             if site not in (None, "same-origin"):
-                raise Refused(403, said("a page of another site sent this"))
+                raise RefusedRequest(403, said("a page of another site sent this"))
         elif site not in (None, "same-origin", "none") and headers.get("sec-fetch-mode") != "navigate":
-            raise Refused(403, said("a page of another site asked for this"))
+            raise RefusedRequest(403, said("a page of another site asked for this"))
 
 
 def own_address(text: str, otherwise: str) -> str:
@@ -177,7 +181,7 @@ def may_host(names: Iterable[str], port: int, *, any_address: bool) -> Callable[
     return may
 
 
-def cookie_name(place: Place, host: str) -> str:
+def cookie_name(place: PageSettings, host: str) -> str:
     """A name of its own for each port: browsers send a host's cookies to all of its ports."""
     port = host.rpartition(":")[2]
     number = port if port.isdecimal() else ""
@@ -198,7 +202,7 @@ def _headers(scope: Scope) -> dict[str, str]:
     for raw, value in scope["headers"]:
         name = raw.decode("latin-1").lower()
         if name in found and name not in MAY_REPEAT:
-            raise Refused(400, said("the header {name} stands twice", name=name[:80]))
+            raise RefusedRequest(400, said("the header {name} stands twice", name=name[:80]))
         found[name] = f"{found[name]}; {value.decode('latin-1')}" if name in found else value.decode("latin-1")
     return found
 
@@ -213,7 +217,7 @@ def _language(scope: Scope, named: str | None = None) -> str:
     """The language of a page: what was chosen by `/language/...`, else `named`, else what the browser prefers."""
     try:
         headers = _headers(scope)
-    except Refused:
+    except RefusedRequest:
         return named or ENGLISH
     chosen = [name for name in _cookies(headers, LANGUAGE_COOKIE) if name in LANGUAGES]
     return chosen[0] if chosen else named or of_request(headers.get("accept-language", ""))
@@ -223,14 +227,14 @@ def _query(scope: Scope) -> dict[str, str]:
     try:
         return dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=50))
     except ValueError:
-        raise Refused(400, said("the address has too many parts")) from None
+        raise RefusedRequest(400, said("the address has too many parts")) from None
 
 
 def _same(shown: str, kept: str) -> bool:
     return hmac.compare_digest(shown.encode("utf-8", "surrogateescape"), kept.encode())
 
 
-class _Bounded:
+class _BoundedBody:
     """A body of at most so many bytes, whatever was announced."""
 
     def __init__(self, receive: Receive) -> None:
@@ -241,7 +245,7 @@ class _Bounded:
         message = await self._receive()
         self._bytes += len(message.get("body", b""))
         if self._bytes > BODY_BYTES_MAX:
-            raise Refused(413, said("more than {most} kB were sent", most=BODY_BYTES_MAX // 1024))
+            raise RefusedRequest(413, said("more than {most} kB were sent", most=BODY_BYTES_MAX // 1024))
         return message
 
 

@@ -22,9 +22,9 @@ from loadstone.addons.pages import (
     run_actions,
     start_run,
 )
-from loadstone.addons.pages.access import LANGUAGE_COOKIE, Access, Refused, own_address
+from loadstone.addons.pages.access import LANGUAGE_COOKIE, Access, RefusedRequest, own_address
 from loadstone.addons.pages.page import refusal
-from loadstone.addons.pages.settings import Place, place_of
+from loadstone.addons.pages.settings import PageSettings, place_of
 from loadstone.safety.errors import LoadstoneError
 from loadstone.text.language import LANGUAGES, _, said
 
@@ -35,7 +35,7 @@ async def choose_language(request: Request) -> Response:
     """Keep a language for a year; `to` is the page to go back to, one of ours. Raises Refused."""
     name, to = request.path_params["name"], request.query_params.get("to", "/")
     if name not in LANGUAGES:
-        raise Refused(404, said("loadstone does not speak this language"))
+        raise RefusedRequest(404, said("loadstone does not speak this language"))
     answer = RedirectResponse(own_address(quote(to, safe=_KEPT_IN_ADDRESS), "/"), 303)
     answer.set_cookie(LANGUAGE_COOKIE, name, max_age=365 * 86400, httponly=True, samesite="strict", path="/")
     return answer
@@ -73,13 +73,13 @@ OF_ONE_RUN = (
 """The pages that there are where one run alone is shown."""
 
 
-def application(place: Place, may_host: Callable[[str], bool]) -> ASGIApp:
+def application(place: PageSettings, may_host: Callable[[str], bool]) -> ASGIApp:
     """The pages of a place, behind what decides who may see them."""
     app = Starlette(
         routes=list(ROUTES if place.only_run is None else OF_ONE_RUN),
         exception_handlers={
             HTTPException: _refused,
-            Refused: _refused,
+            RefusedRequest: _refused,
             LoadstoneError: _refused,
             OSError: _refused,
             Exception: _failed,
@@ -94,7 +94,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         plain = {"Not Found": _("There is no such page."), "Method Not Allowed": _("This page is not sent to.")}
         return refusal(request, error.status_code, plain.get(error.detail, error.detail))
-    return refusal(request, error.status if isinstance(error, Refused) else 400, str(error))
+    return refusal(request, error.status if isinstance(error, RefusedRequest) else 400, str(error))
 
 
 async def _failed(request: Request, _error: Exception) -> Response:

@@ -46,7 +46,7 @@ def serve_command(
     """Offer web pages to start, watch and read runs."""
     try:
         from loadstone.addons.pages.server import Listening, serve
-        from loadstone.addons.pages.settings import Place
+        from loadstone.addons.pages.settings import PageSettings
     except ModuleNotFoundError as error:
         wrong = translatable("serve: {module} is not installed; pip install 'loadstone[serve]'")
         raise UserError(wrong, module=error.name) from None
@@ -64,7 +64,7 @@ def serve_command(
         if open_:
             webbrowser.open(once)
 
-    place = Place(
+    place = PageSettings(
         runs=runs.absolute(),
         experiments=experiments.absolute(),
         only_run=run,

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from typer.exceptions import TyperException
 
-from loadstone.addons.pages.settings import Shown
+from loadstone.addons.pages.settings import ShownConsent
 from loadstone.experiment.plan.run_size import extent
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import is_level, level_text, same_level
@@ -49,7 +49,7 @@ class Described:
     """Actions among these that are not done before the user said yes."""
     summary: str
     """How many of these there are of each kind."""
-    shown: Shown
+    shown: ShownConsent
     """What an answer to them would allow; without a hash where nothing is asked."""
 
 
@@ -130,7 +130,7 @@ def described(words: Sequence[str], variables: Mapping[str, str]) -> Described:
         return _described(_options(words))
 
 
-def agreed(words: Sequence[str], variables: Mapping[str, str], shown: Shown) -> bool:
+def agreed(words: Sequence[str], variables: Mapping[str, str], shown: ShownConsent) -> bool:
     """Keep that the user read what this command line would do and said yes; False where it would do more by now.
 
     The contents alone do not say it: a run's folder keeps its command, and the environment what variables hold.
@@ -207,7 +207,7 @@ def _described(options: RunRequest) -> Described:
         acts=tuple(acts),
         asked=tuple(act.spoken for act in asked),
         summary=summary(asked),
-        shown=Shown(digest, tuple(act.line for act in asked)),
+        shown=ShownConsent(digest, tuple(act.line for act in asked)),
     )
 
 

@@ -62,7 +62,7 @@ def _compare(request: Request) -> Response:
 def _found(outcome: LaidOver, picked: str) -> dict[str, Any]:
     report = outcome.report
     places = [comparison.place_of(one) for one in report.comparisons]
-    first = comparison.telling(report)
+    first = comparison.notable_comparisons(report)
     telling = report.comparisons.index(first[0]) if first else 0
     number = int(picked) if picked.isdecimal() and len(picked) < 6 and int(picked) < len(places) else telling
     return {
@@ -72,7 +72,7 @@ def _found(outcome: LaidOver, picked: str) -> dict[str, Any]:
         "headers": comparison.headers(report),
         "lines": [(one.primary.kind, comparison.cells(one, report)) for one in first],
         "costs": [(cost.kind, line) for cost, line in comparison.cost_lines(report)],
-        "folded": comparison.folded(report),
+        "folded": comparison.summarise_rest(report),
         "notes": [*comparison.warnings(report), *map(fmt.sentence, report.notes)],
         "advice": comparison.advice(report),
         "places": places,

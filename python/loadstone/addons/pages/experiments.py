@@ -14,10 +14,10 @@ from loadstone.addons.pages import command_preview
 from loadstone.addons.pages.command_lines import CommandLine, of_experiment, of_quick
 from loadstone.addons.pages.command_preview import ExperimentFacts
 from loadstone.addons.pages.forms import Form, form_of
-from loadstone.addons.pages.literal_secrets import Shown, as_page_shows, has_mask, shown
+from loadstone.addons.pages.literal_secrets import ShownText, as_page_shows, has_mask, shown
 from loadstone.addons.pages.own_files import own_files, own_path, read_own, text_there, version_of, write_own
 from loadstone.addons.pages.page import page
-from loadstone.addons.pages.settings import Place, as_typed, place_of
+from loadstone.addons.pages.settings import PageSettings, as_typed, place_of
 from loadstone.addons.pages.start_run import begin, describe
 from loadstone.cli.init_command import TEMPLATE
 from loadstone.experiment.spec.built_in import FOLDER, names, questions
@@ -31,7 +31,7 @@ Make = Callable[[ExperimentFacts | None], CommandLine]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _FormRequest:
     """An experiment that a form is about."""
 
     address: str
@@ -55,7 +55,7 @@ async def _list(request: Request) -> Response:
     )
 
 
-def _measuring(place: Place) -> list[tuple[str, str]]:
+def _measuring(place: PageSettings) -> list[tuple[str, str]]:
     """The runs that measure here now: where each is shown, if it is one of these pages, and what it is called."""
     shown = []
     for run in runs_measuring():
@@ -76,7 +76,13 @@ async def _form(request: Request) -> Response:
 
 
 def _form_page(
-    request: Request, asked: _Asked, found: ExperimentFacts, form: Form, error: str = "", *, is_saved: bool = False
+    request: Request,
+    asked: _FormRequest,
+    found: ExperimentFacts,
+    form: Form,
+    error: str = "",
+    *,
+    is_saved: bool = False,
 ) -> Response:
     return page(
         request, "experiment.html", 200 if not error else 400, asked=asked, facts=found, form=form, error=error,
@@ -101,7 +107,7 @@ async def _start(request: Request) -> Response:
         return _form_page(request, asked, found, form, str(error))
 
 
-async def _told(request: Request, make: Make, asked: _Asked | None) -> Response:
+async def _told(request: Request, make: Make, asked: _FormRequest | None) -> Response:
     """What a command line would do, or what is wrong with it."""
     place = place_of(request)
     try:
@@ -112,7 +118,7 @@ async def _told(request: Request, make: Make, asked: _Asked | None) -> Response:
         return page(request, "told.html", command=None, told=None, error=str(error))
 
 
-def _command(request: Request, asked: _Asked, found: ExperimentFacts | None, form: Form) -> CommandLine:
+def _command(request: Request, asked: _FormRequest, found: ExperimentFacts | None, form: Form) -> CommandLine:
     """Raises UserError."""
     assert found is not None
     place = place_of(request)
@@ -125,23 +131,23 @@ def _command(request: Request, asked: _Asked, found: ExperimentFacts | None, for
     return _placed(place, made)
 
 
-def _placed(place: Place, command: CommandLine, *, always: bool = False) -> CommandLine:
+def _placed(place: PageSettings, command: CommandLine, *, always: bool = False) -> CommandLine:
     """The command with its passwords, and with the folder of the runs where it would take another one."""
     if always or place.runs != place.here / RUNS:
         command = command.adding("--out", as_typed(place.runs, place.here))
     return place.memory.with_variables(command)
 
 
-def _asked(request: Request) -> _Asked:
+def _asked(request: Request) -> _FormRequest:
     """Raises HTTPException."""
     place, name = place_of(request), request.path_params["name"]
     if request.url.path.startswith("/own/"):
         path = own_path(place.experiments, name)
         word = as_typed(path, place.here)
-        return _Asked(f"/own/{name}", word if word.startswith("/") else f"./{word}", name)
+        return _FormRequest(f"/own/{name}", word if word.startswith("/") else f"./{word}", name)
     if name not in names():
         raise HTTPException(404, _("There is no experiment of this name here."))
-    return _Asked(f"/experiments/{name}", name)
+    return _FormRequest(f"/experiments/{name}", name)
 
 
 def _quick_command(request: Request, form: Form) -> CommandLine:
@@ -179,19 +185,19 @@ async def _edit(request: Request) -> Response:
         name, text = f"my-{copied}.yaml", (FOLDER / f"{copied}.yaml").read_text(encoding="utf-8")
     else:
         name, text = "experiment.yaml", TEMPLATE.read_text(encoding="utf-8")
-    return _editor(request, name, Shown(text, whole=True), is_new=True)
+    return _editor(request, name, ShownText(text, whole=True), is_new=True)
 
 
-async def _shown(place: Place, text: str) -> Shown:
+async def _shown(place: PageSettings, text: str) -> ShownText:
     """The text of an experiment as a page shows it: passwords that forms gave are known in this process alone."""
     found, here = await place.memory.apart.call(shown, text), as_page_shows(text)
-    return Shown(as_page_shows(found.text), found.whole and here == text)
+    return ShownText(as_page_shows(found.text), found.whole and here == text)
 
 
 def _editor(
     request: Request,
     name: str,
-    text: Shown,
+    text: ShownText,
     *,
     is_new: bool,
     error: str = "",
@@ -257,7 +263,7 @@ async def _edit_save(request: Request) -> Response:
     return _to_editor(name) if form.one("then") == "edit" else RedirectResponse(f"/own/{name}?saved=1", 303)
 
 
-async def _require_no_secret(place: Place, name: str, text: str, whole: Shown) -> None:
+async def _require_no_secret(place: PageSettings, name: str, text: str, whole: ShownText) -> None:
     """Raises UserError where what was sent holds a password, or what a page shows in its place."""
     if not whole.whole or await place.memory.apart.call(has_mask, text):
         raise UserError(
@@ -267,7 +273,7 @@ async def _require_no_secret(place: Place, name: str, text: str, whole: Shown) -
         )
 
 
-async def _require_shown(place: Place, name: str, version: str, *, over: bool) -> None:
+async def _require_shown(place: PageSettings, name: str, version: str, *, over: bool) -> None:
     """Raises UserError where saving would destroy what no page showed: a password, or a change made elsewhere."""
     there = await run_in_threadpool(text_there, place.experiments, name) if over else None
     if there is None:

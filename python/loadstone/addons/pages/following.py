@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from loadstone.addons.pages.live_view import Point, Told
+from loadstone.addons.pages.live_view import LivePoint, LiveView
 from loadstone.addons.pages.running import Writer
 from loadstone.run_folder.files import EVENTS
 from loadstone.safety.bounds.files import load_json
@@ -89,7 +89,7 @@ class Following:
     """A run that is followed, with all that it told so far."""
 
     folder: Path
-    told: Told = field(default_factory=Told)
+    told: LiveView = field(default_factory=LiveView)
     fate: str = "running"
     """running; ended: by its own word; killed: its process is gone without one; vanished: the folder is gone."""
     caught_up: asyncio.Event = field(default_factory=asyncio.Event)
@@ -214,6 +214,6 @@ class Followers:
         self._streams -= 1
 
 
-def series(points: list[Point]) -> str:
+def series(points: list[LivePoint]) -> str:
     """Moments of the time axis for the page's script: `[[unix_s, {what: {whose: value}}], ...]`."""
     return json.dumps([[round(point.unix_s, 2), point.figures] for point in points], separators=(",", ":"))

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from loadstone.addons.history.index import VERDICTS, Index, parse_query
 from loadstone.addons.history.removal import archive_run, remove_run, restore_run
-from loadstone.addons.history.renewal import Reader
+from loadstone.addons.history.renewal import IndexRenewal
 from loadstone.addons.history.run_row import RunRow, headline_of, state_of, words_of
 from loadstone.addons.history.tags import write_tags
 from loadstone.addons.pages.access import own_address
@@ -59,8 +59,8 @@ def index_of(root: Path) -> Index:
 
 
 @cache
-def _reader_of(root: Path) -> Reader:
-    return Reader(Index(root), words_of)
+def _reader_of(root: Path) -> IndexRenewal:
+    return IndexRenewal(Index(root), words_of)
 
 
 def _list(request: Request) -> Response:

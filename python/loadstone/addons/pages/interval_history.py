@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadstone.addons.pages.live_view import Compared, Judged
+from loadstone.addons.pages.live_view import Compared, LiveVerdict
 
 WIDTH, HEIGHT = 380.0, 168.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 14.0, 12.0, 26.0
@@ -56,7 +56,7 @@ class Narrowing:
     height: float = HEIGHT
 
 
-def narrowing(group: Compared, looks: Sequence[Judged]) -> Narrowing:
+def narrowing(group: Compared, looks: Sequence[LiveVerdict]) -> Narrowing:
     """The picture of one pair; without a look only the margin and where the looks will be."""
     margin = math.log1p(looks[-1].margin if looks else group.margin)
     counts = sorted({*group.planned, *(look.count for look in looks)}) or [1]
@@ -107,7 +107,7 @@ def share(log_ratio: float) -> str:
     return f"{100 * math.expm1(log_ratio):+.3g} %".replace("-", "−")
 
 
-def _reach(shown: Sequence[Judged], margin: float) -> float:
+def _reach(shown: Sequence[LiveVerdict], margin: float) -> float:
     """Room for the newest interval and the margin, by steps: it stays the same for as long as it fits."""
     ends = [abs(end) for end in (shown[-1].low, shown[-1].high) if end is not None] if shown else []
     needed = 1.12 * max([2 * margin, *ends])

@@ -20,7 +20,7 @@ _FIELD = re.compile(r"""^(?P<head>[\s-]*["']?(?P<name>[\w.-]+)["']?\s*:\s*)(?P<v
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownText:
     """A text as a page shows it."""
 
     text: str
@@ -29,7 +29,7 @@ class Shown:
     """Whether it is shown as it is: no secret stands in it."""
 
 
-def shown(source: str) -> Shown:
+def shown(source: str) -> ShownText:
     """The text of an experiment as a page may show it. Call it apart: the text may be a stranger's."""
     left = as_page_shows(source)
     placed = _placed(left)
@@ -37,7 +37,7 @@ def shown(source: str) -> Shown:
         left = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", REDACTED, left)
     if placed and _placed(left):  # a secret whose text is written in another form than it has
         left = ""
-    return Shown(left, left == source)
+    return ShownText(left, left == source)
 
 
 def as_page_shows(text: str) -> str:

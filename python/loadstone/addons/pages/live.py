@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from loadstone.addons.pages import interval_history
 from loadstone.addons.pages.following import Followers, Following, TooMany, series
-from loadstone.addons.pages.live_view import Compared, Told
+from loadstone.addons.pages.live_view import Compared, LiveView
 from loadstone.addons.pages.page import page, refusal, templates
 from loadstone.addons.pages.settings import folder_of
 from loadstone.report import figure_format as fmt
@@ -88,7 +88,7 @@ class _Stream(StreamingResponse):
 
 
 async def _events(run: Following, spoken: str) -> AsyncIterator[bytes]:
-    sent = _Sent(spoken)
+    sent = _SentPieces(spoken)
     changes = run.changes()
     try:
         yield sent.next(run)
@@ -100,14 +100,14 @@ async def _events(run: Following, spoken: str) -> AsyncIterator[bytes]:
 
 
 @dataclass
-class _Sent:
+class _SentPieces:
     """What a page was sent so far. Pages that were sent the same get the same next, which is made once."""
 
     language: str
     points: int = -1
     thinned: int = 0
     said: str | None = None
-    pieces: tuple[int, ...] = (-1,) * len(Told.PIECES)
+    pieces: tuple[int, ...] = (-1,) * len(LiveView.PIECES)
     """How often each piece had changed."""
 
     def next(self, run: Following, ending: str = "") -> bytes:
@@ -115,7 +115,7 @@ class _Sent:
         told, whom = run.told, astuple(self)
         made = run.shared((*whom, ending), lambda: self._made(run, ending))
         self.points, self.thinned, self.said = len(told.points), told.thinned, told.said
-        self.pieces = tuple(told.changed[name] for name in Told.PIECES)
+        self.pieces = tuple(told.changed[name] for name in LiveView.PIECES)
         return made
 
     def _made(self, run: Following, ending: str) -> bytes:
@@ -131,7 +131,7 @@ class _Sent:
 def _pieces(run: Following, spoken: str, seen: Sequence[int], said: str) -> bytes:
     """The pieces that changed, as htmx puts them into their places; `said` is read out to who does not see."""
     parts = []
-    for name, known in zip(Told.PIECES, seen, strict=True):
+    for name, known in zip(LiveView.PIECES, seen, strict=True):
         if known != run.told.changed[name]:
             html = _render(run, name, spoken)
             parts.append(f'<hx-partial hx-target="#live-{name}" hx-swap="innerHTML">{html}</hx-partial>')
@@ -227,7 +227,7 @@ def _group(group: Compared) -> dict[str, Any]:
     return {"group": group, "pairs": pairs}
 
 
-def _parts_with_cost(told: Told) -> list[str]:
+def _parts_with_cost(told: LiveView) -> list[str]:
     return list(dict.fromkeys(part for parts in told.costs.values() for part in parts))
 
 

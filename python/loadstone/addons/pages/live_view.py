@@ -32,7 +32,7 @@ _LARGEST = ("p99", "rss", "connections", "errors")
 """What of two neighbours becomes the larger; of all else the mean."""
 
 
-def number(value: object) -> float | None:
+def bounded_number(value: object) -> float | None:
     """A finite number; None of anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -45,18 +45,18 @@ def number(value: object) -> float | None:
 
 def count_of(value: object) -> int | None:
     """A whole number of rounds or blocks, 1 at least; None of anything else."""
-    found = number(value)
+    found = bounded_number(value)
     return int(found) if found is not None and found.is_integer() and 1 <= found < COUNT_BELOW else None
 
 
-def text(value: object, most: int = NAME_MAX) -> str:
+def bounded_text(value: object, most: int = NAME_MAX) -> str:
     """A text of so many characters at most, on one line; empty of anything else."""
     return " ".join(visible(value[:most]).split()) if isinstance(value, str) else ""
 
 
 def mapping(value: object, most: int) -> dict[str, Any]:
     """Return the first entries of a mapping; empty for anything else."""
-    return {text(key): one for key, one in list(value.items())[:most]} if isinstance(value, Mapping) else {}
+    return {bounded_text(key): one for key, one in list(value.items())[:most]} if isinstance(value, Mapping) else {}
 
 
 def entries(value: object, most: int) -> list[Any]:
@@ -65,7 +65,7 @@ def entries(value: object, most: int) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class Judged:
+class LiveVerdict:
     """The verdict of a pair at a look; ratios are ln(B / A)."""
 
     name: str
@@ -77,11 +77,11 @@ class Judged:
     low: float | None
     high: float | None
     said: Message | None
-    by_cost: "Judged | None" = None
+    by_cost: "LiveVerdict | None" = None
     """What a request costs, where that alone answers the question."""
 
     @property
-    def leading(self) -> "Judged":
+    def leading(self) -> "LiveVerdict":
         """What answers the question."""
         return self.by_cost or self
 
@@ -108,12 +108,12 @@ class Compared:
     longer: int = 0
     reason: str = ""
     """Reason of the newest look."""
-    looks: dict[str, list[Judged]] = field(default_factory=dict)
+    looks: dict[str, list[LiveVerdict]] = field(default_factory=dict)
     """Looks of each pair, in their order."""
 
 
 @dataclass(frozen=True)
-class Agent:
+class LiveAgent:
     """What an agent of a fleet did in its newest interval."""
 
     state: str
@@ -124,7 +124,7 @@ class Agent:
 
 
 @dataclass
-class Cost:
+class LiveCost:
     """What a request of a condition cost a part, over its trials so far."""
 
     sum_ns: float = 0.0
@@ -138,14 +138,14 @@ class Cost:
 
 
 @dataclass
-class Point:
+class LivePoint:
     """A moment on the time axis."""
 
     unix_s: float
     figures: dict[str, dict[str, float]]
     """What is shown (`tps`, `p99`, `cpus`, `cost`) -> of which condition or part -> the value."""
 
-    def merged(self, other: "Point") -> "Point":
+    def merged(self, other: "LivePoint") -> "LivePoint":
         """Two neighbours as one."""
         found: dict[str, dict[str, float]] = {}
         for what in {**self.figures, **other.figures}:
@@ -154,10 +154,10 @@ class Point:
             found[what] = mine | its | {
                 key: max(pair) if what in _LARGEST else sum(pair) / 2 for key, pair in both.items()
             }  # fmt: skip
-        return Point((self.unix_s + other.unix_s) / 2, found)
+        return LivePoint((self.unix_s + other.unix_s) / 2, found)
 
 
-class Told:
+class LiveView:
     """All that a run told; `take` adds a line. `changed` counts the changes of each piece of the page."""
 
     PIECES = ("actions", "head", "answers", "conditions", "costs", "log")
@@ -172,11 +172,11 @@ class Told:
         self.conditions: dict[str, dict[str, Any]] = {}
         """Those of the group that is measured, in the order in which they came."""
         self.parts: dict[str, dict[str, float]] = {}
-        self.agents: dict[str, Agent] = {}
-        self.costs: dict[str, dict[str, Cost]] = {}
+        self.agents: dict[str, LiveAgent] = {}
+        self.costs: dict[str, dict[str, LiveCost]] = {}
         self.log: deque[tuple[float, str]] = deque(maxlen=LOG_MAX)
         self.steps: deque[dict[str, Any]] = deque(maxlen=STEPS_MAX)
-        self.points: list[Point] = []
+        self.points: list[LivePoint] = []
         self.thinned = 0
         """How often two neighbours were made one."""
         self.changed: dict[str, int] = dict.fromkeys(self.PIECES, 0)
@@ -184,7 +184,7 @@ class Told:
         """What a screen reader says: the last change that matters."""
         self._group = ""
         """That the conditions are of."""
-        self._waiting: list[Point] = []
+        self._waiting: list[LivePoint] = []
 
     @property
     def state(self) -> str:
@@ -193,7 +193,7 @@ class Told:
 
     def take(self, line: Mapping[str, Any]) -> None:
         """A line more; one that says nothing known is passed over."""
-        unix_s = number(line.get("unix_s")) or 0.0
+        unix_s = bounded_number(line.get("unix_s")) or 0.0
         match line.get("what"):
             case "began":
                 self._begin(line)
@@ -204,13 +204,16 @@ class Told:
             case "cost":
                 self._cost(unix_s, line)
             case "search":
-                self.steps.append({key: number(line.get(key)) for key in ("users", "rate_per_s", "per_s")})
+                self.steps.append({key: bounded_number(line.get(key)) for key in ("users", "rate_per_s", "per_s")})
                 self._change("answers")
             case "log":
-                self.log.append((unix_s, text(line.get("text"), TEXT_MAX)))
+                self.log.append((unix_s, bounded_text(line.get("text"), TEXT_MAX)))
                 self._change("log")
             case "ended":
-                self.ended = {"status": number(line.get("status")), "why": text(line.get("why"), TEXT_MAX)}
+                self.ended = {
+                    "status": bounded_number(line.get("status")),
+                    "why": bounded_text(line.get("why"), TEXT_MAX),
+                }
                 self._change("head", "actions")
 
     def _change(self, *pieces: str) -> None:
@@ -221,21 +224,21 @@ class Told:
         """A session began: what earlier ones found stands."""
         self.writer = Writer.of(line)
         self.began = {
-            "unix_s": number(line.get("unix_s")),
-            "experiment": text(line.get("experiment")),
-            "question": text(line.get("question"), TEXT_MAX),
+            "unix_s": bounded_number(line.get("unix_s")),
+            "experiment": bounded_text(line.get("experiment")),
+            "question": bounded_text(line.get("question"), TEXT_MAX),
             "quick": line.get("quick") is True,
-            "budget_s": number(line.get("budget_s")),
+            "budget_s": bounded_number(line.get("budget_s")),
         }
         self.ended, self.now = None, _now(0.0, {})
         for one in entries(line.get("groups"), GROUPS_MAX):
-            if isinstance(one, Mapping) and (name := text(one.get("name"))):
+            if isinstance(one, Mapping) and (name := bounded_text(one.get("name"))):
                 group = self.groups.setdefault(name, Compared(name))
-                group.question = text(one.get("question"), TEXT_MAX)
+                group.question = bounded_text(one.get("question"), TEXT_MAX)
                 group.unit = "block" if one.get("unit") == "block" else "round"
                 group.margin = _margin(one.get("margin"))
                 group.planned = [n for look in entries(one.get("looks"), LOOKS_MAX) if (n := count_of(look))]
-                group.pairs = [text(pair) for pair in entries(one.get("pairs"), PAIRS_MAX)]
+                group.pairs = [bounded_text(pair) for pair in entries(one.get("pairs"), PAIRS_MAX)]
         self._change(*self.PIECES)
 
     def _take_now(self, unix_s: float, line: Mapping[str, Any]) -> None:
@@ -248,13 +251,13 @@ class Told:
             if label in self.conditions or len(self.conditions) < CONDITIONS_MAX:
                 self.conditions[label] = figures
         self.parts = {
-            part: {key: found for key in _OF_PART if (found := number(figures.get(key))) is not None}
+            part: {key: found for key in _OF_PART if (found := bounded_number(figures.get(key))) is not None}
             for part, figures in mapping(line.get("parts"), PARTS_MAX).items()
             if isinstance(figures, Mapping)
         }  # fmt: skip
         self.agents = {name: _agent(one) for name, one in mapping(line.get("agents"), PARTS_MAX).items()}
         self._change("head", *(("conditions",) if new or self.parts or self.agents else ()))
-        self._add(Point(unix_s, self._shown(new)))
+        self._add(LivePoint(unix_s, self._shown(new)))
 
     def _shown(self, new: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float]]:
         """What of a moment stands on the time axis."""
@@ -266,14 +269,14 @@ class Told:
         return {what: figures for what, figures in shown.items() if figures}
 
     def _look(self, line: Mapping[str, Any]) -> None:
-        name, count = text(line.get("group")), count_of(line.get("count"))
+        name, count = bounded_text(line.get("group")), count_of(line.get("count"))
         if not name or count is None or (name not in self.groups and len(self.groups) >= GROUPS_MAX):
             return
         group = self.groups.setdefault(name, Compared(name))
-        longer = int(number(line.get("longer")) or 0)
+        longer = int(bounded_number(line.get("longer")) or 0)
         if longer != group.longer:  # it began again with longer slices
             group.longer, group.looks = longer, {}
-        group.reason = text(line.get("reason"))
+        group.reason = bounded_text(line.get("reason"))
         for one in entries(line.get("pairs"), PAIRS_MAX):
             if not isinstance(one, Mapping):
                 continue
@@ -292,21 +295,21 @@ class Told:
         self._change("answers", "head")
 
     def _cost(self, unix_s: float, line: Mapping[str, Any]) -> None:
-        condition = text(line.get("condition"))
+        condition = bounded_text(line.get("condition"))
         if condition not in self.costs and len(self.costs) >= CONDITIONS_MAX:
             return
         shown: dict[str, float] = {}
         for part, one in mapping(line.get("parts"), PARTS_MAX).items():
-            ns = number(one.get("ns")) if isinstance(one, Mapping) else None
+            ns = bounded_number(one.get("ns")) if isinstance(one, Mapping) else None
             if ns is not None and ns >= 0:
-                cost = self.costs.setdefault(condition, {}).setdefault(part, Cost())
+                cost = self.costs.setdefault(condition, {}).setdefault(part, LiveCost())
                 cost.sum_ns, cost.trials, cost.last_ns = cost.sum_ns + ns, cost.trials + 1, ns
                 shown[f"{condition} · {part}"] = ns
         if shown:
             self._change("costs")
-            self._add(Point(unix_s, {"cost": shown}))
+            self._add(LivePoint(unix_s, {"cost": shown}))
 
-    def _add(self, point: Point) -> None:
+    def _add(self, point: LivePoint) -> None:
         """A moment more on the time axis, as coarse as the earlier ones."""
         self._waiting.append(point)
         if len(self._waiting) < 2**self.thinned:
@@ -325,37 +328,43 @@ def _now(unix_s: float, line: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "unix_s": unix_s,
         "state": state if isinstance(state, str) and state in STATES else "running" if line else "preparing",
-        **{key: text(line.get(key)) for key in ("group", "trial", "label", "place", "step")},
-        **{key: number(line.get(key)) for key in ("left_s", "decided", "of", "invalid", "generator_cpus")},
+        **{key: bounded_text(line.get(key)) for key in ("group", "trial", "label", "place", "step")},
+        **{key: bounded_number(line.get(key)) for key in ("left_s", "decided", "of", "invalid", "generator_cpus")},
         "at_most": line.get("at_most") is True,
     }
 
 
-def _halved(points: Sequence[Point]) -> list[Point]:
+def _halved(points: Sequence[LivePoint]) -> list[LivePoint]:
     pairs = [one.merged(other) for one, other in zip(points[::2], points[1::2], strict=False)]
     return [*pairs, *points[len(points) - len(points) % 2 :]]
 
 
 def _margin(value: object) -> float:
-    found = number(value)
+    found = bounded_number(value)
     return found if found is not None and 0 < found < 10 else 0.05
 
 
 def _figures(value: object) -> dict[str, Any]:
     given = value if isinstance(value, Mapping) else {}
     keys = ("tps", "p50_ns", "p99_ns", "mean_tps", "mean_ns", "peak_tps", "ok")
-    errors = {kind: int(n) for kind, one in mapping(given.get("errors"), KINDS_MAX).items() if (n := number(one))}
-    return {**{key: number(given.get(key)) for key in keys}, "phase": text(given.get("phase")), "errors": errors}
+    errors = {
+        kind: int(n) for kind, one in mapping(given.get("errors"), KINDS_MAX).items() if (n := bounded_number(one))
+    }
+    return {
+        **{key: bounded_number(given.get(key)) for key in keys},
+        "phase": bounded_text(given.get("phase")),
+        "errors": errors,
+    }
 
 
-def _agent(value: object) -> Agent:
+def _agent(value: object) -> LiveAgent:
     given = value if isinstance(value, Mapping) else {}
     state = given.get("state")
-    figures = {key: number(given.get(key)) for key in ("tps", "share", "p99_ns", "errors", "cpus", "late_s")}
-    return Agent(state if state in ("silent", "lost") else "ready", text(given.get("why")), figures)
+    figures = {key: bounded_number(given.get(key)) for key in ("tps", "share", "p99_ns", "errors", "cpus", "late_s")}
+    return LiveAgent(state if state in ("silent", "lost") else "ready", bounded_text(given.get("why")), figures)
 
 
-def _judged(one: Mapping[str, Any], count: int) -> Judged:
+def _judged(one: Mapping[str, Any], count: int) -> LiveVerdict:
     try:
         said = Message.model_validate(one.get("said"))
     except (ValidationError, RecursionError):
@@ -364,8 +373,8 @@ def _judged(one: Mapping[str, Any], count: int) -> Judged:
     low, high, estimate = (_ratio(one.get(key)) for key in ("low", "high", "estimate"))
     if low is not None and high is not None and low > high:
         low = high = estimate = None
-    return Judged(
-        name=text(one.get("name")) or "?",
+    return LiveVerdict(
+        name=bounded_text(one.get("name")) or "?",
         kind=kind if isinstance(kind, str) and kind in VERDICTS else "undecided",
         count=count,
         margin=_margin(one.get("margin")),
@@ -378,5 +387,5 @@ def _judged(one: Mapping[str, Any], count: int) -> Judged:
 
 def _ratio(value: object) -> float | None:
     """A log ratio; None beyond what any figures give."""
-    found = number(value)
+    found = bounded_number(value)
     return found if found is not None and abs(found) < 50 else None

@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from loadstone.addons.history.run_row import is_written
 from loadstone.addons.pages.access import TOKEN, may_host, say
 from loadstone.addons.pages.app import application
-from loadstone.addons.pages.settings import Place
+from loadstone.addons.pages.settings import PageSettings
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
 
@@ -116,10 +116,10 @@ class Listening:
             )
 
 
-class _Server(uvicorn.Server):
+class _PageServer(uvicorn.Server):
     """Ends at a signal without passing it on: the pages have nothing to lose."""
 
-    def __init__(self, config: uvicorn.Config, place: Place) -> None:
+    def __init__(self, config: uvicorn.Config, place: PageSettings) -> None:
         super().__init__(config)
         self.servers: list[asyncio.base_events.Server] = []
         self._place = place
@@ -153,7 +153,7 @@ class _Server(uvicorn.Server):
                     await self._signalled.wait()
 
 
-def serve(place: Place, listening: Listening, ready: Callable[[str, str], None], path: str = "/") -> None:
+def serve(place: PageSettings, listening: Listening, ready: Callable[[str, str], None], path: str = "/") -> None:
     """Offer the pages until a signal ends it.
 
     `ready` gets the address with its token once it is reached, and one that opens the pages only once: it is for the
@@ -169,7 +169,7 @@ def serve(place: Place, listening: Listening, ready: Callable[[str, str], None],
         app = application(place, may_host(names, port, any_address=_is_any(listening.address)))
         logging.getLogger("uvicorn").addHandler(logging.NullHandler())
         logging.getLogger("uvicorn").propagate = False
-        server = _Server(
+        server = _PageServer(
             uvicorn.Config(
                 app,
                 http=Connection,
@@ -197,7 +197,7 @@ def serve(place: Place, listening: Listening, ready: Callable[[str, str], None],
         asyncio.run(server.serve([socket_]))
 
 
-def _is_over(place: Place) -> bool:
+def _is_over(place: PageSettings) -> bool:
     """Whether the one run that is shown has ended, and nobody looked at it for a while."""
     if place.only_run is None or time.monotonic() - place.memory.asked_s < STAYS_S:
         return False

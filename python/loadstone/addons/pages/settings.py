@@ -60,7 +60,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownConsent:
     """What a question of consent showed: an answer allows this and nothing else."""
 
     digest: str
@@ -73,7 +73,7 @@ class Pending:
     """A command whose start waits for an answer. What was asked is known here, and never taken from a form."""
 
     command: CommandLine
-    shown: Shown | None = None
+    shown: ShownConsent | None = None
     """None where it was not asked for consent."""
     beside: str = ""
     """What was answered about another run, before it was asked for consent."""
@@ -90,7 +90,7 @@ def _keep(kept: dict[str, T], name: str, one: T) -> None:
 
 
 @dataclass(frozen=True)
-class Place:
+class PageSettings:
     """What the pages show; `place_of(request)` has it."""
 
     runs: Path = RUNS
@@ -112,10 +112,10 @@ class Place:
     memory: Memory = field(default_factory=Memory, repr=False)
 
 
-def place_of(request: Request) -> Place:
+def place_of(request: Request) -> PageSettings:
     """The place of the server that answers."""
     place = request.app.state.place
-    assert isinstance(place, Place)
+    assert isinstance(place, PageSettings)
     return place
 
 

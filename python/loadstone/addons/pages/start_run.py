@@ -14,8 +14,8 @@ from loadstone.addons.pages.command_preview import Described, agreed, described
 from loadstone.addons.pages.forms import form_of
 from loadstone.addons.pages.page import page, refusal
 from loadstone.addons.pages.running import writer_of
-from loadstone.addons.pages.settings import Pending, Place, Shown, place_of
-from loadstone.addons.pages.started_runs import Start
+from loadstone.addons.pages.settings import PageSettings, Pending, ShownConsent, place_of
+from loadstone.addons.pages.started_runs import StartedRun
 from loadstone.measure.machine_lock import run_that_stops
 from loadstone.run_folder.files import PLAN
 from loadstone.safety.bounds.folder_files import is_file
@@ -26,12 +26,14 @@ ANSWERS = {"wait": "--wait", "share": "--share-machine"}
 """What may be answered where another run measures, and the option that says it."""
 
 
-async def describe(place: Place, command: CommandLine) -> Described:
+async def describe(place: PageSettings, command: CommandLine) -> Described:
     """What a command would do. Raises UserError with the message of the command line."""
     return await place.memory.apart.call(described, command.words, dict(command.variables))
 
 
-async def begin(request: Request, command: CommandLine, agreed_to: Shown | None = None, beside: str = "") -> Response:
+async def begin(
+    request: Request, command: CommandLine, agreed_to: ShownConsent | None = None, beside: str = ""
+) -> Response:
     """Start a run, or ask first. Raises UserError.
 
     Args:
@@ -93,7 +95,7 @@ async def _start(request: Request) -> Response:
     return page(request, "start.html", start=start, command=_shown(start), again=again, other=other)
 
 
-def _may_again(start: Start, place: Place) -> bool:
+def _may_again(start: StartedRun, place: PageSettings) -> bool:
     """Whether it ended before it began, as where another run was faster, and its command is known here."""
     ended = place.memory.starts.status(start) == UserError.exit_status
     return ended and start.name in place.memory.started
@@ -111,7 +113,7 @@ async def _again(request: Request) -> Response:
         return refusal(request, 400, str(error))
 
 
-def _page_of(start: Start, place: Place) -> str | None:
+def _page_of(start: StartedRun, place: PageSettings) -> str | None:
     """Where the run is shown, once it told in its folder that it began: one that goes on had one before."""
     folder = start.run_folder
     if folder is None or folder.parent != place.runs or not is_file(folder / PLAN):
@@ -131,7 +133,7 @@ async def _cancel(request: Request) -> Response:
     return RedirectResponse(f"/starts/{request.path_params['name']}", 303)
 
 
-def _shown(start: Start) -> str:
+def _shown(start: StartedRun) -> str:
     return CommandLine(start.words).shown
 
 

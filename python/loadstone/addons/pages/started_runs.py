@@ -42,7 +42,7 @@ _NAME_BYTES = 9
 
 
 @dataclass(frozen=True)
-class Start:
+class StartedRun:
     """A run that a page started."""
 
     name: str
@@ -108,7 +108,7 @@ class Starts:
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
             os.setpriority(os.PRIO_PROCESS, 0, min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE))
 
-    def start(self, command: CommandLine, folder: Path, variables: Mapping[str, str] | None = None) -> Start:
+    def start(self, command: CommandLine, folder: Path, variables: Mapping[str, str] | None = None) -> StartedRun:
         """Start a run, which speaks the page's language; `variables` beyond those of the command. Raises OSError."""
         name = secrets.token_urlsafe(_NAME_BYTES)
         place = _folder()
@@ -128,7 +128,7 @@ class Starts:
         finally:
             os.close(output)
         self._children[name] = child
-        found = Start(
+        found = StartedRun(
             name,
             tuple(hidden_arguments(command.words)),
             str(folder),
@@ -140,12 +140,12 @@ class Starts:
         replace_file(place / f"{name}.json", json.dumps({"format": 1, **found.__dict__}).encode())
         return found
 
-    def find(self, name: str) -> Start | None:
+    def find(self, name: str) -> StartedRun | None:
         """The start of this name; None where there is none."""
         self.reap()
         return next((one for one in self.all() if one.name == name), None)
 
-    def all(self) -> list[Start]:
+    def all(self) -> list[StartedRun]:
         """Those that are remembered, the newest first."""
         self.reap()
         try:
@@ -154,7 +154,7 @@ class Starts:
             return []
         return sorted((one for one in notes if one is not None), key=lambda one: -one.began)
 
-    def status(self, start: Start) -> int | None:
+    def status(self, start: StartedRun) -> int | None:
         """The exit status; None while it runs, or where another page started it."""
         child = self._children.get(start.name)
         return None if child is None else child.poll()
@@ -175,10 +175,10 @@ def _folder() -> Path:
     return folder
 
 
-def _read(path: Path) -> Start | None:
+def _read(path: Path) -> StartedRun | None:
     try:
         note: dict[str, Any] = read_json(path, NOTE_BYTES_MAX)
-        return Start(
+        return StartedRun(
             path.stem,
             tuple(map(str, note["words"])),
             str(note["folder"]),

@@ -18,8 +18,8 @@ from loadstone.addons.saturation.closed_trials import (
     sweep_rounds_of,
 )
 from loadstone.addons.saturation.levels import steps_of, users_at
-from loadstone.addons.saturation.open_trials import RateStep, rate_answer
-from loadstone.addons.saturation.ramp_reading import RampStep as Step
+from loadstone.addons.saturation.open_trials import BisectionStep, rate_answer
+from loadstone.addons.saturation.ramp_reading import RampStretch as Step
 from loadstone.addons.saturation.ramp_reading import by_eye, kneedle, moving_average
 from loadstone.addons.saturation.results import (
     Estimated,
@@ -230,7 +230,7 @@ def _open(
     answer = rate_answer(trials, settings, lambda name: run.logs.whole(name, "response"))
     why = message("saturation_not_measured") if closed.saturation.kind != "none" else closed.saturation.message
     found = no_point(why) if answer is None else answer.saturation
-    steps: Sequence[RateStep] = () if answer is None else (*answer.located, *answer.steps)
+    steps: Sequence[BisectionStep] = () if answer is None else (*answer.located, *answer.steps)
     limit_per_s, required = None if found.per_s is None else found.per_s.value, settings.required
     located = () if answer is None else answer.located
     return SaturationAnswer(
@@ -259,7 +259,7 @@ def _search(answer: ClosedAnswer) -> Search:
     return Search(points=points, why=answer.why)
 
 
-def _located(step: RateStep) -> SearchPoint:
+def _located(step: BisectionStep) -> SearchPoint:
     rate = None if step.trial.saturation is None else step.trial.saturation.rate_per_s
     return SearchPoint(users=None, rate_per_s=rate, per_s=step.trial.goodput_per_s, kept=step.why is None)
 
@@ -290,7 +290,7 @@ def _level_points(run: RecordedRun, trials: Sequence[TrialRecord], sweeps: Seque
     ]
 
 
-def _rate_points(run: RecordedRun, steps: Sequence[RateStep]) -> list[SaturationPoint]:
+def _rate_points(run: RecordedRun, steps: Sequence[BisectionStep]) -> list[SaturationPoint]:
     """A point a trial of the open model, in the order of their rates."""
     found = [
         _point(run, [step.trial], [step.trial.goodput_per_s], rate_per_s=step.trial.saturation.rate_per_s)

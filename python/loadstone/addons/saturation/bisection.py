@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from loadstone.addons.saturation.closed_estimate import Saturation, at_least, no_point, typical
+from loadstone.addons.saturation.closed_estimate import Saturation, at_least, hodges_lehmann, no_point
 from loadstone.text.message import Message, message
 
 LOCATE_STEPS = 8
@@ -23,7 +23,7 @@ BACKLOG_SHARE = 0.01
 
 
 @dataclass(frozen=True)
-class Objective:
+class RateObjective:
     """What a rate must keep: the latency's quantile, the share of arrivals answered rightly, and no growing backlog."""
 
     latency_s: float
@@ -44,7 +44,7 @@ class OpenTrial:
     """Arrivals that were not answered yet, at equal distances over the measure phase."""
 
 
-def failing(trial: OpenTrial, objective: Objective) -> Message | None:
+def failing(trial: OpenTrial, objective: RateObjective) -> Message | None:
     """Which part of the objective a trial misses; None if it keeps it."""
     if trial.latency_s is None or trial.latency_s > objective.latency_s:
         known = {"latency_s": trial.latency_s, "objective_s": objective.latency_s}
@@ -104,7 +104,7 @@ def around(located_per_s: float, finished: Sequence[Bisection] = (), dither: flo
     return Bisection(middle / REACH, middle * REACH, BLOCK_STEPS)
 
 
-def open_saturation(blocks: Sequence[Bisection], objective: Objective) -> Saturation:
+def open_saturation(blocks: Sequence[Bisection], objective: RateObjective) -> Saturation:
     """The limit from the finished bisections of the blocks."""
     if len(blocks) < BLOCKS:
         return no_point(message("too_few_bisections", blocks=len(blocks), blocks_min=BLOCKS))
@@ -117,7 +117,7 @@ def open_saturation(blocks: Sequence[Bisection], objective: Objective) -> Satura
         )
     if sum(not block.passed for block in blocks) >= half:
         return no_point(message("missed_at_every_rate", objective=kept))
-    limit = typical([block.rate_per_s for block in blocks])
+    limit = hodges_lehmann([block.rate_per_s for block in blocks])
     said = message("saturation_limit", objective=kept, per_s=limit.figures)
     return Saturation("limit", said, limit, method="bisection", repeats=len(blocks))
 

@@ -63,7 +63,7 @@ class Estimate:
         return [self.value, self.low, self.high]
 
 
-Kind = Literal["plateau", "peak", "limit", "at_least", "none"]
+EstimateKind = Literal["plateau", "peak", "limit", "at_least", "none"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Saturation:
     none: nothing may be said; the message has the reason.
     """
 
-    kind: Kind
+    kind: EstimateKind
     message: Message
     per_s: Estimate | None = None
     users: Estimate | None = None
@@ -87,7 +87,7 @@ class Saturation:
     """Independent estimates behind the interval: sweeps, or blocks of the open model."""
 
 
-def typical(values: Sequence[float], alpha: float = FIXED_ALPHA) -> Estimate:
+def hodges_lehmann(values: Sequence[float], alpha: float = FIXED_ALPHA) -> Estimate:
     """One estimate a sweep -> Hodges-Lehmann estimate and exact signed-rank interval, on the log scale.
 
     Raises ValueError if there are too few of them for the level, or one is not above zero.
@@ -340,7 +340,9 @@ class _Curves:
         logs = np.log(self.users / self.rates)
         ratios = np.exp(logs - logs[:, :1])
         surely = [
-            place for place in range(1, len(self.users)) if typical(ratios[:, place].tolist()).high < SURELY_SHORTER
+            place
+            for place in range(1, len(self.users))
+            if hodges_lehmann(ratios[:, place].tolist()).high < SURELY_SHORTER
         ]
         place = min(surely, key=lambda one: float(np.median(logs[:, one])), default=0)
         return np.asarray(np.exp(logs[:, place]), dtype=np.float64)
@@ -474,7 +476,7 @@ def _rising(curves: _Curves, tail: NDArray[np.bool_]) -> bool:
     logs = np.log(curves.rates[:, tail])
     half = logs.shape[1] // 2
     gains = np.exp(logs[:, -half:].mean(axis=1) - logs[:, :half].mean(axis=1))
-    return typical(gains.tolist()).low > RISING
+    return hodges_lehmann(gains.tolist()).low > RISING
 
 
 def _retrograde(curves: _Curves, tail: NDArray[np.bool_]) -> bool:
@@ -487,12 +489,12 @@ def _retrograde(curves: _Curves, tail: NDArray[np.bool_]) -> bool:
     others = (logs.sum(axis=0) - logs) / (len(logs) - 1)
     peak = np.take_along_axis(logs, others.argmax(axis=1)[:, np.newaxis], axis=1)[:, 0]
     end = logs[:, tail][:, -(np.count_nonzero(tail) // 2) :]
-    return typical(np.exp(end.mean(axis=1) - peak).tolist()).high < RETROGRADE
+    return hodges_lehmann(np.exp(end.mean(axis=1) - peak).tolist()).high < RETROGRADE
 
 
 def _plateau(curves: _Curves, tail: NDArray[np.bool_]) -> Saturation:
     most = np.exp(signed_rank(np.log(curves.rates[:, tail]), FIXED_ALPHA).estimate)
-    per_s, users = typical(most.tolist()), typical((most * curves.cycles_s).tolist())
+    per_s, users = hodges_lehmann(most.tolist()), hodges_lehmann((most * curves.cycles_s).tolist())
     # Where levels are nearly alike the point may be as low as the one that took least has it.
     users = replace(users, low=min(users.low, per_s.value * curves.least_cycle_s))
     said = message("saturation_plateau", users=users.figures, per_s=per_s.figures)
@@ -503,7 +505,7 @@ def _peak(curves: _Curves) -> Saturation:
     found = peaks(curves.users, curves.rates)
     if found is None:
         return no_point(message("peak_not_located", users=round(float(curves.users[-1]))))
-    per_s, users = typical(found.per_s), typical(found.users)
+    per_s, users = hodges_lehmann(found.per_s), hodges_lehmann(found.users)
     said = message(
         "saturation_peak",
         users=users.figures,

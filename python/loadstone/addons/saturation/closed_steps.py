@@ -60,7 +60,7 @@ class SweepStep:
 
 
 @dataclass(frozen=True)
-class Ended:
+class SearchEnded:
     """Nothing more is to be measured."""
 
     reason: Literal["decided", "last look"]
@@ -69,7 +69,7 @@ class Ended:
 
 def next_step(
     template: PlannedTrial, settings: SaturationSettings, trials: Sequence[TrialRecord], *, refine: bool
-) -> SearchStep | SweepStep | Ended:
+) -> SearchStep | SweepStep | SearchEnded:
     """What comes next for a condition.
 
     Args:
@@ -84,20 +84,20 @@ def next_step(
     if (again := _again(template, settings, trials, probes, found)) is not None:
         return again
     if not found.levels:
-        return Ended("decided", 0)
+        return SearchEnded("decided", 0)
     sweeps = sweeps_of(trials)
     if _failed_in_a_row(trials) >= FAILURES:
-        return Ended("last look", len(sweeps))
+        return SearchEnded("last look", len(sweeps))
     plan = _sweeps_planned(template, settings, probes, found.levels)
     following = SweepStep(plan, _first(plan, trials))
     if len(sweeps) < settings.sweeps or _half_done(plan, trials):
         return following
     answer = closed_saturation(sweeps)
     if is_precise(answer, settings.precision) or settings.sweeps_max <= settings.sweeps:
-        return Ended("decided", len(sweeps))
+        return SearchEnded("decided", len(sweeps))
     if len(sweeps) >= settings.sweeps_max:
-        return Ended("last look", len(sweeps))
-    return following if refine else Ended("last look", len(sweeps))
+        return SearchEnded("last look", len(sweeps))
+    return following if refine else SearchEnded("last look", len(sweeps))
 
 
 def _again(

@@ -16,10 +16,10 @@ from loadstone.addons.saturation.closed_estimate import (
     at_least,
     best_level,
     closed_saturation,
+    hodges_lehmann,
     least_cycle,
     no_point,
     search_range,
-    typical,
 )
 from loadstone.addons.saturation.spec import SaturationSettings
 from loadstone.judge.checks.evidence import evidence_of
@@ -219,7 +219,7 @@ def met_up_to(sweeps: Sequence[Mapping[int, LevelLatency]], limit_s: float) -> M
             return Met(kind, sweeps=len(answers))
     crossings = [answer for answer in answers if not isinstance(answer, str)]
     try:
-        users, per_s = (typical([crossing[place] for crossing in crossings]) for place in (0, 1))
+        users, per_s = (hodges_lehmann([crossing[place] for crossing in crossings]) for place in (0, 1))
     except ValueError:
         return Met("unknown", sweeps=len(crossings))
     return Met("limit", users, per_s, len(crossings))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from loadstone.addons.saturation.bisection import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.addons.saturation.closed_estimate import SWEEPS_MIN
 from loadstone.addons.saturation.closed_steps import (
-    Ended,
+    SearchEnded,
     SearchStep,
     SweepStep,
     measure_search,
@@ -46,7 +46,7 @@ from loadstone.text.language import _
 from loadstone.text.message import message
 
 
-class Saturate(Goal):
+class SaturationGoal(Goal):
     """All conditions of which it is to be found where they saturate, after the tables and comparisons."""
 
     turns = (GoalPhase.AFTER,)
@@ -115,7 +115,7 @@ class Saturate(Goal):
         step = next_step(template, settings, trials, refine=refine and settings.model == "closed")
         if settings.model == "open" and not isinstance(step, SearchStep):
             return self._rate(planned, template, history, time, label)
-        if isinstance(step, Ended):
+        if isinstance(step, SearchEnded):
             if not refine and step.reason != "decided":
                 return None
             told = None if step.sweeps else self._estimate(template, planned, history, label)

@@ -20,7 +20,7 @@ from loadstone.addons.saturation.bisection import (
     trial_length_s,
 )
 from loadstone.addons.saturation.levels import in_one_stretch, step_trial, with_arrivals
-from loadstone.addons.saturation.open_trials import HistogramOf, RateStep, rate_steps, replayed
+from loadstone.addons.saturation.open_trials import BisectionStep, HistogramOf, rate_steps, replayed
 from loadstone.addons.saturation.spec import SaturationSettings, SaturationStep
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial
@@ -59,7 +59,7 @@ class RateSearch:
     """None as long as the first bisection is not done."""
     blocks: tuple[Bisection, ...]
     """Those that are done."""
-    steps: tuple[RateStep, ...]
+    steps: tuple[BisectionStep, ...]
 
 
 def rate_search(

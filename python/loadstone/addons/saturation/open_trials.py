@@ -8,8 +8,8 @@ from loadstone.addons.saturation.bisection import (
     LOCATE_STEPS,
     REACH,
     Bisection,
-    Objective,
     OpenTrial,
+    RateObjective,
     failing,
     open_saturation,
 )
@@ -29,7 +29,7 @@ LATE_NS = 1_000_000
 
 
 @dataclass(frozen=True)
-class RateStep:
+class BisectionStep:
     """One step of a bisection."""
 
     trial: TrialRecord
@@ -39,20 +39,20 @@ class RateStep:
     """Whether the generator did not keep the schedule: then the system was not asked for the rate."""
 
 
-def objective_of(required: LatencyObjective) -> Objective:
+def objective_of(required: LatencyObjective) -> RateObjective:
     """As the estimates take it."""
-    return Objective(required.latency_s, required.quantile)
+    return RateObjective(required.latency_s, required.quantile)
 
 
 def rate_steps(
     trials: Iterable[TrialRecord], phase: str, required: LatencyObjective, histogram: HistogramOf
-) -> list[RateStep]:
+) -> list[BisectionStep]:
     """The finished steps of a phase in their order; of several attempts at one the last counts."""
     last = {trial.trial: trial for trial in trials if trial.saturation is not None and trial.saturation.phase == phase}
     return [step_of(one, required, histogram) for one in last.values()]
 
 
-def step_of(trial: TrialRecord, required: LatencyObjective, histogram: HistogramOf) -> RateStep:
+def step_of(trial: TrialRecord, required: LatencyObjective, histogram: HistogramOf) -> BisectionStep:
     """What one trial shows."""
     late_ns = trial.schedule_lag_ns.p99 or 0
     counts = trial.counts
@@ -60,7 +60,7 @@ def step_of(trial: TrialRecord, required: LatencyObjective, histogram: Histogram
     late = late_ns > max(LATE_NS, 1e8 * required.latency_s)
     by_generator = bool(counts.offered) and (late or (unsent and generator_limit([trial]) is not None))
     if not counts.offered:
-        return RateStep(trial, message("no_correct_reply"), by_generator=False)
+        return BisectionStep(trial, message("no_correct_reply"), by_generator=False)
     measured = OpenTrial(
         rate_per_s=trial.saturation.rate_per_s if trial.saturation and trial.saturation.rate_per_s else 0.0,
         offered=counts.offered,
@@ -68,10 +68,10 @@ def step_of(trial: TrialRecord, required: LatencyObjective, histogram: Histogram
         latency_s=_latency_s(trial, required.quantile, histogram),
         backlogs=tuple(point.backlog for point in trial.facts.series),
     )
-    return RateStep(trial, failing(measured, objective_of(required)), by_generator)
+    return BisectionStep(trial, failing(measured, objective_of(required)), by_generator)
 
 
-def replayed(start: Bisection, steps: Sequence[RateStep]) -> Bisection:
+def replayed(start: Bisection, steps: Sequence[BisectionStep]) -> Bisection:
     """A bisection after these of its steps."""
     for step in steps[: start.steps_left]:
         start = start.after(keeps=step.why is None)
@@ -93,8 +93,8 @@ class RateAnswer:
     """What was found, and what it rests on."""
 
     saturation: Saturation
-    located: tuple[RateStep, ...]
-    steps: tuple[RateStep, ...]
+    located: tuple[BisectionStep, ...]
+    steps: tuple[BisectionStep, ...]
     """Steps of the blocks."""
     blocks: int
 
@@ -119,7 +119,10 @@ def rate_answer(
 
 
 def _saturation(
-    located: Sequence[RateStep], later: Sequence[RateStep], blocks: Sequence[Bisection], settings: SaturationSettings
+    located: Sequence[BisectionStep],
+    later: Sequence[BisectionStep],
+    blocks: Sequence[Bisection],
+    settings: SaturationSettings,
 ) -> Saturation:
     required = settings.required
     assert required is not None
@@ -136,10 +139,10 @@ def _saturation(
     return open_saturation(blocks, objective_of(required))
 
 
-def _block(step: RateStep) -> int:
+def _block(step: BisectionStep) -> int:
     return 0 if step.trial.saturation is None else step.trial.saturation.number
 
 
-def _rate(step: RateStep) -> float:
+def _rate(step: BisectionStep) -> float:
     planned = step.trial.saturation
     return planned.rate_per_s if planned is not None and planned.rate_per_s is not None else 0.0

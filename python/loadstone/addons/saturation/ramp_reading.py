@@ -20,7 +20,7 @@ STEPS_MIN = 5
 
 
 @dataclass(frozen=True)
-class RampStep:
+class RampStretch:
     """A stretch of a ramp in which the number of users was the same; times in seconds since its beginning."""
 
     users: int
@@ -38,7 +38,7 @@ class ReadOff:
     per_s: float
 
 
-def by_eye(steps: Sequence[RampStep]) -> ReadOff | None:
+def by_eye(steps: Sequence[RampStretch]) -> ReadOff | None:
     """The first step after which the moving average of the rate never rises by 5 % again; None of too few steps.
 
     Of a rate that still rises at the end it is the end, and of one that falls it is near the peak: that is what a
@@ -65,7 +65,7 @@ def _reach(number: int) -> int:
     return max(AVERAGED_MIN, round(AVERAGED_SHARE * number)) // 2
 
 
-def kneedle(steps: Sequence[RampStep]) -> ReadOff | None:
+def kneedle(steps: Sequence[RampStretch]) -> ReadOff | None:
     """The knee of the smoothed curve by Kneedle (Satopaa et al. 2011); None where it finds none.
 
     On axes from 0 to 1 it is the first local maximum of y - x from which the difference falls by more than S times the

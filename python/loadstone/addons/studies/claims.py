@@ -21,7 +21,7 @@ _INFORMATIVE = 2.0
 
 
 @dataclass(frozen=True)
-class Claimed:
+class ClaimCheck:
     """What a conclusion claims of `where` beside `against`, on the metric of the verdict that answers it."""
 
     direction: _Direction
@@ -30,7 +30,7 @@ class Claimed:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ClaimOutcome:
     """What a verdict says about a claim."""
 
     direction: _Held
@@ -40,7 +40,7 @@ class Outcome:
     """The claimed figure beside the measured one; None without one."""
 
 
-_NO_DATA = Outcome("undecided", "undecided")
+_NO_DATA = ClaimOutcome("undecided", "undecided")
 
 
 def answer_by_verdicts(
@@ -73,7 +73,7 @@ def answer_by_verdicts(
 
 
 def _by_verdicts(
-    conclusion: Conclusion, pairs: list[Comparison], outcomes: list[Outcome | None], holds_in: int | None
+    conclusion: Conclusion, pairs: list[Comparison], outcomes: list[ClaimOutcome | None], holds_in: int | None
 ) -> Message:
     """In how many places it holds, the verdicts, and the claimed figure beside each measured one."""
     sized = [
@@ -109,7 +109,7 @@ def _remark(metric: str, judged: Verdict) -> Message | None:
     return message("answer_exploratory", metric=judged.metric) if judged.role == "exploratory" else None
 
 
-def _outcome(conclusion: Conclusion, pair: Comparison) -> Outcome | None:
+def _outcome(conclusion: Conclusion, pair: Comparison) -> ClaimOutcome | None:
     """What the pair's verdict says about the claim; None where it is INVALID, or nothing is claimed."""
     judged = pair.primary
     if judged.kind == "invalid" or conclusion.claims is None:
@@ -143,27 +143,27 @@ def _evidence(pair: Comparison) -> Message:
     )
 
 
-def _claimed_on(direction: _Direction, value: float | None, metric: str, judged_metric: str) -> Claimed:
+def _claimed_on(direction: _Direction, value: float | None, metric: str, judged_metric: str) -> ClaimCheck:
     """The claim on the metric that was judged: what is said of a time means the opposite of the rate."""
     log_ratio = None if value is None else math.log1p(value)
     if is_rate(metric) == is_rate(judged_metric):
-        return Claimed(direction, log_ratio)
+        return ClaimCheck(direction, log_ratio)
     opposite: dict[_Direction, _Direction] = {"less": "more", "more": "less", "the same": "the same"}
-    return Claimed(opposite[direction], None if log_ratio is None else -log_ratio)
+    return ClaimCheck(opposite[direction], None if log_ratio is None else -log_ratio)
 
 
-def outcome(claimed: Claimed, judged: Verdict, *, where_is_b: bool) -> Outcome:
+def outcome(claimed: ClaimCheck, judged: Verdict, *, where_is_b: bool) -> ClaimOutcome:
     """Direction and size of a claim by a verdict that is not INVALID."""
     measured = _measured(judged, where_is_b=where_is_b)
     direction = _direction(claimed, judged, measured)
     if claimed.log_ratio is None:
-        return Outcome(direction)
+        return ClaimOutcome(direction)
     if measured is None:
-        return Outcome(direction, "undecided")
+        return ClaimOutcome(direction, "undecided")
     estimate, low, high = measured
     inside = low <= claimed.log_ratio <= high
     if not inside and judged.kind == "undecided" and judged.unsteady is not None:
-        return Outcome(direction, "undecided")  # what still moves refutes no size
+        return ClaimOutcome(direction, "undecided")  # what still moves refutes no size
     too_wide = inside and high - low > _INFORMATIVE * abs(claimed.log_ratio)
     size: _Held = "undecided" if too_wide else "holds" if inside else "does_not_hold"
     said = message(
@@ -175,7 +175,7 @@ def outcome(claimed: Claimed, judged: Verdict, *, where_is_b: bool) -> Outcome:
         inside=inside,
         too_wide=too_wide,
     )
-    return Outcome(direction, size, said)
+    return ClaimOutcome(direction, size, said)
 
 
 def _measured(judged: Verdict, *, where_is_b: bool) -> tuple[float, float, float] | None:
@@ -187,7 +187,7 @@ def _measured(judged: Verdict, *, where_is_b: bool) -> tuple[float, float, float
     return -judged.estimate, -judged.high, -judged.low
 
 
-def _direction(claimed: Claimed, judged: Verdict, measured: tuple[float, float, float] | None) -> _Held:
+def _direction(claimed: ClaimCheck, judged: Verdict, measured: tuple[float, float, float] | None) -> _Held:
     if judged.kind == "equivalent":
         return _within_margin(claimed, measured)
     if judged.kind != "faster" or measured is None:
@@ -196,7 +196,7 @@ def _direction(claimed: Claimed, judged: Verdict, measured: tuple[float, float, 
     return "holds" if claimed.direction == ("more" if larger else "less") else "does_not_hold"
 
 
-def _within_margin(claimed: Claimed, measured: tuple[float, float, float] | None) -> _Held:
+def _within_margin(claimed: ClaimCheck, measured: tuple[float, float, float] | None) -> _Held:
     """EQUIVALENT: against any difference, but for one that is claimed to be as small as what was measured."""
     if claimed.direction == "the same":
         return "holds"
@@ -206,7 +206,7 @@ def _within_margin(claimed: Claimed, measured: tuple[float, float, float] | None
     return "holds" if real else "undecided"
 
 
-def _together(outcomes: Sequence[Outcome]) -> AnswerVerdict:
+def _together(outcomes: Sequence[ClaimOutcome]) -> AnswerVerdict:
     """The verdict on a claim that was tested in several places: one where it fails is enough against it."""
     direction = _all([one.direction for one in outcomes])
     sizes = [one.size for one in outcomes if one.size is not None]

@@ -39,7 +39,7 @@ _INFORMATION = {check.name for check in CHECKS if check.information}
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StudyEvidence:
     """What a run found, as far as lessons look at it."""
 
     experiment: Experiment
@@ -53,7 +53,7 @@ class Outcome:
     saturations: Sequence[SaturationAnswer] = ()
 
 
-def learn(outcome: Outcome) -> list[LessonAnswer]:
+def evaluate_lessons(outcome: StudyEvidence) -> list[LessonAnswer]:
     """An answer to each lesson of the experiment, in its order."""
     answers = []
     for lesson in outcome.experiment.lessons:
@@ -62,7 +62,7 @@ def learn(outcome: Outcome) -> list[LessonAnswer]:
     return answers
 
 
-def _found(lesson: Lesson, outcome: Outcome) -> _Found:
+def _found(lesson: Lesson, outcome: StudyEvidence) -> _Found:
     measured = [trial for trial in outcome.trials if trial.block != WARM_BLOCK]
     match lesson.kind:
         case "check":

@@ -77,7 +77,7 @@ def _claimed_metric(name: str) -> str:
 
 
 ColumnKey = Annotated[str, AfterValidator(_known_column), Field(json_schema_extra={"enum": list(COLUMNS)})]
-Metric = Annotated[str, AfterValidator(_known_metric), Field(json_schema_extra={"enum": list(METRICS)})]
+MetricKey = Annotated[str, AfterValidator(_known_metric), Field(json_schema_extra={"enum": list(METRICS)})]
 ClaimedMetric = Annotated[
     str,
     AfterValidator(_claimed_metric),
@@ -168,7 +168,7 @@ class ComparisonSpec(SpecPart):
     """Replaces `at` under `--quick`; None: the same."""
     quick: bool = True
     """Whether `--quick` compares it too."""
-    metric: Metric | None = None
+    metric: MetricKey | None = None
     """What decides; the experiment's `primary_metric` if none is given. All other figures are exploratory."""
     margin: Margin | None = None
     """A difference below it does not matter (`5 %` or 0.05); None: 5 % for rates, 10 % for latencies."""
@@ -250,7 +250,7 @@ class Published(SpecPart):
 
 class PublishedSet(SpecPart):
     source: str
-    metric: Metric = "goodput_per_s"
+    metric: MetricKey = "goodput_per_s"
     column: ColumnKey | Literal[""] = ""
     """The column beside which they are printed, e.g. `mtt`; empty: they are figures of `metric`."""
     rows: tuple[Published, ...] = ()
@@ -434,7 +434,7 @@ class Experiment(SpecPart):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=80)
     question: str
     description: str = ""
-    primary_metric: Metric = "goodput_per_s"
+    primary_metric: MetricKey = "goodput_per_s"
     factors: dict[str, Factor]
     tables: tuple[TableSpec, ...] = Field(min_length=1, max_length=PARTS_MAX)
     servers: dict[str, dict[str, Any]]

@@ -10,7 +10,7 @@ from loadstone.addons.gate.outcome import gate_of, without_claims
 from loadstone.addons.gate.section import gate_answer
 from loadstone.addons.saturation.answer import saturation_headline, saturations_of
 from loadstone.addons.studies.conclusions import answer_conclusions, planned_by
-from loadstone.addons.studies.lessons import Outcome, learn
+from loadstone.addons.studies.lessons import StudyEvidence, evaluate_lessons
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.analysis.analysis import Analysis, CheckSummary, FactorView, TrialView
@@ -98,8 +98,10 @@ def analyse_run(run: RecordedRun) -> Analysis:
         timeline=make_timeline(run, in_time),
         environment=dict(run.environment),
         trials=[_view(run.experiment, trial) for trial in in_time],
-        lessons=learn(
-            Outcome(run.experiment, under_own_load, tables, families, checks, run.plan.scale, effects, saturations)
+        lessons=evaluate_lessons(
+            StudyEvidence(
+                run.experiment, under_own_load, tables, families, checks, run.plan.scale, effects, saturations
+            )
         ),
         crashes=crash_tables(run),
         full_servers=full_servers,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
-from loadstone.addons.capacity.full_server_goal import ServerWhenFull
+from loadstone.addons.capacity.full_server_goal import FullServerRates
 from loadstone.addons.capacity.model.answer import Capacity
 from loadstone.addons.gate.result import GateResult
 from loadstone.addons.saturation.results import SaturationAnswer
@@ -565,7 +565,7 @@ class Analysis(AnalysisModel):
     """Titles of factors; a factor without an entry is called by its name."""
     saturations: list[SaturationAnswer] = []
     """Where each condition saturates, where the experiment searches for it."""
-    full_servers: list[ServerWhenFull] = Field(default=[], exclude_if=operator.not_)
+    full_servers: list[FullServerRates] = Field(default=[], exclude_if=operator.not_)
     """What one server does when it is full, at each place; left out where no server's CPU was seen."""
     goals: dict[str, AnyAnswer] = Field(default={}, exclude_if=operator.not_)
     """What the goals found that the experiment declares, by their names; left out where there are none."""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadstone.addons.capacity.full_server_goal import ServerWhenFull
+from loadstone.addons.capacity.full_server_goal import FullServerRates
 from loadstone.experiment.plan.labels import condition_label
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import drop_factors, identity
@@ -48,7 +48,7 @@ def opening(
     effects: Sequence[EffectsAnswer] = (),
     saturations: Message | None = None,
     goals: Sequence[Message] = (),
-    full_servers: Sequence[ServerWhenFull] = (),
+    full_servers: Sequence[FullServerRates] = (),
     *,
     quick: bool,
 ) -> Opening:
@@ -84,7 +84,7 @@ def headline(
     tables: Sequence[ResultTable],
     families: Sequence[Family] = (),
     saturations: Message | None = None,
-    full_servers: Sequence[ServerWhenFull] = (),
+    full_servers: Sequence[FullServerRates] = (),
     *,
     quick: bool,
 ) -> Message:
@@ -165,11 +165,11 @@ def _groups(tables: Sequence[ResultTable], metric: str) -> Iterator[_Group]:
 
 
 def _full(
-    tables: Sequence[ResultTable], full_servers: Sequence[ServerWhenFull]
-) -> Iterator[tuple[ServerWhenFull, ...]]:
+    tables: Sequence[ResultTable], full_servers: Sequence[FullServerRates]
+) -> Iterator[tuple[FullServerRates, ...]]:
     """What is known of full servers, of conditions that differ in the first factor of a table only."""
     for table in tables:
-        first, places = _first_factor(table), dict[str, list[ServerWhenFull]]()
+        first, places = _first_factor(table), dict[str, list[FullServerRates]]()
         known = [one for one in full_servers if one.users_vary and one.capacity.per_s is not None]
         for one in known:
             usual = all(
@@ -186,7 +186,7 @@ def _first_factor(table: ResultTable) -> str:
 
 
 def _of_capacities(
-    experiment: Experiment, tables: Sequence[ResultTable], full: Sequence[ServerWhenFull], *, quick: bool
+    experiment: Experiment, tables: Sequence[ResultTable], full: Sequence[FullServerRates], *, quick: bool
 ) -> Message:
     conditions = [one.condition for one in full]
     table = next(table for table in tables if _first_factor(table) in conditions[0])

@@ -30,7 +30,7 @@ replies a second there; of the open model the highest rate that keeps its object
 _POINT_EXAMPLES: Mapping[str, str] = MappingProxyType({_USERS: "saturation < 20", _CAPACITY: "capacity < 50k/s"})
 
 
-class _Known(NamedTuple):
+class _KnownFigure(NamedTuple):
     """What is known of a figure: between `low` and `high`, which may be infinite."""
 
     value: float | None
@@ -485,13 +485,13 @@ def _ratio(log_ratio: float) -> float:
     return math.expm1(log_ratio) if log_ratio < 700 else math.inf
 
 
-def _figure_of_point(answer: SaturationAnswer, figure: str) -> _Known | Message:
+def _figure_of_point(answer: SaturationAnswer, figure: str) -> _KnownFigure | Message:
     """What is known of a figure of one condition, or why nothing is."""
     found = answer.users if figure == _USERS else answer.per_s
     if found is not None:
-        return _Known(found.value, found.low, found.high)
+        return _KnownFigure(found.value, found.low, found.high)
     if figure == _CAPACITY and answer.at_least_per_s is not None:
-        return _Known(None, answer.at_least_per_s, math.inf)
+        return _KnownFigure(None, answer.at_least_per_s, math.inf)
     if figure == _USERS and answer.model == "open":
         return message("objective_of_users_at_rates")
     return answer.message

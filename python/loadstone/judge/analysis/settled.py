@@ -40,7 +40,7 @@ _SECOND_S = (0.75, 1.5)
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _MeasuredLatencies:
     kind: IntervalUnit
     latencies: list[Histogram]
     failed: list[int]
@@ -115,7 +115,7 @@ def _ends(one: UnitQuantile, figure_ns: float, low_ns: float | None, fastest_ns:
     return lowest, max(high, figure_ns) if math.isfinite(high) else None
 
 
-def _least_units(run: RecordedRun, trials: Sequence[TrialRecord], response: _Measured) -> MeasuredUnits | None:
+def _least_units(run: RecordedRun, trials: Sequence[TrialRecord], response: _MeasuredLatencies) -> MeasuredUnits | None:
     """The units of `response` without what the driver may have added to each reply; None where some were not logged."""
     try:
         found = _measured(run, run.logs_as_they_are, trials, "least")
@@ -204,20 +204,22 @@ def _unsettled(
     return None
 
 
-def _measured(run: RecordedRun, logs: LatencyLogs, trials: Sequence[TrialRecord], kind: LatencyKind) -> _Measured:
+def _measured(
+    run: RecordedRun, logs: LatencyLogs, trials: Sequence[TrialRecord], kind: LatencyKind
+) -> _MeasuredLatencies:
     """The units of these trials, with this kind of latency.
 
     Raises DriveFailed, and ValueError for histograms that differ in their buckets.
     """
     if len(trials) >= UNITS_MIN:
         whole = [logs.whole(trial.trial, kind) for trial in trials]
-        return _Measured("trial", whole, failed_of(trials, whole, kind))
+        return _MeasuredLatencies("trial", whole, failed_of(trials, whole, kind))
     parts = [_slices(logs, trial, kind) if slices_of(trial) else _intervals(run, logs, trial, kind) for trial in trials]
     latencies = [latency for part in parts for latency in part.latencies]
-    return _Measured(parts[0].kind, latencies, [one for part in parts for one in part.failed])
+    return _MeasuredLatencies(parts[0].kind, latencies, [one for part in parts for one in part.failed])
 
 
-def _slices(logs: LatencyLogs, trial: TrialRecord, kind: LatencyKind) -> _Measured:
+def _slices(logs: LatencyLogs, trial: TrialRecord, kind: LatencyKind) -> _MeasuredLatencies:
     """Return the units of a trial that took turns: one for each slice where each has a histogram of its own, else the
     fewer that there are.
 
@@ -236,15 +238,15 @@ def _slices(logs: LatencyLogs, trial: TrialRecord, kind: LatencyKind) -> _Measur
     latencies = [merge(joined[span]) for span in spans]
     failed = [failed_in(slices, span, one, kind) for span, one in zip(spans, latencies, strict=True)]
     each = all(first == last for first, last in spans)
-    return _Measured("slice" if each else "part", latencies, failed)
+    return _MeasuredLatencies("slice" if each else "part", latencies, failed)
 
 
-def _intervals(run: RecordedRun, logs: LatencyLogs, trial: TrialRecord, kind: LatencyKind) -> _Measured:
+def _intervals(run: RecordedRun, logs: LatencyLogs, trial: TrialRecord, kind: LatencyKind) -> _MeasuredLatencies:
     """Return the units of a trial in one stretch, one for each interval. Failures stand in the interval in which they
     were counted."""
     found = logs.by_intervals(trial.trial, kind)
     if not found:
-        return _Measured("part", [], [])
+        return _MeasuredLatencies("part", [], [])
     longest_s = max(length_s for _, length_s in found)
     starts: list[float] = []
     groups: list[list[Histogram]] = []
@@ -263,7 +265,7 @@ def _intervals(run: RecordedRun, logs: LatencyLogs, trial: TrialRecord, kind: La
     rest = max(0, operations_of(trial, kind) - sum(latency.total for latency in latencies)) - sum(failed)
     failed[-1] = max(0, failed[-1] + rest)
     second = _SECOND_S[0] <= longest_s <= _SECOND_S[1]
-    return _Measured("second" if second else "part", latencies, failed)
+    return _MeasuredLatencies("second" if second else "part", latencies, failed)
 
 
 def neighbours_checked(rows: Sequence[Row], vary: dict[str, list[Level]]) -> list[Row]:

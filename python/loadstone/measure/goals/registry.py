@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from loadstone.addons.capacity.full_server_goal import MoreUsers
-from loadstone.addons.saturation.goal import Saturate
+from loadstone.addons.capacity.full_server_goal import FullServerGoal
+from loadstone.addons.saturation.goal import SaturationGoal
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.problems import first_problem
 from loadstone.measure.goals.comparison import ComparisonGoal
@@ -21,7 +21,7 @@ from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import said
 from loadstone.text.wording import listed, nearest
 
-BEFORE, AFTER = (TableGoal, ComparisonGoal, FixedRateGoal, MoreUsers), (Saturate, CrashGoal)
+BEFORE, AFTER = (TableGoal, ComparisonGoal, FixedRateGoal, FullServerGoal), (SaturationGoal, CrashGoal)
 DECLARED: tuple[type[AddOnGoal[Any]], ...] = ()
 """What an experiment may declare under `goals`."""
 KINDS = {goal.kind: goal for goal in DECLARED}

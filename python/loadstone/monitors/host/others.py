@@ -31,7 +31,7 @@ NAMES_MAX = 12
 
 
 @dataclass
-class _Known:
+class _SeenProcess:
     """A process at the last look, since it began."""
 
     owner: str
@@ -67,8 +67,8 @@ class InterferenceMonitor:
         self._owners = _owners(pids, parked)
         self._driving = driving
         self._uncounted: set[int] = set()
-        self._known: dict[int, _Known] = {}
-        self._taken = _Taken()
+        self._known: dict[int, _SeenProcess] = {}
+        self._taken = _TakenCpuTime()
         self._named: list[str] = []
         """Programs that were named so far: each goes on to have a figure, be it 0."""
         self._reported_s: list[float] = []
@@ -92,7 +92,7 @@ class InterferenceMonitor:
             return
         self._look()
         self._before_s, self._begun = now_s, True
-        taken, self._taken = self._taken, _Taken()
+        taken, self._taken = self._taken, _TakenCpuTime()
         by_cpu = taken.placed(elapsed_s)
         for cpu in self._cpus:
             yield Sample(unix_s, f"cpu{cpu}", "others", min(100.0, 100.0 * sum(by_cpu[cpu].values()) / elapsed_s))
@@ -135,8 +135,8 @@ class InterferenceMonitor:
                 self._uncounted.add(pid)
                 continue
             threads_ns = process_table.threads_ns(pid) if now.threads > 1 else {}
-            base = before or _Known(owner, now.parent, 0, 0)
-            self._known[pid] = _Known(owner, now.parent, cpu_ns, now.children_ns, threads_ns)
+            base = before or _SeenProcess(owner, now.parent, 0, 0)
+            self._known[pid] = _SeenProcess(owner, now.parent, cpu_ns, now.children_ns, threads_ns)
             if not first:
                 by_cpu_ns = _by_cpu(pid, now.cpu, cpu_ns - base.cpu_ns, threads_ns, base.threads_ns)
                 unobserved_ns = ended.unknown_ns(pid, now.children_ns - base.children_ns)
@@ -161,7 +161,7 @@ class InterferenceMonitor:
         return self._owners[pid]
 
 
-class _Taken:
+class _TakenCpuTime:
     """CPU time since the last sample, by owner and CPU."""
 
     def __init__(self) -> None:
@@ -205,7 +205,7 @@ class _Taken:
 class _Ended:
     """Processes that ended since the last look, and so count among their parents' children."""
 
-    def __init__(self, living: Collection[int], ended: Iterable[_Known]) -> None:
+    def __init__(self, living: Collection[int], ended: Iterable[_SeenProcess]) -> None:
         self._known_ns: Counter[int] = Counter()
         """Parent -> what its ended children are known to have taken before."""
         self._orphans_ns = 0

@@ -61,11 +61,11 @@ def _quoted(version: Any) -> Any:
     return version
 
 
-class _Part(BaseModel):
+class _DriverManifestPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class RunProgram(_Part):
+class RunProgram(_DriverManifestPart):
     """Command that starts the program, and its environment."""
 
     command: Annotated[str, Field(min_length=1), AfterValidator(_known_places)]
@@ -86,7 +86,7 @@ class RunProgram(_Part):
         return [_PLACE.sub(lambda found: places[found[1]], word) for word in shlex.split(self.command)]
 
 
-class Can(_Part):
+class Can(_DriverManifestPart):
     """What the program can drive; a plan that needs more is refused."""
 
     protocols: tuple[ProtocolName, ...] = Field(min_length=1)
@@ -107,7 +107,7 @@ OptionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
 Value = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
 
 
-class DriverManifest(_Part):
+class DriverManifest(_DriverManifestPart):
     """A driver."""
 
     format: Literal[1] = 1

@@ -29,19 +29,19 @@ Histogram = Annotated[str, Field(min_length=1, max_length=1_000_000)]
 ERROR_KINDS_MAX, COMMANDS_MAX = 100, 10_000
 
 
-class _Sent(BaseModel):
+class _SentMessage(BaseModel):
     """What loadstone writes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class _Received(BaseModel):
+class _ReceivedMessage(BaseModel):
     """What a program writes."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class PlanMessage(_Sent):
+class PlanMessage(_SentMessage):
     """The first line to a program: what it is to do. Secrets travel here and nowhere else."""
 
     type: Literal["plan"] = "plan"
@@ -51,13 +51,13 @@ class PlanMessage(_Sent):
     """The chosen value of every option of the manifest."""
 
 
-class StopMessage(_Sent):
+class StopMessage(_SentMessage):
     """The load ends now. The end of the input means the same."""
 
     type: Literal["stop"] = "stop"
 
 
-class ReadyMessage(_Received):
+class ReadyMessage(_ReceivedMessage):
     """The pool's idle connections are open, and the load begins."""
 
     type: Literal["ready"]
@@ -96,7 +96,7 @@ class ProgramIntervalOperation(ProgramEvents):
     service_histogram: Histogram
 
 
-class IntervalMessage(_Received):
+class IntervalMessage(_ReceivedMessage):
     """What happened since the interval before. An interval ends early where a phase ends."""
 
     type: Literal["interval"]
@@ -116,14 +116,14 @@ class IntervalMessage(_Received):
     bytes_received: Count | None = None
 
 
-class ProgramPhaseTimes(_Received):
+class ProgramPhaseTimes(_ReceivedMessage):
     """When a phase began and ended."""
 
     start_s: Seconds
     end_s: Seconds
 
 
-class ProgramOperationRecord(_Received):
+class ProgramOperationRecord(_ReceivedMessage):
     """See `outcome.OperationRecord`."""
 
     counts: ProgramCounts
@@ -135,14 +135,14 @@ class ProgramOperationRecord(_Received):
     service_histogram: Histogram
 
 
-class ProgramCommand(_Received):
+class ProgramCommand(_ReceivedMessage):
     """One command over the whole drive."""
 
     sent: Count
     replied: Count
 
 
-class ProgramConnections(_Received):
+class ProgramConnections(_ReceivedMessage):
     """See `outcome.Connections`."""
 
     opened: Count
@@ -152,7 +152,7 @@ class ProgramConnections(_Received):
     closed_idle: Count = 0
 
 
-class ProgramReadBack(_Received):
+class ProgramReadBack(_ReceivedMessage):
     """See `outcome.ReadBack`."""
 
     checked: Count = 0
@@ -160,7 +160,7 @@ class ProgramReadBack(_Received):
     skipped: Count = 0
 
 
-class RecordMessage(_Received):
+class RecordMessage(_ReceivedMessage):
     """The last line of a program that drove to the end, or was stopped."""
 
     type: Literal["record"]
@@ -186,7 +186,7 @@ class RecordMessage(_Received):
     """None when the plan was done; else why it ended early."""
 
 
-class Failed(_Received):
+class Failed(_ReceivedMessage):
     """The last line of a program that could not drive."""
 
     type: Literal["failed"]

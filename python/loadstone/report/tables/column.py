@@ -13,7 +13,7 @@ from loadstone.text.language import _, translated
 
 STALLED = "†"
 """Stands behind a quantile from which stalls are told apart."""
-Cell = str | int | float | bool | None
+CsvValue = str | int | float | bool | None
 """Of a spreadsheet; None is an empty one."""
 _FEW = 4
 """In fewer rows each has its mark."""
@@ -51,7 +51,7 @@ class Column:
     """The mark of a doubt stands in the header, since most rows would have it."""
     when: Callable[[Sequence[Row]], bool] | None = None
     """Whether these rows have something of it that matters; None: `optional` says it."""
-    csv: Mapping[str, Callable[[Row], Cell]] = field(default_factory=dict)
+    csv: Mapping[str, Callable[[Row], CsvValue]] = field(default_factory=dict)
     """What a spreadsheet has of it: header with the unit -> value. Empty: nothing."""
     narrow: bool = False
     """For want of room what may be the generator's own stands in the bracket alone, which contains it."""

@@ -68,7 +68,7 @@ class BoundedSocket:
         if mode != "rb":
             raise Problem("a bounded socket is read as 'rb', not as {mode!r}", mode=mode)
         self._files += 1
-        return io.BufferedReader(_Received(self))
+        return io.BufferedReader(_ReceivedBytes(self))
 
     def close(self) -> None:
         """Close it, once no file of it is read any more, as a socket does."""
@@ -106,7 +106,7 @@ class BoundedSocket:
             )
 
 
-class _Received(io.RawIOBase):
+class _ReceivedBytes(io.RawIOBase):
     """What a bounded socket receives, as a file without a buffer."""
 
     def __init__(self, connection: BoundedSocket) -> None:

@@ -113,7 +113,7 @@ class _Pool(UnixHTTPConnectionPool):
         return made
 
 
-class _Bounded(UnixHTTPAdapter):
+class _BoundedAdapter(UnixHTTPAdapter):
     """Docker's client speaks to the engine by this."""
 
     within_s = ANSWER_S
@@ -124,11 +124,11 @@ class _Bounded(UnixHTTPAdapter):
         return made
 
 
-def client_of(path: Path) -> tuple[docker.DockerClient, _Bounded]:
+def client_of(path: Path) -> tuple[docker.DockerClient, _BoundedAdapter]:
     """A client of the engine at a socket, and what bounds it. Raises what `ENGINE_ERRORS` names."""
     address, seconds = f"unix://{path}", round(ANSWER_S)
     client = docker.DockerClient(base_url=address, version=OLDEST_API, timeout=seconds)
-    bounded = _Bounded(f"http+{address}", timeout=seconds)
+    bounded = _BoundedAdapter(f"http+{address}", timeout=seconds)
     client.api.mount("http+docker://", bounded)
     client.api._version = str(client.api.version(api_version=False)["ApiVersion"])  # type: ignore[attr-defined]
     return client, bounded

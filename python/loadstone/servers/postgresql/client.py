@@ -47,7 +47,7 @@ class PostgresqlProtocolViolation(InterfaceError):  # type: ignore[misc]  # pg80
     """The server did what none that is honest does, or what only one that is known may do; the connection is closed."""
 
 
-class _File:
+class _SocketFile:
     """A socket as a file that gives every read a deadline and counts what a reply has."""
 
     def __init__(self, sock: socket.socket, timeout_s: float) -> None:
@@ -116,10 +116,10 @@ class _File:
 class _Socket:
     """What pg8000 takes for a socket that is connected."""
 
-    def __init__(self, file: _File) -> None:
+    def __init__(self, file: _SocketFile) -> None:
         self._file = file
 
-    def makefile(self, mode: str) -> _File:  # noqa: ARG002 (pg8000 names its mode)
+    def makefile(self, mode: str) -> _SocketFile:  # noqa: ARG002 (pg8000 names its mode)
         return self._file
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
         self._knows_server = tls is not None and tls.verify
         """Whether the one that answers is the server that was meant, and nobody listens."""
         sock = _encrypted(endpoint, timeout_s)
-        self.file = _File(sock, timeout_s)
+        self.file = _SocketFile(sock, timeout_s)
         try:
             with self._only_its_errors():
                 super().__init__(

@@ -11,8 +11,8 @@ import pytest
 from loadstone.addons.capacity.model import findings
 from loadstone.addons.capacity.model.findings import capacity_of, check
 from loadstone.addons.capacity.model.load_levels import LoadLevel, PartLoad
-from loadstone.addons.capacity.model.model import Change, groups_of, hold_out
-from loadstone.addons.capacity.model.network import Network, Station
+from loadstone.addons.capacity.model.model import WhatIfChange, groups_of, hold_out
+from loadstone.addons.capacity.model.network import Network, QueueStation
 from loadstone.judge.checks.utilisation import CpuUse
 from loadstone.text.sentences import render_message
 
@@ -32,7 +32,7 @@ def level(users: int, per_s: float, think_s: float = 0.0, **parts: PartLoad) -> 
 
 def network(delay_s: float = 1e-3, think_s: float = 0.0) -> Network:
     """Application and Redis share a CPU."""
-    return Network((Station("cpu", 270e-6), Station("generator", 25e-6)), delay_s, think_s)
+    return Network((QueueStation("cpu", 270e-6), QueueStation("generator", 25e-6)), delay_s, think_s)
 
 
 def levels(rate: Rate, noise: float = 0.0, seed: int = 1) -> list[LoadLevel]:
@@ -45,7 +45,7 @@ def test_parts_that_fill_a_cpu_before_one_is_full_alone_are_one_station() -> Non
     assert (shared.name, shared.servers, alone.name) == ("app + redis", 1.0, "generator")
     two_cpus = replace(level(8, 3_000), cpus_of={"servers": 2})
     assert {group.name for group in groups_of(two_cpus)} == {"app", "redis", "generator"}
-    own = groups_of(level(8, 3_000), Change(cpus={"app": 1}))
+    own = groups_of(level(8, 3_000), WhatIfChange(cpus={"app": 1}))
     assert {group.name for group in own} == {"app", "redis", "generator"}
     beside = level(8, 3_000, app=APP, redis=replace(STORE, place="generator"), generator=GENERATOR)
     assert {group.name for group in groups_of(beside)} == {"app", "redis + generator"}
@@ -72,15 +72,17 @@ def test_what_if_is_the_network_with_the_change() -> None:
     checked, _ = check(levels(network().per_s))
     assert checked is not None
     changed = {
-        Change(round_trip_s=5e-3).round_trip_s: (Change(round_trip_s=5e-3), network(delay_s=6e-3)),
-        0.1: (Change(think_s=0.1), network(think_s=0.1)),
+        WhatIfChange(round_trip_s=5e-3).round_trip_s: (WhatIfChange(round_trip_s=5e-3), network(delay_s=6e-3)),
+        0.1: (WhatIfChange(think_s=0.1), network(think_s=0.1)),
         0.8: (
-            Change(cost={"app": 0.8}),
-            Network((Station("cpu", 220e-6), Station("generator", 25e-6)), 1e-3),
+            WhatIfChange(cost={"app": 0.8}),
+            Network((QueueStation("cpu", 220e-6), QueueStation("generator", 25e-6)), 1e-3),
         ),
         2.0: (
-            Change(instances={"app": 2}),
-            Network((Station("app", 250e-6, 2), Station("redis", 20e-6), Station("generator", 25e-6)), 1e-3),
+            WhatIfChange(instances={"app": 2}),
+            Network(
+                (QueueStation("app", 250e-6, 2), QueueStation("redis", 20e-6), QueueStation("generator", 25e-6)), 1e-3
+            ),
         ),
     }
     for change, truth in changed.values():
@@ -94,13 +96,13 @@ def test_what_if_is_the_network_with_the_change() -> None:
 def test_a_thread_that_waits_for_its_disk_is_held_by_it() -> None:
     """As Redis is by an fsync after each write: 20 us of CPU, and 200 us in which it does nothing else."""
     redis = replace(STORE, disk_s=200e-6)
-    truth = Network((Station("redis", 220e-6), Station("generator", 25e-6)), 1e-3)
+    truth = Network((QueueStation("redis", 220e-6), QueueStation("generator", 25e-6)), 1e-3)
     made = [level(users, truth.per_s(users), redis=redis, generator=GENERATOR) for users in USERS]
     capacity, checked = capacity_of({}, "", made)
     assert checked is not None
     assert capacity.limits[0].name == "redis"
     assert capacity.parts[0].most_per_s == pytest.approx(1 / 220e-6)
-    cheaper = checked.predict(64, Change(cost={"redis": 0.5}))
+    cheaper = checked.predict(64, WhatIfChange(cost={"redis": 0.5}))
     assert cheaper is not None
     assert cheaper.per_s == pytest.approx(1 / 210e-6, rel=0.02)
 
@@ -113,7 +115,7 @@ def test_costs_that_fall_with_the_load_are_followed() -> None:
         parts = {
             name: replace(part, demand_s=part.demand_s * factor) for name, part in (("app", APP), ("redis", STORE))
         }
-        truth = Network((Station("cpu", 270e-6 * factor), Station("generator", 25e-6)), 1e-3)
+        truth = Network((QueueStation("cpu", 270e-6 * factor), QueueStation("generator", 25e-6)), 1e-3)
         return level(users, truth.per_s(users), **parts, generator=GENERATOR)
 
     held = hold_out([at(users) for users in USERS])
@@ -124,7 +126,7 @@ def test_costs_that_fall_with_the_load_are_followed() -> None:
 
 def lock(users: int) -> float:
     """One request at a time holds it for 2 ms, most of which it waits."""
-    return Network((*network().stations, Station("lock", 2e-3)), 1e-3).per_s(users)
+    return Network((*network().stations, QueueStation("lock", 2e-3)), 1e-3).per_s(users)
 
 
 def pool_of_two(users: int) -> float:
@@ -161,7 +163,7 @@ def test_connections_that_all_share_admit_no_more() -> None:
         found = checked.predict(48)
         assert found is not None
         assert found.per_s == pytest.approx(truth.per_s(48), rel=0.05)
-        slower = checked.predict(60, Change(round_trip_s=50e-3))
+        slower = checked.predict(60, WhatIfChange(round_trip_s=50e-3))
         assert slower is not None
         assert slower.per_s == pytest.approx(replace(truth, delay_s=60e-3).per_s(60), rel=0.05)
 
@@ -180,7 +182,7 @@ def test_other_programs_on_the_servers_cpus_are_no_lock(monkeypatch: pytest.Monk
     use = CpuUse(1, 1.0, 0.0, 0.5, 0.0, 0.5, observed=True)
     load = SimpleNamespace(pool=0.0, needed={}, use=use, connections=64)
     monkeypatch.setattr(findings, "typical_load", lambda _: load)
-    slowed = Network((Station("cpu", 540e-6), Station("generator", 25e-6)), 0.0)
+    slowed = Network((QueueStation("cpu", 540e-6), QueueStation("generator", 25e-6)), 0.0)
     capacity, _ = capacity_of({}, "", [level(1, 2_500.0), *levels(slowed.per_s)[1:]])
     assert capacity.refusal is not None
     assert "other programs: they took 50 %" in render_message(capacity.refusal)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from loadstone.addons.capacity.model import network as solver
-from loadstone.addons.capacity.model.network import Network, Station
+from loadstone.addons.capacity.model.network import Network, QueueStation
 
 
-def stations(demands: list[float], servers: list[float] | None = None) -> tuple[Station, ...]:
+def stations(demands: list[float], servers: list[float] | None = None) -> tuple[QueueStation, ...]:
     many = servers or [1.0] * len(demands)
-    return tuple(Station(f"s{number}", *each) for number, each in enumerate(zip(demands, many, strict=True)))
+    return tuple(QueueStation(f"s{number}", *each) for number, each in enumerate(zip(demands, many, strict=True)))
 
 
 def by_recursion(network: Network, users: int) -> float:

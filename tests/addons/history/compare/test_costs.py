@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.changed_facts import with_facts
 
-from loadstone.addons.history.compare_report import folded, markdown, telling
+from loadstone.addons.history.compare_report import markdown, notable_comparisons, summarise_rest
 from loadstone.addons.history.cost_between_runs import NEIGHBOURS
 from loadstone.experiment.plan.run_plan import TABLE_GROUP
 from loadstone.run_folder.trial import TrialRecord
@@ -69,8 +69,8 @@ def test_a_cost_stands_where_trials_are_too_few_for_a_rate(write: Write) -> None
     (one,) = found.report.comparisons
     assert one.primary.low is None
     assert one.leading.metric == "cpu_ns.redis"
-    assert telling(found.report) == [one]
-    assert folded(found.report) == []
+    assert notable_comparisons(found.report) == [one]
+    assert summarise_rest(found.report) == []
     assert "uses 33 %" in found.text
 
 

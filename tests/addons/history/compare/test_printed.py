@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.addons.history.compare_report import folded, markdown, telling, warnings
+from loadstone.addons.history.compare_report import markdown, notable_comparisons, summarise_rest, warnings
 from loadstone.experiment.plan.run_plan import TABLE_GROUP
 from loadstone.text.message import message, verbatim
 from loadstone.text.sentences import render_message
@@ -26,19 +26,19 @@ from .conftest import (
 def test_the_largest_difference_stands_first(write: Callable[..., Path]) -> None:
     found = reported(write(), write(seed=2, few=1.5, many=2.5, started_s=HOURS_S))
     assert [one.primary.a.condition["idle"] for one in found.report.comparisons] == ["few", "many"]
-    assert [one.primary.a.condition["idle"] for one in telling(found.report)] == ["many", "few"]
+    assert [one.primary.a.condition["idle"] for one in notable_comparisons(found.report)] == ["many", "few"]
     assert found.text.index("\nmany ") < found.text.index("\nset, 1 kB")
 
 
 def test_conditions_with_too_few_trials_are_folded_into_one_line(write: Callable[..., Path]) -> None:
     found = reported(write(blocks=3), write(blocks=3, seed=2, few=2.0))
     assert found.kinds == ["undecided", "undecided"]
-    assert telling(found.report) == []
-    assert folded(found.report) == [
+    assert notable_comparisons(found.report) == []
+    assert summarise_rest(found.report) == [
         "Nothing can be said of 2 of 2 conditions: 2 without an interval (3 trials a run; it takes 8 or more)."
     ]
     assert "UNDECIDED" not in found.text
-    assert folded(found.report)[0] in markdown(found.report)
+    assert summarise_rest(found.report)[0] in markdown(found.report)
 
 
 def test_what_has_too_few_trials_takes_no_share_of_the_level(write: Callable[..., Path]) -> None:
@@ -51,14 +51,14 @@ def test_what_has_too_few_trials_takes_no_share_of_the_level(write: Callable[...
 def test_an_interval_so_wide_that_it_says_nothing_is_folded(write: Callable[..., Path]) -> None:
     found = reported(write(noise=0.9), write(noise=0.9, seed=2))
     assert found.kinds == ["undecided", "undecided"]
-    (line,) = folded(found.report)
+    (line,) = summarise_rest(found.report)
     assert line.startswith("Nothing can be said of 2 of 2 conditions: 2 too uncertain (for example ")
     assert "invalid" not in line
 
 
 def test_what_is_invalid_is_folded_with_its_check(write: Callable[..., Path]) -> None:
     found = reported(write(seed=2, few=2.0), write(finish=spoil("conservation", 18)))
-    (line,) = folded(found.report)
+    (line,) = summarise_rest(found.report)
     assert line.startswith("Nothing can be said of 2 of 2 conditions: 2 INVALID by conservation (for example ")
 
 

@@ -9,12 +9,12 @@ from loadstone.addons.capacity.model.load_levels import LoadLevel, PartLoad
 from loadstone.addons.capacity.model.model import (
     FULL,
     LEVELS_MIN,
-    Change,
-    Group,
-    Held,
+    HeldOutResults,
     Model,
     Predicted,
     Rests,
+    StationGroup,
+    WhatIfChange,
     busiest_share,
     fit,
     groups_of,
@@ -61,14 +61,14 @@ class Fitted:
     """A model of the levels from some users on, and how it did on those that it did not know."""
 
     model: Model
-    held: Held
+    held: HeldOutResults
 
     @property
     def reach(self) -> float:
         """Half of the 95 % interval of a prediction, as a log ratio."""
         return max(_REACH_MIN, self.held.reach)
 
-    def ends(self, users: int, change: Change) -> tuple[Predicted, Predicted]:
+    def ends(self, users: int, change: WhatIfChange) -> tuple[Predicted, Predicted]:
         """The slow and the fast end of what may be expected: all that was measured takes more, or less.
 
         Without pauses, as most runs are, that is the error on rates; with them a response may be off by more than that,
@@ -102,7 +102,7 @@ class Checked:
         """The one whose predictions reach least."""
         return min(self.fitted, key=lambda one: one.reach)
 
-    def predict(self, users: int, change: Change = Change()) -> Prediction | None:
+    def predict(self, users: int, change: WhatIfChange = WhatIfChange()) -> Prediction | None:
         """None where this run says nothing of so many: below its levels; or beyond them, where nothing was full."""
         least, most = self.whole.model.levels[0], self.whole.model.levels[-1]
         thinks_longer = change.think_s is not None and change.think_s > least.think_s
@@ -123,11 +123,11 @@ class Checked:
             high_s=slow.response_s,
             busiest=found.busiest,
             busy_share=min(1.0, found.busy),
-            measured_per_s=measured if change == Change() else None,
+            measured_per_s=measured if change == WhatIfChange() else None,
         )
 
 
-def check(levels: Sequence[LoadLevel]) -> tuple[Checked | None, Held | None]:
+def check(levels: Sequence[LoadLevel]) -> tuple[Checked | None, HeldOutResults | None]:
     """The models that hold, down from that of most levels; none, and how one did on all levels, where none does.
 
     With few users a request may cost several times as much as with one more, since servers and generator fall asleep
@@ -225,7 +225,7 @@ def _passes(part: PartLoad, each_ns: float) -> float | None:
     return None if part.cpus is None else _NS * part.cpus / each_ns
 
 
-def most_per_s(level: LoadLevel, group: Group) -> float:
+def most_per_s(level: LoadLevel, group: StationGroup) -> float:
     """What a station can do by its cost at this level."""
     return group.servers / group.takes_s(level)
 
@@ -249,7 +249,7 @@ def _limit(level: LoadLevel, limits: Sequence[CapacityLimit]) -> Message:
     return message("capacity_limit", first=said[0], second=said[1] if len(said) > 1 else None, **figures)
 
 
-def _refusal(levels: Sequence[LoadLevel], held: Held | None) -> Message:
+def _refusal(levels: Sequence[LoadLevel], held: HeldOutResults | None) -> Message:
     if not groups_of(levels[-1]):
         return message("capacity_unknown")
     if _too_many(levels):
@@ -265,7 +265,7 @@ def _refusal(levels: Sequence[LoadLevel], held: Held | None) -> Message:
     return message("capacity_model_fails", **figures, why=_likely_reason(levels, held))
 
 
-def _likely_reason(levels: Sequence[LoadLevel], held: Held) -> Message:
+def _likely_reason(levels: Sequence[LoadLevel], held: HeldOutResults) -> Message:
     """What the shape of the error says, with what was seen beside it."""
     last, best = levels[-1], max(levels, key=lambda level: level.per_s)
     load = typical_load(last.trials)

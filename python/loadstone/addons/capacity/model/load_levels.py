@@ -24,7 +24,7 @@ _COST_S, _PER_S = (1e-12, 1e6), (1e-6, 1e12)
 """What no machine is beyond: such figures were written by hand, and no network of them can be solved."""
 
 
-Place = Literal["servers", "generator", "own"]
+CpuPlace = Literal["servers", "generator", "own"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class PartLoad:
     one_thread: bool
     """Whether a process of it works in one thread, so that more CPUs do not help it."""
     processes: int
-    place: Place
+    place: CpuPlace
     """Whose CPUs it runs on, with the others that do."""
     disk_s: float = 0.0
     """What its only thread waits for the disk a reply, and does nothing else meanwhile (`judge.stations`)."""
@@ -56,7 +56,7 @@ class LoadLevel:
     """How many requests the generator's connections carry at once."""
     parts: dict[str, PartLoad]
     """Servers, applications, lines and the generator, by their names."""
-    cpus_of: Mapping[Place, int]
+    cpus_of: Mapping[CpuPlace, int]
     """How many CPUs there are in each place; those of none that is not known."""
     trials: tuple[TrialRecord, ...]
     spread: float
@@ -123,7 +123,7 @@ def _level(users: int, think_s: float, found: Sequence[TrialEvidence], apart: Co
     )
 
 
-def _cpus_of(found: TrialEvidence, apart: Collection[str]) -> dict[Place, int]:
+def _cpus_of(found: TrialEvidence, apart: Collection[str]) -> dict[CpuPlace, int]:
     """Return the number of CPUs in each place: parts that stand apart have the last of the servers' CPUs if there are
     several, else the generator's."""
     placed = found.facts.placement
@@ -135,7 +135,7 @@ def _cpus_of(found: TrialEvidence, apart: Collection[str]) -> dict[Place, int]:
     return {"servers": servers, "generator": len(placed.generator_cpus)}
 
 
-def _placed(name: str, part: PartLoad, cpus_of: Mapping[Place, int], apart: Collection[str]) -> PartLoad:
+def _placed(name: str, part: PartLoad, cpus_of: Mapping[CpuPlace, int], apart: Collection[str]) -> PartLoad:
     if part.cpus is not None and not part.cpus >= _CPUS_MIN:
         part = replace(part, cpus=None)
     if name not in apart or not cpus_of:
@@ -167,7 +167,7 @@ def _server(name: str, demand_s: float, found: TrialEvidence) -> PartLoad:
     observed = busy_parts(found)
     nodes = [busy for part, busy in observed.items() if (found.server_of(part) or found.subject_of(part)) == name]
     kind, placed = found.kind_of(owners.get(name, name)), float(place_cpus(found)) or None
-    place: Place = "own" if placed is None else "servers"
+    place: CpuPlace = "own" if placed is None else "servers"
     if not nodes:
         one = kind.threads == "one"
         return PartLoad(demand_s, 1.0 if one else placed, one, 1, place)
@@ -184,7 +184,7 @@ def _server(name: str, demand_s: float, found: TrialEvidence) -> PartLoad:
 def _generator(demand_s: float, found: TrialEvidence) -> PartLoad:
     placed, threads = found.facts.placement, max(1, found.plan.threads)
     cpus = len(placed.generator_cpus) if placed is not None else 0
-    place: Place = "servers" if placed is not None and placed.shared else "generator"
+    place: CpuPlace = "servers" if placed is not None and placed.shared else "generator"
     return PartLoad(demand_s, float(min(threads, cpus) if cpus else threads), True, threads, place)
 
 

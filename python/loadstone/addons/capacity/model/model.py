@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from loadstone.addons.capacity.model.load_levels import LoadLevel, PartLoad
-from loadstone.addons.capacity.model.network import Network, Station
+from loadstone.addons.capacity.model.network import Network, QueueStation
 from loadstone.judge.statistics.distributions import student_t_quantile
 
 LEVELS_MIN = 4
@@ -39,7 +39,7 @@ _NEAR = 0.05
 
 
 @dataclass(frozen=True)
-class Change:
+class WhatIfChange:
     """What would be different; by default nothing."""
 
     cpus: Mapping[str, float] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Predicted:
 
 
 @dataclass(frozen=True)
-class Group:
+class StationGroup:
     """Parts that are one station."""
 
     parts: tuple[str, ...]
@@ -83,7 +83,7 @@ class Group:
         return sum(part.demand_s for part in parts) + (parts[0].disk_s if len(parts) == 1 else 0.0)
 
 
-def groups_of(level: LoadLevel, change: Change = Change()) -> list[Group]:
+def groups_of(level: LoadLevel, change: WhatIfChange = WhatIfChange()) -> list[StationGroup]:
     """The stations of a level: a part each, but where several fill the CPUs of a place before one is full alone.
 
     A part that is given CPUs or instances has them for itself. Of one whose CPUs are not known nothing is a station:
@@ -91,23 +91,25 @@ def groups_of(level: LoadLevel, change: Change = Change()) -> list[Group]:
     """
     given = {*change.cpus, *change.instances}
     known = {name: cpus for name, part in level.parts.items() if (cpus := cpus_of(name, part, change)) is not None}
-    groups = [Group((name,), cpus) for name, cpus in known.items() if name in given]
+    groups = [StationGroup((name,), cpus) for name, cpus in known.items() if name in given]
     for place in dict.fromkeys(part.place for part in level.parts.values()):
         there = {name: cpus for name, cpus in known.items() if name not in given and level.parts[name].place == place}
         groups += _of_place(level, there, level.cpus_of.get(place), change)
     return groups
 
 
-def _of_place(level: LoadLevel, parts: Mapping[str, float], cpus: int | None, change: Change) -> list[Group]:
+def _of_place(
+    level: LoadLevel, parts: Mapping[str, float], cpus: int | None, change: WhatIfChange
+) -> list[StationGroup]:
     """`parts`: how many CPUs each can keep busy; `cpus`: how many there are."""
     takes = {name: level.parts[name].demand_s * change.cost.get(name, 1.0) for name in parts}
     alone = max(((takes[name] + level.parts[name].disk_s) / parts[name] for name in parts), default=0.0)
     if cpus and len(parts) > 1 and cpus < sum(parts.values()) and sum(takes.values()) / cpus > alone:
-        return [Group(tuple(parts), float(cpus))]
-    return [Group((name,), own) for name, own in parts.items()]
+        return [StationGroup(tuple(parts), float(cpus))]
+    return [StationGroup((name,), own) for name, own in parts.items()]
 
 
-def cpus_of(name: str, part: PartLoad, change: Change = Change()) -> float | None:
+def cpus_of(name: str, part: PartLoad, change: WhatIfChange = WhatIfChange()) -> float | None:
     """Return how many CPUs a part can keep busy."""
     cpus = change.cpus.get(name, part.cpus)
     return None if cpus is None else cpus * change.instances.get(name, 1.0)
@@ -126,7 +128,7 @@ class Model:
     free: float
     """Share of a CPU that is left by interrupts and by what else runs there, as far as a full one showed it."""
 
-    def predict(self, users: int, change: Change = Change()) -> Predicted:
+    def predict(self, users: int, change: WhatIfChange = WhatIfChange()) -> Predicted:
         """What so many users would get. Iterates over the load, on which the costs depend."""
         top = self.levels[-1]
         think_s = top.think_s if change.think_s is None else change.think_s
@@ -142,25 +144,25 @@ class Model:
         return Predicted(users, per_s, users / per_s - think_s, busiest.name, per_s / busiest.most_per_s)
 
     def _at(
-        self, load: float, users: int, groups: Sequence[Group], think_s: float, change: Change
+        self, load: float, users: int, groups: Sequence[StationGroup], think_s: float, change: WhatIfChange
     ) -> tuple[Network, float]:
         """The network with the costs of so many requests under way, and its rate."""
         stations = tuple(
-            Station(group.name, self._takes_s(group, load, change), self.free * group.servers) for group in groups
+            QueueStation(group.name, self._takes_s(group, load, change), self.free * group.servers) for group in groups
         )
         delay_s = self._between(load, self.delays_s) * change.slower + change.round_trip_s
         network = Network(stations, delay_s, think_s, self.pool)
         return network, rate_of(network, users, self.even)
 
-    def _takes_s(self, group: Group, load: float, change: Change) -> float:
-        """Return the service time of a station under a load; see `Group.takes_s`."""
+    def _takes_s(self, group: StationGroup, load: float, change: WhatIfChange) -> float:
+        """Return the service time of a station under a load; see `StationGroup.takes_s`."""
         takes_s = sum(self._demand_s(part, load, change) for part in group.parts)
         if len(group.parts) == 1:
             disks = [level.parts[group.parts[0]].disk_s for level in self.levels]
             takes_s += self._between(load, disks) * change.slower
         return takes_s
 
-    def _demand_s(self, part: str, load: float, change: Change) -> float:
+    def _demand_s(self, part: str, load: float, change: WhatIfChange) -> float:
         measured = [level.parts[part].demand_s for level in self.levels]
         return self._between(load, measured) * change.cost.get(part, 1.0) * change.slower
 
@@ -194,7 +196,7 @@ def busiest_share(level: LoadLevel) -> float:
     return max((share_of(level, group) for group in groups_of(level)), default=0.0)
 
 
-def share_of(level: LoadLevel, group: Group) -> float:
+def share_of(level: LoadLevel, group: StationGroup) -> float:
     return level.per_s * group.takes_s(level) / group.servers
 
 
@@ -232,7 +234,7 @@ def _solved_rest_s(level: LoadLevel, even: float, free: float) -> float:
 
 def _measured_by(level: LoadLevel, delay_s: float, even: float, free: float) -> float:
     """The rate at a level with its own costs."""
-    stations = tuple(Station(group.name, group.takes_s(level), free * group.servers) for group in groups_of(level))
+    stations = tuple(QueueStation(group.name, group.takes_s(level), free * group.servers) for group in groups_of(level))
     pool = level.pool if level.users > level.pool else None
     return rate_of(Network(stations, delay_s, level.think_s, pool), level.users, even)
 
@@ -259,7 +261,10 @@ def fit(levels: Sequence[LoadLevel], rests: Rests | None = None) -> Model:
 
 def errors(model: Model, levels: Sequence[LoadLevel]) -> list[float]:
     """ln(measured / predicted) at these levels."""
-    return [math.log(level.per_s / model.predict(level.users, Change(think_s=level.think_s)).per_s) for level in levels]
+    return [
+        math.log(level.per_s / model.predict(level.users, WhatIfChange(think_s=level.think_s)).per_s)
+        for level in levels
+    ]
 
 
 @dataclass(frozen=True)
@@ -276,7 +281,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldOutResults:
     """Errors of a model on levels that it did not know."""
 
     levels: tuple[HeldOut, ...]
@@ -301,15 +306,15 @@ class Held:
         return student_t_quantile(number, 0.975) * self.typical * math.sqrt(1 + 1 / number)
 
 
-def hold_out(levels: Sequence[LoadLevel], rests: Rests | None = None) -> Held | None:
+def hold_out(levels: Sequence[LoadLevel], rests: Rests | None = None) -> HeldOutResults | None:
     """Each level but the least predicted from all others; None of too few."""
     if len(levels) < LEVELS_MIN:
         return None
     known: Rests = {} if rests is None else rests
-    return Held(
+    return HeldOutResults(
         tuple(_predicted_by([*levels[:at], *levels[at + 1 :]], levels[at], known) for at in range(1, len(levels)))
     )
 
 
 def _predicted_by(others: Sequence[LoadLevel], level: LoadLevel, rests: Rests) -> HeldOut:
-    return HeldOut(level, fit(others, rests).predict(level.users, Change(think_s=level.think_s)))
+    return HeldOut(level, fit(others, rests).predict(level.users, WhatIfChange(think_s=level.think_s)))

@@ -30,7 +30,7 @@ _EPSILON, _DIGITS = float(np.finfo(np.float64).eps), 1e6
 
 
 @dataclass(frozen=True)
-class Station:
+class QueueStation:
     """What requests queue for."""
 
     name: str
@@ -53,7 +53,7 @@ class Station:
 class Network:
     """Stations, and what a request waits for beside them."""
 
-    stations: tuple[Station, ...]
+    stations: tuple[QueueStation, ...]
     delay_s: float = 0.0
     """Within a response time, without a queue: a round trip, a timer."""
     think_s: float = 0.0
@@ -104,7 +104,7 @@ def _per_s(stations: Sequence[Floats], delay_s: float, users: int) -> float:
     return float(solved.tilt * solved.constants[users - 1] / solved.constants[users])
 
 
-def _each_per_s(stations: Sequence[Station], delay_s: float, users: int) -> Floats:
+def _each_per_s(stations: Sequence[QueueStation], delay_s: float, users: int) -> Floats:
     """X(1) to X(N): the constants of one open network give all that lie among its large ones."""
     if not stations:
         return np.arange(1, users + 1) / delay_s
