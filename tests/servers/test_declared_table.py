@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.programs.manifest import Manifest, StartCommand, read_manifest
 from loadstone.safety.secrets.known import redact
-from loadstone.servers.declared_table import TYPES, Column, Table, column_of
+from loadstone.servers.declared_table import TYPES, DeclaredColumn, Table, column_of
 
 ENVIRONMENT = {"DB": "${mariadb.address}", "OTHER": "${postgresql.host}:${postgresql.port}"}
 
@@ -22,17 +22,17 @@ def manifest(tables: dict[str, Any], **more: Any) -> Manifest:
 @pytest.mark.parametrize(
     ("written", "column"),
     [
-        ("int", Column("int")),
-        ("bigint auto", Column("bigint", auto=True)),
-        ("decimal 10 2 null", Column("decimal", (10, 2), null=True)),
-        ("double", Column("double")),
-        ("boolean null", Column("boolean", null=True)),
-        ("text", Column("text")),
-        (" text   100 ", Column("text", (100,))),
-        ("timestamp", Column("timestamp")),
+        ("int", DeclaredColumn("int")),
+        ("bigint auto", DeclaredColumn("bigint", auto=True)),
+        ("decimal 10 2 null", DeclaredColumn("decimal", (10, 2), null=True)),
+        ("double", DeclaredColumn("double")),
+        ("boolean null", DeclaredColumn("boolean", null=True)),
+        ("text", DeclaredColumn("text")),
+        (" text   100 ", DeclaredColumn("text", (100,))),
+        ("timestamp", DeclaredColumn("timestamp")),
     ],
 )
-def test_a_column_is_a_type_with_sizes(written: str, column: Column) -> None:
+def test_a_column_is_a_type_with_sizes(written: str, column: DeclaredColumn) -> None:
     assert column_of(written) == column
 
 
@@ -108,7 +108,7 @@ def test_a_column_called_password_is_no_secret(tmp_path: Path) -> None:
     table = "{columns: {id: int, password: text 77, token: text}, key: id}"
     text = f"name: x\nrun: {{command: a}}\nenvironment: {{A: '${{db.host}}'}}\ntables: {{t: {table}}}\n"
     (tmp_path / "subject.yaml").write_text(text)
-    assert read_manifest(tmp_path)[0].declared_tables["t"].columns["password"] == Column("text", (77,))
+    assert read_manifest(tmp_path)[0].declared_tables["t"].columns["password"] == DeclaredColumn("text", (77,))
     assert redact("a text 77 of it") == "a text 77 of it"
 
 

@@ -31,7 +31,7 @@ Name = Annotated[str, AfterValidator(_name)]
 
 
 @dataclass(frozen=True)
-class Column:
+class DeclaredColumn:
     """One column. It is never NULL unless it says so."""
 
     type: ColumnType
@@ -42,9 +42,9 @@ class Column:
     null: bool = False
 
 
-def column_of(written: Any) -> Column:
+def column_of(written: Any) -> DeclaredColumn:
     """`bigint auto`, `text 100`, `decimal 10 2 null`: a type, its sizes, and what else holds. Raises ValueError."""
-    if isinstance(written, Column):
+    if isinstance(written, DeclaredColumn):
         return written
     match = _COLUMN.fullmatch(" ".join(str(written).split()))
     if match is None or match["type"] not in TYPES:
@@ -54,7 +54,7 @@ def column_of(written: Any) -> Column:
             written=str(written)[:60],
             types=", ".join(TYPES),
         )
-    column = Column(
+    column = DeclaredColumn(
         next(one for one in TYPES if one == match["type"]),
         tuple(map(int, match["sizes"].split())),
         match["auto"] is not None,
@@ -72,7 +72,7 @@ def column_of(written: Any) -> Column:
     return column
 
 
-def _fits(column: Column) -> bool:
+def _fits(column: DeclaredColumn) -> bool:
     if column.auto and (column.type not in ("int", "bigint") or column.null):
         return False
     match column.type, column.sizes:
@@ -98,7 +98,7 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     columns: Annotated[
-        dict[Name, Annotated[Column, BeforeValidator(column_of)]], Field(min_length=1, max_length=COLUMNS_MAX)
+        dict[Name, Annotated[DeclaredColumn, BeforeValidator(column_of)]], Field(min_length=1, max_length=COLUMNS_MAX)
     ]
     key: Annotated[tuple[Name, ...], BeforeValidator(_names), Field(min_length=1)]
     indexes: Annotated[tuple[Annotated[tuple[Name, ...], Field(min_length=1)], ...], Field(max_length=INDEXES_MAX)] = ()

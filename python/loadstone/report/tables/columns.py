@@ -487,8 +487,8 @@ RPS = Rate(
     lambda row: row.published, lambda row: row.goodput_interval,
 )  # fmt: skip
 TPS = Rate(
-    "TPS", translatable("Transactions a second"), lambda row: row.throughput_per_s, lambda point: point.throughput_per_s,
-    _published_tps, lambda row: row.throughput_interval,
+    "TPS", translatable("Transactions a second"), lambda row: row.throughput_per_s,
+    lambda point: point.throughput_per_s, _published_tps, lambda row: row.throughput_interval,
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loadstone.servers.declared_table import Column, ColumnType, Table
+from loadstone.servers.declared_table import DeclaredColumn, ColumnType, Table
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Dialect:
         made = f"CREATE TABLE IF NOT EXISTS {own} ({', '.join(lines)}){self.table_end}"
         return [made, *(f"CREATE INDEX IF NOT EXISTS {index} ON {own} ({columns})" for index, columns in indexes)]
 
-    def _type(self, column: Column) -> str:
+    def _type(self, column: DeclaredColumn) -> str:
         is_long = column.type == "text" and not column.sizes
         kind = self.long_text if is_long else self.types[column.type].format(*column.sizes)
         return " ".join([kind, "NULL" if column.null else "NOT NULL", *([self.auto] if column.auto else [])])
