@@ -31,7 +31,6 @@ NAMES = tuple(SOFTWARE)[1:]
 MENTIONS = {
     "text.korean_particles": "how names are read aloud in Korean",
     "experiment.plan.protocols": "the wire protocol that has the name of its software",
-    "run_folder.part_kinds": "a part of a record of before is known by its metrics",
     "text.english.glossary": "the terms of the reports",
     "safety.secrets.known": "words that are too common to be hidden as a secret",
     "safety.secrets.in_texts": "the schemes of URLs that hold a password",

@@ -100,7 +100,7 @@ def row(condition: dict[str, Any], label: str, tps: float, users: int, errors: f
     operations = round(tps * 30)
     goodput = tps * (1 - errors)
     bottleneck = Bottleneck(
-        part="subject", message=as_written("subject-bound: spring 98 % busy"), evidence={"spring": 0.98}
+        part="subject", message=verbatim("subject-bound: spring 98 % busy"), evidence={"spring": 0.98}
     )
     return Row(
         **{

@@ -173,7 +173,7 @@ class Builder:
                     measured=measured,
                     limit=limit,
                     unit=unit,
-                    reason=as_written(reason) if reason else None,
+                    reason=verbatim(reason) if reason else None,
                 )
             )
         return results
@@ -260,11 +260,11 @@ def finish(builder: Builder, tables: list[ResultTable], as_published: bool) -> A
         experiment="json-documents",
         run="20261114T091502Z-json-documents",
         question="How many JSON documents a second does one Redis take, by document size and by concurrency?",
-        answer=as_written(
+        answer=verbatim(
             "One Redis takes 18,432 JSON documents of 222 B a second from one worker and up to 92,593 from 32; "
             "from 10 kB on, the size of the document decides."
         ),
-        comparison=as_written("no comparison: one block"),
+        comparison=verbatim("no comparison: one block"),
         quick=True,
         as_published=as_published,
         complete=len(verdicts) == planned,
@@ -273,8 +273,8 @@ def finish(builder: Builder, tables: list[ResultTable], as_published: bool) -> A
         trials_valid=verdicts.count("valid"),
         trials_suspect=verdicts.count("suspect"),
         trials_invalid=verdicts.count("invalid"),
-        published_source=as_written("A blog post on RedisJSON, 11-year-old laptop, Redis in a container, go-redis"),
-        notes=[as_written("This run was quick: its trials are shorter than those of the full study.")],
+        published_source=verbatim("A blog post on RedisJSON, 11-year-old laptop, Redis in a container, go-redis"),
+        notes=[verbatim("This run was quick: its trials are shorter than those of the full study.")],
         tables=tables,
         answers=sample_answers(),
         checks=summaries(builder.trials),
@@ -299,19 +299,19 @@ def sample_answers() -> list[ConclusionAnswer]:
     return [
         ConclusionAnswer(
             claim="Over 6,000 JSON SETs a second on a laptop.",
-            answer=as_written("One Redis took 92,593 SETs of 222 B a second from 32 workers."),
-            evidence=list(map(as_written, ["set, 100 B, 32 workers: 92,593 RPS (b01-021)"])),
+            answer=verbatim("One Redis took 92,593 SETs of 222 B a second from 32 workers."),
+            evidence=list(map(verbatim, ["set, 100 B, 32 workers: 92,593 RPS (b01-021)"])),
             verdict="holds",
         ),
         ConclusionAnswer(
             claim="A partial update costs what a set of that size costs.",
-            answer=as_written("The two were measured once each: a difference of this size may be chance."),
-            evidence=list(map(as_written, ["update, 10 B: 18,868 RPS (b01-013)", "set, 10 B: 17,857 RPS (b01-000)"])),
+            answer=verbatim("The two were measured once each: a difference of this size may be chance."),
+            evidence=list(map(verbatim, ["update, 10 B: 18,868 RPS (b01-013)", "set, 10 B: 17,857 RPS (b01-000)"])),
             verdict="one_block",
         ),
         ConclusionAnswer(
             claim="A cluster would give tens to hundreds of thousands.",
-            answer=as_written("One server on one machine cannot tell."),
+            answer=verbatim("One server on one machine cannot tell."),
             evidence=[],
             verdict="not_answered_here",
         ),
@@ -329,7 +329,7 @@ def summaries(trials: list[TrialView]) -> list[CheckSummary]:
         found.append(
             CheckSummary(
                 name=name,
-                explanation=as_written(explanation),
+                explanation=verbatim(explanation),
                 valid=kinds.count("valid"),
                 suspect=kinds.count("suspect"),
                 invalid=kinds.count("invalid"),

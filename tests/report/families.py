@@ -169,7 +169,7 @@ def _with_interval(row: Row) -> Row:
     if rate is None:
         return row
     bottleneck = Bottleneck(
-        part="server", message=as_written("server-bound: main thread of redis 98 % busy"), evidence={"redis": 0.98}
+        part="server", message=verbatim("server-bound: main thread of redis 98 % busy"), evidence={"redis": 0.98}
     )
     ends = (0.98 * rate, 1.03 * rate)
     return row.model_copy(update={"goodput_interval": ends, "blocks": 6, "bottleneck": bottleneck})

@@ -103,7 +103,7 @@ def test_the_round_trip_of_one_user_is_called_so(analysis: Analysis) -> None:
 def test_a_bottleneck_has_its_share(analysis: Analysis) -> None:
     from loadstone.report.tables.columns import bottleneck_text
 
-    limit = Bottleneck(part="disk", message=as_written("disk-bound"), evidence={}, share=0.604)
+    limit = Bottleneck(part="disk", message=verbatim("disk-bound"), evidence={}, share=0.604)
     row: Row = with_rows(analysis, {"bottleneck": limit}).tables[0].rows[0]
     assert bottleneck_text(row) == "disk 60 %"
     for part, share, said in (("latency", None, "round trips"), ("unknown", 0.99, "?")):

@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class CommandCalls(Protocol):
-    """How often one command was called."""
+    """The number of calls of one command, and what else a server counts of it."""
 
     @property
     def calls(self) -> int: ...

@@ -34,7 +34,7 @@ class RunRequest:
     scale: str | None = None
     budget: str | None = None
     blocks: int | None = None
-    """Of every group; None: the looks and the design decide."""
+    """Number of blocks of every group; None: the looks and the design decide."""
     at_rate: str | None = None
     twin: bool = False
     seed: int | None = None

@@ -91,7 +91,7 @@ FREEZING = FreezingServer(delay_s=0.001, every_s=1.0, freeze_s=0.2)
 DELAY_ERROR_MAX_NS = 250_000
 """J: more than that above a known delay of 1 ms is no small part of what a Redis takes."""
 FREEZE_ERROR_MAX = 0.05
-"""Greatest error of P90 and P99 against the truth. It took 2 % at most on the machines of `bench/stalls.py`."""
+"""Greatest error of P90 and P99 against the truth. It took 2 % at most on the machines of `bench/engine/stalls.py`."""
 STEADY_SPREAD = 0.1
 WATCHED_S, WATCHED_SLICE_S, WATCHED_RATE_PER_S = 0.5, 0.05, 20_000
 WATCHING_SHARE_MAX = 0.002

@@ -133,7 +133,7 @@ def measured_by_rounds(path: Path, kind: str) -> dict[RoundSpan, Histogram]:
 
 
 def measured_by_intervals(path: Path, kind: str) -> dict[IntervalSpan, Histogram]:
-    """The same by the intervals that each histogram is of, in their order. What ended in the drain stands in its own.
+    """The measured histograms by the interval that each is of, in order. What ended in the drain stands in its own.
 
     Raises:
         OSError: there is no such file.

@@ -27,7 +27,7 @@ def _name(written: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(_name)]
-"""Of a table or column. It is shorter than any server's bound: an index has the table's name in its own."""
+"""Name of a table or column. It is shorter than any server's bound: an index has the table's name in its own."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class DeclaredColumn:
 
     type: ColumnType
     sizes: tuple[int, ...] = ()
-    """Of `text` its length in characters, if it has one; of `decimal` its digits, and those behind the point."""
+    """Length of a `text` in characters, if it has one; digits of a `decimal`, and those behind the point."""
     auto: bool = False
     """Whether the server numbers rows that are written without a value."""
     null: bool = False

@@ -126,7 +126,7 @@ def make_row(**changes: Any) -> Row:
 
 def analysis(*rows: Row) -> Analysis:
     tables = [ResultTable(name=name, title="", note="", vary={}, rows=list(rows)) for name in ("one", "again")]
-    given: dict[str, Any] = {"experiment": "small", "run": "r", "question": "", "answer": as_written("")}
+    given: dict[str, Any] = {"experiment": "small", "run": "r", "question": "", "answer": verbatim("")}
     given |= dict.fromkeys(("quick", "as_published", "complete"), False)
     given |= dict.fromkeys(
         ("trials_planned", "trials_done", "trials_valid", "trials_suspect", "trials_invalid"), len(rows)

@@ -1,4 +1,4 @@
-"""How a MariaDB writes SQL; a MySQL 8 takes the same."""
+"""MariaDB's dialect of SQL; a MySQL 8 takes the same."""
 
 from loadstone.servers.sql.dialect import Dialect
 

@@ -1,4 +1,4 @@
-"""How a PostgreSQL writes SQL. All that is named without a schema is in `public`."""
+"""PostgreSQL's dialect of SQL. All that is named without a schema is in `public`."""
 
 from loadstone.servers.sql.dialect import Dialect
 

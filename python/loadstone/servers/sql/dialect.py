@@ -1,9 +1,9 @@
-"""How a server writes SQL, as data; and the statements that follow from it."""
+"""A server's dialect of SQL as data, and the statements that follow from it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loadstone.servers.declared_table import DeclaredColumn, ColumnType, Table
+from loadstone.servers.declared_table import ColumnType, DeclaredColumn, Table
 
 
 @dataclass(frozen=True)
