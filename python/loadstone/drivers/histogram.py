@@ -44,7 +44,7 @@ _COOKIE, _PACKED_COOKIE = 0x1C849303, 0x1C849304
 _WORD = 0x10
 _GROUP_BITS, _GROUP, _MORE = 7, 0x7F, 0x80
 _GROUPS_MAX = 9
-"""Of seven bits each: counts up to `COUNT_MAX`."""
+"""Largest number of groups of seven bits each: counts up to `COUNT_MAX`."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class BucketLayout:
 
     @property
     def unit(self) -> int:
-        """So many bits of a value do not count."""
+        """Return the number of bits of a value that do not count."""
         return self.lowest.bit_length() - 1
 
     @property
@@ -67,7 +67,7 @@ class BucketLayout:
 
     @property
     def buckets(self) -> int:
-        """How many there are."""
+        """Return the number of buckets."""
         powers = max(0, self.highest.bit_length() - self.unit - self.half_bits - 1)
         return (powers + 2) << self.half_bits
 
@@ -77,7 +77,7 @@ class BucketLayout:
         return (places - (powers << self.half_bits)) << (powers + self.unit)
 
     def sizes_of(self, places: Integers) -> Integers:
-        """How many values each of these buckets stands for."""
+        """Return how many values each of these buckets stands for."""
         return np.int64(1) << (self._powers(places) + self.unit)
 
     def highest_in(self, places: Integers) -> Integers:
@@ -106,7 +106,7 @@ LATENCIES = BucketLayout(digits=3, lowest=1, highest=3_600_000_000_000)
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """How often each latency occurred, in nanoseconds."""
+    """Number of times that each latency occurred, in nanoseconds."""
 
     layout: BucketLayout
     places: Integers
@@ -115,7 +115,7 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """How many latencies there are."""
+        """Return the number of latencies."""
         return int(self.counts.sum())
 
     @property
@@ -200,7 +200,7 @@ class Histogram:
         return sum(value * count for value, count in held), sum(value * value * count for value, count in held)
 
     def in_layout(self, layout: BucketLayout) -> "Histogram":
-        """The same latencies in other buckets: each is the lowest value of its present bucket.
+        """Return the latencies in other buckets: each is the lowest value of its present bucket.
 
         Raises:
             ValueError: one is too long for the layout.

@@ -86,7 +86,8 @@ class StartContext:
         return folder / name, within
 
     def with_own_log(self, number: int) -> Self:
-        """A context for the `number`-th part of one name: its log lies in a folder of its own from the second on."""
+        """Return the context of the `number`-th part of one name: its log lies in a folder of its own from the second
+        on."""
         if self.log_folder is None or number == 1:
             return self
         return replace(self, log_folder=self.log_folder / str(number))

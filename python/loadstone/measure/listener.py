@@ -15,7 +15,7 @@ class ProgressListener(Protocol):
     """Who is told how a goal gets on; see `report.live.progress.RunProgress`."""
 
     def decided(self, decided: int, of: int) -> None:
-        """Tell the number of comparisons that are decided, of all of them."""
+        """Tell that `decided` of all `of` comparisons are decided."""
 
     def look(
         self,
@@ -67,7 +67,7 @@ class Listener(ProgressListener, Protocol):
         """Nothing is measured for a while."""
 
     def left(self, seconds: float, at_most: bool) -> None:
-        """Tell the seconds that are left; `at_most`: it may well take less."""
+        """Tell that so many seconds are left; `at_most`: it may well take less."""
 
     def trial(self, name: str, label: str, place: str) -> None:
         """A trial begins: its name, what is measured, and where in the run it stands."""

@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class CommandCalls(Protocol):
-    """The number of calls of one command, and what else a server counts of it."""
+    """Counts of the calls of one command."""
 
     @property
     def calls(self) -> int: ...

@@ -14,7 +14,7 @@ class RunningSubject:
 
     subject: Subject
     endpoints: tuple[Endpoint, ...]
-    """The address of each replica."""
+    """Endpoint of each replica."""
     pids: dict[str, int]
     """Its processes when it was started; empty where they cannot be observed."""
     warm_up_s: float

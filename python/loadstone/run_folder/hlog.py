@@ -133,7 +133,8 @@ def measured_by_rounds(path: Path, kind: str) -> dict[RoundSpan, Histogram]:
 
 
 def measured_by_intervals(path: Path, kind: str) -> dict[IntervalSpan, Histogram]:
-    """The measured histograms by the interval that each is of, in order. What ended in the drain stands in its own.
+    """Return the histograms by the intervals that each is of, in their order. What ended in the drain stands in its
+    own.
 
     Raises:
         OSError: there is no such file.

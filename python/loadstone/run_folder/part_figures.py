@@ -146,7 +146,8 @@ def _sum_of(window: Window, part: str, counters: Sequence[str]) -> float | None:
 
 
 LEAST_CORES = 0.005
-"""CPUs that a program beside the condition takes at least where its name is kept."""
+"""Least cores of a name in the part that has a metric for each name of who ran beside the condition: who took less is
+not kept."""
 KEPT = tuple(metric.name for metric in catalogue.METRICS.values() if metric.kept and metric.kind != "counter")
 """Gauges and rates of every monitor. What only grows is reported by the counters before and after."""
 DIGITS = 6

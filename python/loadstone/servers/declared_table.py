@@ -36,7 +36,7 @@ class DeclaredColumn:
 
     type: ColumnType
     sizes: tuple[int, ...] = ()
-    """Length of a `text` in characters, if it has one; digits of a `decimal`, and those behind the point."""
+    """Length of `text` in characters, if it has one; of `decimal` its digits, and those behind the point."""
     auto: bool = False
     """Whether the server numbers rows that are written without a value."""
     null: bool = False

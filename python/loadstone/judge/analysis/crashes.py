@@ -14,7 +14,7 @@ from loadstone.run_folder.reading import RecordedRun
 from loadstone.text.message import Message, message
 
 _NAMED = 3
-"""Number of lost keys that are named at most."""
+"""Number of the lost keys that are named."""
 
 
 class CrashRow(AnalysisModel):
@@ -30,11 +30,11 @@ class CrashRow(AnalysisModel):
     looked_up: bool = False
     """Every acknowledged key was looked up; else writes were counted, which gives bounds."""
     present: int = 0
-    """Acknowledged keys that were there after the restart; where they were looked up."""
+    """Number of acknowledged writes that are there after the restart; where they were looked up."""
     unacknowledged_present: int = 0
     """There after the restart, sent and never acknowledged; where they were looked up."""
     lost_min: int
-    """Acknowledged writes that were lost for certain."""
+    """Number of acknowledged writes that are lost for certain."""
     lost_max: int
     """Lost at most: had everything that was in flight been stored in their place. Where they were looked up it is
     more than `lost_min` only if several writes of a key were in flight at once."""
@@ -115,7 +115,7 @@ def _never_again(record: CrashRecord) -> bool:
 
 
 def _promised(crash: CrashSpec, condition: Condition) -> int | None:
-    """The number of acknowledged writes that a try may lose under this condition; None: nothing is promised."""
+    """Return how many acknowledged writes a try may lose under this condition; None: nothing is promised."""
     promise = crash.promise
     return promise.lost if promise is not None and matches(condition, promise.when) else None
 

@@ -134,7 +134,8 @@ def chosen_drivers(run_plan: RunPlan) -> dict[str, ChosenDriver]:
 
 
 def measured_without(run_plan: RunPlan, lacking: Collection[str]) -> str:
-    """A remedy: the option that measures without these drivers, where a factor's levels tell them from the others."""
+    """Return how to measure what these drivers are not needed for, where a factor's levels tell them from the
+    others."""
     trials = run_plan.every_trial
     for factor in trials[0].condition:
         theirs = {trial.condition[factor] for trial in trials if trial.driver in lacking}

@@ -118,7 +118,8 @@ def require_reachable(subject: str, host: str, server: Server, address: ServerFa
 
 
 def manifest_sent(path: Path, manifest: Manifest, folder: Path) -> HostReply:
-    """The name of a subject's manifest on another machine: that of a built-in one, else its path and hashes."""
+    """Return how a subject's manifest is named to another machine: one that is built in by its name, else by path and
+    hash."""
     if path.parent == FOLDER:
         return {"built_in": path.name}
     return {"path": str(path.absolute()), "sources": sources_of(manifest, folder)}

@@ -14,7 +14,7 @@ from loadstone.text.language import _, translated
 STALLED = "†"
 """Stands behind a quantile from which stalls are told apart."""
 CsvValue = str | int | float | bool | None
-"""Of a spreadsheet; None is an empty one."""
+"""Value of a cell of a spreadsheet; None is an empty one."""
 _FEW = 4
 """In fewer rows each has its mark."""
 
@@ -143,7 +143,7 @@ def columns_that_fit(columns: Sequence[Column], rows: Sequence[Row], width: int,
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Row], gap: int) -> dict[str, int]:
-    """How wide each column is, by its key."""
+    """Return how wide each column is, by its key."""
     return {
         column.key: max([*map(cell_len, column.lines), *(cell_len(column.cell(row)) for row in rows)]) + gap
         for column in columns

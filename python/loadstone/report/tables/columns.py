@@ -747,7 +747,8 @@ def full_load_line(rows: Sequence[Row]) -> str:
 
 
 def most_telling(analysis: Analysis, number: int) -> list[Row]:
-    """So many rows in the order of the tables: those that are compared and have an interval, then other intervals.
+    """Return `number` rows in the order of the tables: those that are compared and have an interval, then other
+    intervals.
 
     Of what has none, what is well bounded comes first and what has no figure last, evenly from all tables.
     """

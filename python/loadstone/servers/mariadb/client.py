@@ -244,7 +244,7 @@ class _Plugins(dict[str, Any]):
     """What answers the plugins of a server that is not verified; PyMySQL itself answers those that it gets None for."""
 
     def get(self, name: Any, default: Any = None) -> Any:
-        """By the name as text or bytes."""
+        """Return the plugin by its name as text or bytes."""
         plugin = name.decode(errors="replace") if isinstance(name, bytes) else str(name)
         return super().get(plugin, default) if plugin in ("", *ANSWERED) else _Refused
 

@@ -84,7 +84,8 @@ class MariaDbControl(MariaDbSession, SqlControl):
         return lines
 
     def start(self) -> Start:
-        """By its uptime in whole seconds: it has no number for each start. Without one where it does not answer."""
+        """Return the start by its uptime in whole seconds: it has no number for each start. Without one where it does
+        not answer."""
         try:
             rows = self.query("SHOW GLOBAL STATUS LIKE 'Uptime'")
             with read_as(self.endpoint.label, "SHOW GLOBAL STATUS", said("its uptime")):
@@ -94,7 +95,7 @@ class MariaDbControl(MariaDbSession, SqlControl):
         return Start(None, uptime_s if math.isfinite(uptime_s) else None, time.monotonic())
 
     def load_rows(self, table: str, rows: RowFiles, tell: RowProgress) -> None:
-        """By LOAD DATA where the server takes it, otherwise by INSERTs of many rows."""
+        """Load rows by LOAD DATA where the server takes it, otherwise by INSERTs of many rows."""
         try:
             self._load_files(table, rows, tell)
         except ServerRefused as refused:
@@ -141,7 +142,7 @@ class MariaDbControl(MariaDbSession, SqlControl):
         return (isinstance(error, ServerRefused) and error.code in NO_ROOM) or is_out_of_space(error)
 
     def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
-        """By the disk under its files."""
+        """Return what is short, by the disk under its files."""
         disk = self.disk_room(pid)
         return disk_shortage(disk.folder, disk.free_bytes, disk_of(trials, server, binary_log=disk.binary_log))
 
@@ -160,7 +161,8 @@ class MariaDbControl(MariaDbSession, SqlControl):
         return DiskRoom(folder, free, settings.get("log_bin", "OFF") not in ("OFF", "0", ""))
 
     def free_by_plugin(self, folder: str) -> int | None:
-        """By the plugin DISKS, which few servers have, and which answers only users who may read files."""
+        """Return the free bytes of the file system under `folder`, from the DISKS plugin. Few servers have it, and it
+        answers only users with the FILE privilege."""
         try:
             rows = self.table(2, "SELECT Path, Available FROM information_schema.DISKS")
             with read_as(self.endpoint.label, "information_schema.DISKS", said("paths and figures")):

@@ -1,4 +1,4 @@
-"""MariaDB's dialect of SQL; a MySQL 8 takes the same."""
+"""Writes SQL for a MariaDB; a MySQL 8 takes the same."""
 
 from loadstone.servers.sql.dialect import Dialect
 

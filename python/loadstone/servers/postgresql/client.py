@@ -64,7 +64,7 @@ class _SocketFile:
         self._deadline_s = time.monotonic() + 2 * self._timeout_s
 
     def read(self, size: int) -> bytes:
-        """So many bytes. Raises InterfaceError."""
+        """Read `size` bytes. Raises InterfaceError."""
         self._received_bytes += size + READ_BYTES
         if size < 0 or self._received_bytes > REPLY_BYTES_MAX:
             raise PostgresqlProtocolViolation(

@@ -19,7 +19,7 @@ from loadstone.servers.sql.control import SqlControl
 from loadstone.text.language import said
 
 VERSION_MAX = 40
-"""So many characters of its version are recorded."""
+"""Number of characters of its version that are recorded."""
 CHUNK_BYTES = 64 * 1024
 ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 ESCAPES = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
@@ -58,7 +58,7 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
         return lines
 
     def start(self) -> Start:
-        """By the moment of its start, to the microsecond; without one where it does not answer."""
+        """Return the start by its moment, to the microsecond; without one where it does not answer."""
         try:
             rows = self.query("SELECT pg_postmaster_start_time()::text")
             with read_as(self.endpoint.label, "pg_postmaster_start_time()", said("its start")):
@@ -67,7 +67,7 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
             return Start(None)
 
     def load_rows(self, table: str, rows: RowFiles, tell: RowProgress) -> None:
-        """By COPY."""
+        """Load rows by COPY."""
         done = 0
         for part in rows.parts:
             content = part.read_bytes()
@@ -106,7 +106,8 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
         return (isinstance(error, ServerRefused) and error.code == DISK_FULL) or is_out_of_space(error)
 
     def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
-        """By the disk under its files, where it runs on this machine: no statement reports how much is free there.
+        """Return what is short, by the disk under its files, where it runs on this machine: no statement reports how
+        much is free there.
 
         The write-ahead log has every row once more.
         """

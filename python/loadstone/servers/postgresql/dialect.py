@@ -1,4 +1,4 @@
-"""PostgreSQL's dialect of SQL. All that is named without a schema is in `public`."""
+"""Writes SQL for a PostgreSQL. All that is named without a schema is in `public`."""
 
 from loadstone.servers.sql.dialect import Dialect
 

@@ -1,4 +1,4 @@
-"""A server's dialect of SQL as data, and the statements that follow from it."""
+"""Describes as data how a server writes SQL; and the statements that follow from it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

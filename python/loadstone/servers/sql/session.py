@@ -194,7 +194,7 @@ class SqlSession(ABC):
                 raise UserError("count '{text}': {refused}", text=text, refused=refused) from None
 
     def count_rows(self, table: str) -> int:
-        """How many rows a table has, counted."""
+        """Return the number of rows of a table, counted."""
         return self.number(f"SELECT COUNT(*) FROM {self.quoted(table)}")
 
     def drop_table(self, *tables: str) -> None:
