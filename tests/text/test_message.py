@@ -12,10 +12,10 @@ LINE: dict[str, Any] = {"name": "x", "verdict": "valid", "measured": None, "limi
 
 
 def nested(depth: int, *, in_lists: bool) -> dict[str, Any]:
-    found: Any = {"kind": "verbatim", "figures": {"text": "here"}}
+    found: Any = {"kind": "as_written", "figures": {"text": "here"}}
     for _ in range(depth):
-        found = [found] if in_lists else {"kind": "verbatim", "figures": {"text": found}}
-    return {"kind": "verbatim", "figures": {"text": found}}
+        found = [found] if in_lists else {"kind": "as_written", "figures": {"text": found}}
+    return {"kind": "as_written", "figures": {"text": found}}
 
 
 @pytest.mark.parametrize("in_lists", [True, False])
@@ -26,8 +26,8 @@ def test_one_that_is_nested_without_end_is_no_line(depth: int, in_lists: bool) -
 
 
 def test_messages_within_messages_come_back() -> None:
-    inner = message("verbatim", text="here")
-    outer = message("verbatim", text=[inner, inner])
+    inner = message("as_written", text="here")
+    outer = message("as_written", text=[inner, inner])
     read = CheckResult.model_validate({**LINE, "reason": outer.model_dump()}).reason
     assert read == outer
     assert isinstance(read, Message)
@@ -36,7 +36,7 @@ def test_messages_within_messages_come_back() -> None:
 @pytest.mark.parametrize("figures", [None, [], "text", {1: 2}])
 def test_figures_of_another_shape_are_refused(figures: object) -> None:
     with pytest.raises(ValidationError):
-        Message.model_validate({"kind": "verbatim", "figures": figures})
+        Message.model_validate({"kind": "as_written", "figures": figures})
 
 
 def suspect(check: str, trials: int) -> Message:

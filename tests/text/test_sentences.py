@@ -60,7 +60,7 @@ def test_every_message_has_its_sentence(where: str, kind: str, figures: frozense
 
 
 def test_no_sentence_is_left_over() -> None:
-    assert set(SENTENCES) - {kind for _, kind, _ in made()} == {"verbatim"}
+    assert set(SENTENCES) - {kind for _, kind, _ in made()} == {"as_written"}
     assert not ENGLISH.keys() & OF_GOALS.keys()
 
 
@@ -69,8 +69,8 @@ def test_a_text_of_others_is_said_as_it_is() -> None:
 
 
 def test_a_message_that_came_back_from_a_file() -> None:
-    inner = message("verbatim", text="here")
-    there = message("verbatim", text=inner.model_dump())
+    inner = message("as_written", text="here")
+    there = message("as_written", text=inner.model_dump())
     assert render_message(there) == "here"
 
 

@@ -13,7 +13,7 @@ from loadstone.text.language import said
 
 TextArgument = Any
 """What stands in a message: a number, a text that is not ours (a name, a server's reply), a list of them, a message."""
-AS_WRITTEN = "verbatim"
+AS_WRITTEN = "as_written"
 """The kind of a text that is no sentence of ours, as what another program said."""
 
 

@@ -48,7 +48,7 @@ def _figures(tps: float) -> dict[str, Any]:
 
 def _look(count: int, kind: str, said: str) -> dict[str, Any]:
     half = 2.0 / count**0.5
-    message = {"kind": "verbatim", "figures": {"text": said}}
+    message = {"kind": "as_written", "figures": {"text": said}}
     pairs = [
         {"name": name, "kind": kind, "margin": 0.05, "estimate": 0.3, "low": 0.3 - half, "high": 0.3 + half,
          "said": message}

@@ -43,7 +43,7 @@ def now(unix_s: float, tps: float, **more: Any) -> dict[str, Any]:
 
 def look(count: int, low: float, high: float, kind: str = "undecided", **more: Any) -> dict[str, Any]:
     pair = {"name": "b against a", "kind": kind, "margin": 0.05, "estimate": (low + high) / 2, "low": low, "high": high}
-    said = {"kind": "verbatim", "figures": {"text": f"{kind} after {count}"}}
+    said = {"kind": "as_written", "figures": {"text": f"{kind} after {count}"}}
     return {"what": "look", "group": "storage", "count": count, "pairs": [{**pair, "said": said}], **more}
 
 
@@ -75,7 +75,7 @@ def test_what_a_run_told_is_its_state() -> None:
 def test_a_cost_that_alone_answers_leads(tmp_path: Path) -> None:
     """On the page, and to who does not see it."""
     line = look(72, -0.2, 0.4)
-    line["pairs"][0]["cost"] = {"kind": "faster", "said": {"kind": "verbatim", "figures": {"text": "b uses less"}}}
+    line["pairs"][0]["cost"] = {"kind": "faster", "said": {"kind": "as_written", "figures": {"text": "b uses less"}}}
     run = Following(tmp_path)
     for one in (began(), look(48, -0.3, 0.5), line):
         run.told.take(one)

@@ -28,7 +28,7 @@ NUMBERS = (0, -0.0, 1, -1, 2, 5, 9.9, 0.5, -0.5, 1.0000001, 1e-9, 1e-300, 49, -4
 OTHERS: tuple[Any, ...] = (
     *(None, True, False, "", "text", "nan", "<script>", "\u202e\x1b[31m{x}%(y)s{{1}}", "x" * 3000, 10**400),
     *(float("nan"), float("inf"), [], {}, [[]], [None], [0.5], {"a": {}}, {"": ""}),
-    *({"kind": "verdict_ratio", "figures": {}}, {"kind": "verbatim", "figures": {"text": None}}),
+    *({"kind": "verdict_ratio", "figures": {}}, {"kind": "as_written", "figures": {"text": None}}),
 )
 KEYS = ("kind", "margin", "low", "count", "longer", "pairs", "looks", "parts", "errors", "left_s", "status", "agents")
 BYTES = b'0123456789-.eE{}[],:"\x00\xff\n'

@@ -90,7 +90,7 @@ def why(text: str, name: str = "users") -> Message | None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("  trial: 4 s\n", "  trial: 4 s\n  rounds: never\n", "whole_trials.verbatim"),
+        ("  trial: 4 s\n", "  trial: 4 s\n  rounds: never\n", "whole_trials.as_written"),
         ("margin: 20 %", "margin: 20 %\n  - {name: peak, question: Q, between: workers, levels: [1, 8],"
          " metric: peak_per_s}", ""),
         ("measure_s: 2 s", "measure_s: 2 s\n    ramp_up_s: 1 s", "whole_trials.ramp_up"),

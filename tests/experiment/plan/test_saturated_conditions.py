@@ -115,7 +115,7 @@ def test_levels_take_turns_in_rounds() -> None:
 @pytest.mark.parametrize(
     ("more", "slowest_s", "why"),
     [
-        ("load: {rounds: never}\n", 1e-4, "whole_trials.verbatim"),
+        ("load: {rounds: never}\n", 1e-4, "whole_trials.as_written"),
         ("load: saturate\n", 1.5 * SLICE_MAX_S / 20, "whole_trials.slow"),
     ],
 )

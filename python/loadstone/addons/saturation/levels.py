@@ -248,7 +248,7 @@ def _why_whole(
 ) -> Message | None:
     """Why each level is a whole trial; None where they take turns."""
     if not settings.rounds:
-        return message("whole_trials.verbatim")
+        return message("whole_trials.as_written")
     if (why := why_whole_plan(with_users(template.plan, 1))) is not None:
         return why
     pause_s = think_s(template.plan)

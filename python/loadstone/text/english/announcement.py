@@ -178,7 +178,7 @@ def _too_slow(response_s: float, pause_s: float) -> str:
 
 
 _WHOLE_TRIALS: dict[str, str | Callable[..., str]] = {
-    "whole_trials.verbatim": "the experiment says so (design.rounds: never)",
+    "whole_trials.as_written": "the experiment says so (design.rounds: never)",
     "whole_trials.as_published": "the original gives its numbers of operations for whole trials",
     "whole_trials.unknown_times": "no other row takes turns with it, and its requests may take longer than a slice",
     "whole_trials.metric": "{metric} needs whole trials",

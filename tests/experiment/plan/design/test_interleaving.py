@@ -157,7 +157,7 @@ def test_a_row_is_measured_for_about_as_long_as_by_whole_trials(small: str) -> N
     (whole,) = tables(make_run_plan(load_experiment(small + "\ndesign: {rounds: never}\n")))
     assert sliced.trial_s == pytest.approx(whole.trial_s, rel=0.1)
     assert whole.whole_trials is not None
-    assert whole.whole_trials.kind == "whole_trials.verbatim"
+    assert whole.whole_trials.kind == "whole_trials.as_written"
 
 
 def test_counts_of_the_original_are_those_of_whole_trials(small: str) -> None:

@@ -25,7 +25,7 @@ from loadstone.experiment.spec.experiment import default_margin
 from loadstone.experiment.spec.levels import Condition, identity
 from loadstone.text.message import Message, message
 
-AS_WRITTEN = message("whole_trials.verbatim")
+AS_WRITTEN = message("whole_trials.as_written")
 """The experiment itself says that whole trials are compared."""
 AS_PUBLISHED = message("whole_trials.as_published")
 """The original's counts of operations are those of whole trials."""
