@@ -49,6 +49,7 @@ GIVEN: Mapping[Path, str] = {
     ("workload", "operations", 0, "requests", 0, "expect", "contains"): "--expect-text",
     ("workload", "phases"): "--requests, --duration, --warm-up",
     ("workload", "model"): "--connections, --rate",
+    ("workload", "model", "think_time_ms"): "--think",
     ("workload", "models"): "--rates",
     ("workload", "timeouts"): "--timeout",
     ("workload", "driver"): "--base, --head",

@@ -210,7 +210,7 @@ def test_a_run_without_a_figure_points_to_the_doctor(build: Callable[..., Analys
     nothing = build(all_invalid=True)
     text = printed(nothing.model_copy(update={"environment": {"command": COMMAND}, "complete": True}), 100)
     assert "condition" not in text
-    assert "0 of 74 figures are known within ±10 %; 74 are not: the generator may have been the limit." in text
+    assert "0 of 74 figures known within ±10 %; 74 are not: the generator may have been the limit." in text
     assert "\n  loadstone doctor\n" in text
 
 

@@ -157,8 +157,8 @@ HEADLINE: dict[str, str | Callable[..., str]] = {
 def _trust(good: int, once: int, of: int, within_share: float, others: Sequence[str]) -> str:
     said = plural(
         of,
-        "{good} of {n} figure is known within ±{within}",
-        "{good} of {n} figures are known within ±{within}",
+        "{good} of {n} figure known within ±{within}",
+        "{good} of {n} figures known within ±{within}",
         good=good,
         within=whole_percent(within_share),
     )
