@@ -289,4 +289,4 @@ def test_our_own_manifests_are_right(path: Path) -> None:
     assert found.name == folder.name
     assert found.build is not None
     assert source_hash(found.build, folder)
-    assert all((folder / file).is_file() for file in found.tables.values())
+    assert all((folder / file).is_file() for file in found.scripts.values())
