@@ -113,7 +113,7 @@ def row(condition: dict[str, Any], label: str, tps: float, users: int, errors: f
             ),
             "service_ns": None, "pool_wait_ns": None,
             "errors": {"status_503": round(operations * errors)} if errors else {}, "cpu_share": {"spring": 0.93},
-            "published": None, "unmeasurable": {"p999": "9,000 samples; 100 beyond the quantile are needed"},
+            "published": None, "unmeasurable": {"p999": verbatim("9,000 samples; 100 beyond the quantile are needed")},
             "blocks": 6, "goodput_interval": (goodput * 0.97, goodput * 1.04), "bottleneck": bottleneck, **more,
         }
     )  # fmt: skip
@@ -166,16 +166,18 @@ def lessons() -> list[LessonAnswer]:
     return [
         LessonAnswer(
             then="Errors were counted into TPS: 2,700 TPS at 2.6 % errors is above the 2,100 without.",
-            now="MariaDB, 3,000 vUsers: TPS 359, of which 350 a second were right; 2.6 % errors make it invalid.",
+            now=verbatim(
+                "MariaDB, 3,000 vUsers: TPS 359, of which 350 a second were right; 2.6 % errors make it invalid."
+            ),
             verdict="caught",
         ),
         LessonAnswer(
             then="GET with Redis differs by AOF mode although AOF does not touch reads.",
-            now="Undecided on this machine: 3 pairs, none of them decided.", verdict="unknown",
+            now=verbatim("Undecided on this machine: 3 pairs, none of them decided."), verdict="unknown",
         ),
         LessonAnswer(
             then="LPOP under everysec beats no AOF: noise, or an empty list.",
-            now="All 312,004 LPOP found an element.", verdict="did_not_happen",
+            now=verbatim("All 312,004 LPOP found an element."), verdict="did_not_happen",
         ),
     ]  # fmt: skip
 
@@ -186,13 +188,14 @@ def crashes() -> list[CrashTable]:
         CrashRow(
             condition={"aof": mode}, label=f"AOF {mode}", times=3, acknowledged=30_412, writes=30_412,
             looked_up=low == high, present=30_412 - high, unacknowledged_present=9, lost_min=low, lost_max=high,
-            lost_worst=worst, restart_s=restart_s, problems=["try 2: it did not start again"] if mode == "no" else [],
+            lost_worst=worst, restart_s=restart_s,
+            problems=[verbatim("try 2: it did not start again")] if mode == "no" else [],
         )
         for mode, low, high, worst, restart_s in made
     ]  # fmt: skip
     nothing = CrashRow(
         condition={"aof": "off"}, label="AOF off", times=1, acknowledged=0, lost_min=0, lost_max=0, lost_worst=0,
-        restart_s=0.0, problems=["try 1: no write was acknowledged"],
+        restart_s=0.0, problems=[verbatim("try 1: no write was acknowledged")],
     )  # fmt: skip
     return [CrashTable(name="kill", title="Redis, killed under load", note="LPUSH of 50 users.", rows=[*rows, nothing])]
 

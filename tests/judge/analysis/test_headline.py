@@ -237,8 +237,8 @@ def test_a_rate_that_the_servers_cost_contradicts_is_said_beside_it(costs: list[
     assert bool(said) == bool(contrary)
     for one in said:
         assert one == (
-            "rate and cost differ: json is faster with this client and this load; string costs redis less CPU, which "
-            "decides once redis is full."
+            "rate and cost differ: json is faster with this client and this load; string uses less CPU of redis, "
+            "which decides once redis is full."
         )
 
 
@@ -290,5 +290,6 @@ def test_a_verdict_by_cost_names_the_part_as_both_sides_call_it(part: str, said:
     judged = verdict("faster", -20, -30, -10, metric=f"{COST}{part}", larger_is_faster=False, winner="b")
     assert render_message(judged.brief) == said
     judged = verdict("equivalent", 1, 0, 2, metric=f"{COST}{part}", larger_is_faster=False)
-    assert render_message(judged.brief).startswith("both COST ")
-    assert render_message(judged.brief).endswith(f"{' of the store' if part == 'store' else ''} within 5 %")
+    assert render_message(judged.brief).startswith("both use the same ")
+    of_part = " CPU of the store a request" if part == "store" else " CPU a request"
+    assert render_message(judged.brief).endswith(f"{of_part} within 5 %")

@@ -229,7 +229,7 @@ def test_an_interval_stands_behind_its_figure_and_a_mark_before_the_one_it_is_ab
 def test_for_want_of_room_one_bracket_says_both(paced: Analysis) -> None:
     row = settled_row(paced)
     columns = fixed_rate_columns([row])[1:3]
-    assert [one.cell(row) for one in columns_that_fit(columns, [row], 80, 2)] == [one.cell(row) for one in columns]
+    assert [one.cell(row) for one in columns_that_fit(columns, [row], 90, 2)] == [one.cell(row) for one in columns]
     narrow = [one.cell(row) for one in columns_that_fit(columns, [row], 60, 2)]
     assert narrow == ["25 µs [24, 27]", "! 1.28 ms [71 µs, 3.90 ms]"], "the interval that the files have"
 

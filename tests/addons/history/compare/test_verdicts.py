@@ -160,7 +160,7 @@ def test_a_large_difference_between_two_runs_is_decided(write: Callable[..., Pat
         ({"environment": {"servers": {"redis": {"version": "7.0.15"}}}}, "version is 8.2.3 in {} and 7.0.15 in {}"),
         (
             {"environment": {"servers": {"redis": {"settings": {"appendonly": "yes"}}}}},
-            "settings appendonly is not known",
+            "settings appendonly is not set",
         ),
         ({"environment": {"placement": {"shared": True}}}, "placement shared is off in {} and on in {}"),
         ({"plan": {"pipeline_depth": 4}}, "load: pipeline_depth is 1 in {} and 4 in {} (2 conditions)"),
