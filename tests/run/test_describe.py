@@ -32,7 +32,7 @@ def test_every_comparison_says_what_it_can_show() -> None:
     assert [line.partition(":")[0] for line in lines] == ["partial-update", "storage", "small-pool", "warm-up"]
     assert lines[2] == (
         "small-pool: an estimate for an idle machine: after 8 blocks a difference of 12 % shows 8 times in 10, after "
-        "40 (as the budget allows) one of 4 %; the first look measures the spread of blocks on this one"
+        "40 blocks (as the budget allows) one of 4 %; the first look measures the spread of blocks on this one"
     )
 
 
@@ -76,7 +76,7 @@ def test_in_rounds_it_is_said_of_rounds() -> None:
     lines = said(prospects(make_run_plan(experiment, budget_s=2 * 3600)))
     assert lines[2] == (
         "small-pool: an estimate for an idle machine: after 12 rounds a difference of 12 % shows 8 times in 10, after "
-        "360 (as the budget allows) one of 1.9 %; the first look measures the spread of rounds on this one"
+        "360 rounds (as the budget allows) one of 1.9 %; the first look measures the spread of rounds on this one"
     )
     few = said(prospects(make_run_plan(experiment, blocks=1)))
     assert few[2].startswith("small-pool: an estimate for an idle machine: after 16 rounds a difference of 8.1 %")

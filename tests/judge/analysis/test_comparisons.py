@@ -471,7 +471,7 @@ def test_a_comparison_in_rounds_ends_when_rate_and_cost_are_decided_or_one_of_th
     judged = rate.model_copy(update={"unit": "round", "blocks": rounds, "metric": "goodput_per_s"})
     monkeypatch.setattr(comparisons, "_costs", lambda *_: [cost])
     for module in (looks, comparisons):
-        monkeypatch.setattr(module, "with_carry_over", partial(_as_judged, judged))
+        monkeypatch.setattr(module, "apply_carry_over_check", partial(_as_judged, judged))
     made = study()
     assert look_at(made.group(), made.made_experiment, made.trials(), None).decided == ends
 
@@ -485,7 +485,7 @@ def test_what_a_request_costs_is_judged_once_at_a_look_and_once_in_a_report(
     asked: list[object] = []
     monkeypatch.setattr(comparisons, "_costs", lambda *pair: asked.append(pair) or [verdict("faster", 30, 20, 40)])
     for module in (looks, comparisons):
-        monkeypatch.setattr(module, "with_carry_over", partial(_as_judged, judged))
+        monkeypatch.setattr(module, "apply_carry_over_check", partial(_as_judged, judged))
     made = study()
     look_at(made.group(), made.made_experiment, made.trials(), None)
     assert len(asked) == len(made.group().pairs)

@@ -1,6 +1,5 @@
 """Runs that were interrupted, or ended, and go on."""
 
-import json
 
 from loadstone.safety.errors import Interrupted
 
@@ -88,21 +87,6 @@ def test_a_fixed_design_is_looked_at_once_however_much_time_it_gets(bench: Bench
     bench.run(bench.plan(fixed))
     assert bench.ran == []
     assert bench.looks() == [("storage", 10, "decided")]
-
-
-def test_a_run_of_before_whose_looks_held_sentences_goes_on(bench: Bench) -> None:
-    bench.judge.decides, bench.judge.verdict = {"storage": 9}, NOT_DECIDABLE
-    bench.run(bench.plan(compared(), budget_s=(1 + 10) * BLOCK_S + 5))
-    path = bench.recorded().path / "looks.jsonl"
-    looks = [json.loads(line) for line in path.read_text().splitlines()]
-    for look in looks:
-        del look["verdicts"]
-        look["words"] = ["NOT DECIDABLE HERE: noise floor +-30 %" if look["stop"] else "UNDECIDED: 3 % [-1, 7]"]
-    path.write_text("".join(json.dumps(look) + "\n" for look in looks))
-    (path.parent / "digests.jsonl").unlink()
-    bench.judge.verdict = EQUIVALENT
-    bench.run(bench.plan(compared()))
-    assert bench.looks()[-1] == ("storage", 18, "decided")
 
 
 def test_what_was_not_decidable_goes_on_with_more_time_to_the_looks_that_are_left(bench: Bench) -> None:
