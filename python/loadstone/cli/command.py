@@ -1,7 +1,7 @@
 """A command of the command line: its options are the fields of the dataclasses that its function takes.
 
     @command(app, "http", peers=PEERS)
-    def http_command(url: Url, load: Load, run: Annotated[RunRequest, OptionBinding(*MEASURES)], output: Output) -> None: ...
+    def http_command(url: Url, load: Load, run: Annotated[RunRequest, OptionBinding(*MEASURES)]) -> None: ...
 
 An `Option` of a field (`options.option_of`), or of a parameter of the function, becomes one of typer's. Help stands in
 groups, and an error names an option as the user wrote it.
@@ -45,7 +45,7 @@ class PeerOptions:
 
 
 class OptionBinding:
-    """Names the options of a dataclass that a command takes: `run: Annotated[RunRequest, OptionBinding("quick", "seed")]`."""
+    """Names the options of a dataclass that a command takes: `Annotated[RunRequest, OptionBinding("quick", "seed")]`."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
