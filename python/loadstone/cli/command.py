@@ -45,7 +45,7 @@ class PeerOptions:
 
 
 class OptionBinding:
-    """Names the options of a dataclass that a command takes: `Annotated[RunRequest, OptionBinding("quick", "seed")]`."""
+    """Names the options of a dataclass that a command takes: `Annotated[RunRequest, OptionBinding("quick")]`."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
