@@ -1,6 +1,5 @@
 """Runs that were interrupted, or ended, and go on."""
 
-
 from loadstone.safety.errors import Interrupted
 
 from .scripted_loop import BLOCK_S, EQUIVALENT, LOOKS, NOT_DECIDABLE, Bench, Script, compared, table
