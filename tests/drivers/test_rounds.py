@@ -382,10 +382,10 @@ def test_a_timetable_leaves_no_time_for_rests(stores: Stores) -> None:
         drive([plan(store.endpoint) for store in stores], rounds)
 
 
-def test_in_a_drive_without_rests_whoever_drives_has_a_turn_each_second(stores: Stores) -> None:
+def test_in_a_drive_without_rests_whoever_drives_runs_several_times_a_second(stores: Stores) -> None:
     """Also where intervals come so fast that nobody ever waits long for one."""
     rested: list[float] = []
-    phases = Phases(warm_up_s=0, measure_s=3.0, drain_s=5.0)
+    phases = Phases(warm_up_s=0, measure_s=1.0, drain_s=5.0)
     share = plan(stores[0].endpoint, phases=phases, interval_s=0.05)
     NativeDriver().drive([share], lambda *_: None, None, lambda: rested.append(time.monotonic()))
-    assert 2 <= len(rested) <= 6
+    assert len(rested) >= 4

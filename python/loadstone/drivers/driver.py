@@ -68,8 +68,8 @@ OnInterval = Callable[[int, Interval], None]
 """Gets each interval after it ended, with the place of its share in the drive: in rounds in the next rest, else within
 some seconds, since to take one costs the generator time. What it raises ends the drive."""
 OnRest = Callable[[], None]
-"""Called again and again while a drive goes on: in rounds in each rest, when nothing is driven; else, while it is
-measured, about once a second, and then it should be short. What it raises ends the drive."""
+"""Called again and again while a drive goes on: in rounds in each rest, when nothing is driven; else several times a
+second, and then it should be short. What it raises ends the drive."""
 
 
 def nothing() -> None:

@@ -1,5 +1,6 @@
 """The native driver: the Rust engine, in threads of this process that run without the GIL."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,13 +15,14 @@ from loadstone.safety.errors import DriveFailed, UserError
 Running = _engine.Engine | _engine.Rounds
 
 POLL_S = 0.2
-"""How often it is looked whether an interval has ended. Signals are observed sooner, within the wait."""
-TURN_S = 1.0
-"""How often whoever drives has its turn while a drive without rests is measured: what it does then takes time from the
-generator's CPU, where the server has the other one."""
+"""How often whoever drives is asked whether it has something to do in a drive without rests. Signals are observed
+sooner, within the wait."""
 HOLD_S = 2.0
-"""Intervals that end while a drive without rests is measured are passed on together, after so long or at the end."""
+"""Intervals that end while a drive without rests is measured are passed on together, after so long or at the end: to
+take one costs time of the generator's CPU, where the server has the other one."""
 _MEASURED = '"phase":"measure"'
+_FAILED = '"errors":{"'
+"""An interval in which something failed does not wait: whoever watches the room on a server must know at once."""
 
 
 def engine_build() -> dict[str, str]:
@@ -102,25 +104,23 @@ class NativeDriver:
 def _follow_whole(engine: _engine.Engine, take: Callable[[str], None], on_rest: OnRest) -> None:
     """Pass on what a drive without rests tells, seldom while it is measured. Raises what the callbacks raise."""
     held: list[str] = []
-    was_measured = False
-    taken_s = turn_s = time.monotonic()
+    is_measured, taken_s = False, -math.inf
     while not engine.finished():
-        is_measured = was_measured
         if (text := engine.next_interval(POLL_S)) is not None:
             held.append(text)
-            is_measured = _MEASURED in text
-        has_changed, was_measured = is_measured != was_measured, is_measured
-        now_s = time.monotonic()
-        if held and (has_changed or not is_measured or now_s - taken_s >= HOLD_S):
-            for one in held:
-                take(one)
-            held.clear()
-            taken_s = time.monotonic()
-        if has_changed or not is_measured or now_s - turn_s >= TURN_S:
-            on_rest()
-            turn_s = now_s
-    for one in held:
-        take(one)
+            was_measured, is_measured = is_measured, _MEASURED in text
+            waits = was_measured and is_measured and _FAILED not in text
+            if not waits or time.monotonic() - taken_s >= HOLD_S:
+                _pass_on(held, take)
+                taken_s = time.monotonic()
+        on_rest()
+    _pass_on(held, take)
+
+
+def _pass_on(held: list[str], take: Callable[[str], None]) -> None:
+    for text in held:
+        take(text)
+    held.clear()
 
 
 def _follow_rounds(engine: _engine.Rounds, take: Callable[[int, str], None], on_rest: OnRest) -> None:
