@@ -21,7 +21,6 @@ SERVER, SUBJECT = "redis", "service"
 """What the target is called in reports, and in `--set`."""
 OTHER = "against"
 """What `--against` names is called so."""
-_TLS_SCHEMES = ("rediss", "rediss+sentinel", "valkeys")
 _TLS_FILES = {"ca_file": "--cacert", "cert_file": "--cert", "key_file": "--key"}
 
 
@@ -94,7 +93,7 @@ def _with_login(url: _Url, login: Login) -> _Url:
             raise UserError("-a: the URL has a login already; leave one of them out")
         url = replace(url, rest=f"{quote(login.user or '', safe='')}:{_escaped(login.password)}@{url.rest}")
     tls = _tls_options(login)
-    if tls and not login.tls and url.scheme not in _TLS_SCHEMES:
+    if tls and not login.tls and url.scheme not in SOFTWARE[SERVER].tls_schemes:
         first = next(option for option in options if option not in ("--user", "-a"))
         raise UserError("{first}: is for TLS alone; add --tls, or write rediss://", first=first)
     for name, option in _TLS_FILES.items():

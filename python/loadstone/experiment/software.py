@@ -54,6 +54,8 @@ class Software:
     quick: frozenset[str] = frozenset()
     """Commands, in capitals, that take no longer than a round trip and their document: on one key, which they neither
     wait for nor look through."""
+    tls_schemes: tuple[str, ...] = ()
+    """Those of `schemes` that stand for TLS."""
     article: str = "a"
 
     @property
@@ -141,6 +143,7 @@ REDIS = Software(
     kinds=("embedded", "process", "cluster", "url", "replicated", "valkey"),
     url_kind="url",
     schemes=("redis", "rediss", "unix", "valkey", "valkeys", "redis+sentinel", "rediss+sentinel"),
+    tls_schemes=("rediss", "valkeys", "rediss+sentinel"),
     url_form="redis://HOST:PORT",
     rows="commands",
     counts_by=REDIS_COUNTING,

@@ -27,7 +27,6 @@ SENTINEL_FORM = said("write redis+sentinel://HOST:26379/NAME, with the name by w
 SENTINEL_PORT = 26_379
 PRIMARY_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 """As Sentinel takes them."""
-TLS_SCHEMES = ("rediss", "valkeys", SENTINEL_SCHEMES[1])
 _DATABASE = re.compile(r"[0-9]{1,9}")
 
 
@@ -58,7 +57,7 @@ def parse_url(url: str) -> Endpoint:
         known = ", ".join(f"{scheme}://" for scheme in REDIS.schemes)
         raise UserError("url '{shown}': begins with none of {known}", shown=shown, known=known)
     options, path = options_of(parts, OPTIONS, shown), parts.path.strip("/")
-    for name in (name for name in TLS_OPTIONS if name in options and parts.scheme not in TLS_SCHEMES):
+    for name in (name for name in TLS_OPTIONS if name in options and parts.scheme not in REDIS.tls_schemes):
         raise UserError("url '{shown}': '{name}' is for TLS only; write rediss://", shown=shown, name=name)
     try:
         login = {
@@ -77,7 +76,7 @@ def parse_url(url: str) -> Endpoint:
             if not parts.path:
                 raise UserError("url '{shown}': names no socket; write unix:///path/to/redis.sock", shown=shown)
             return Endpoint(unix_path=unquote(parts.path), **login)
-        tls = tls_of(options, shown) if parts.scheme in TLS_SCHEMES else None
+        tls = tls_of(options, shown) if parts.scheme in REDIS.tls_schemes else None
         return Endpoint(host=host or "127.0.0.1", port=6379 if port is None else port, tls=tls, **login)
     except ValidationError as error:
         raise unfit(shown, error) from None
@@ -149,7 +148,7 @@ def parse_sentinel_url(url: str) -> SentinelAddress:
         ) from None
     options = options_of(parts, SENTINEL_OPTIONS, shown)
     _require_read_from(options, shown)
-    for option in (option for option in TLS_OPTIONS if option in options and parts.scheme not in TLS_SCHEMES):
+    for option in (option for option in TLS_OPTIONS if option in options and parts.scheme not in REDIS.tls_schemes):
         raise UserError(
             "url '{shown}': '{option}' is for TLS only; write {sentinel_schemes}://",
             shown=shown,
@@ -162,7 +161,7 @@ def parse_sentinel_url(url: str) -> SentinelAddress:
             "url '{shown}': names no primary, or no Sentinel; {sentinel_form}", shown=shown, sentinel_form=SENTINEL_FORM
         )
     number = _database(database, f"write .../{name}/0", shown)
-    tls = tls_of(options, shown) if parts.scheme in TLS_SCHEMES else None
+    tls = tls_of(options, shown) if parts.scheme in REDIS.tls_schemes else None
     theirs = {"password_env": options["sentinel_password_env"]} if "sentinel_password_env" in options else {}
     try:
         login = Endpoint(
