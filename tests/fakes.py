@@ -45,6 +45,7 @@ from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.programs.subjects.replica import Worker
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.facts import Ceiling
+from loadstone.report.live.events import RunEvents
 from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.plan_summary import summarise_plan
 from loadstone.run_folder.trial import TrialRecord
@@ -328,6 +329,7 @@ class FakeProgress:
 
     steps: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    events: RunEvents = field(default_factory=RunEvents)
 
     def step(self, text: str) -> None:
         self.steps.append(text)

@@ -66,6 +66,17 @@ def listed(pages: Pages) -> str:
         time.sleep(0.1)
 
 
+def figures_read(pages: Pages, experiment: str) -> str:
+    """The page of figures of an experiment once its runs are read: until then it says so, and is loaded again."""
+    until = time.monotonic() + 20
+    while True:
+        text = unescape(pages.client.get("/figures", params={"experiment": experiment}).text)
+        if "still to be read" not in text:
+            return text
+        assert time.monotonic() < until, text
+        time.sleep(0.1)
+
+
 def test_runs_are_listed_and_found(pages: Pages) -> None:
     text = listed(pages)
     assert SCRIPT not in text
@@ -129,7 +140,7 @@ def test_two_runs_are_compared_in_the_words_of_the_command(pages: Pages) -> None
 
 
 def test_a_figure_over_runs(pages: Pages) -> None:
-    text = unescape(pages.client.get("/figures", params={"experiment": "redis"}).text)
+    text = figures_read(pages, "redis")
     assert text.count("<h3>Line ") == 1
     assert all(f'href="/runs/{name}/report"' in text for name in (A, B))
     assert text.count("<svg") == 1
@@ -141,7 +152,7 @@ def test_a_gate_over_runs_names_its_heads(tmp_path: Path) -> None:
     run = unpacked("gate-twin", tmp_path / "runs")
     (run / "analysis.json").write_bytes(render(analyse(run))["analysis.json"])
     with serving(tmp_path) as pages:
-        text = unescape(pages.client.get("/figures", params={"experiment": "gate"}).text)
+        text = figures_read(pages, "gate")
     assert "requests a second, head/base" in text
     assert '<th scope="col">head</th>' in text
     assert "<td>redis,hz=11</td>" in text

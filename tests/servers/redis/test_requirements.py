@@ -205,7 +205,7 @@ def test_loading(user_redis: Start) -> None:
 
 
 def test_a_node_of_a_cluster(user_redis: Start) -> None:
-    assert "node of a cluster" in refusal(user_redis("--cluster-enabled", "yes").url)
+    assert "one node of a Redis Cluster; add --cluster" in refusal(user_redis("--cluster-enabled", "yes").url)
 
 
 def test_a_database_that_does_not_exist(user_redis: Start) -> None:

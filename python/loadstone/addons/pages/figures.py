@@ -30,7 +30,7 @@ def _figures(request: Request) -> Response:
     place = place_of(request)
     if place.only_run is not None:
         raise HTTPException(404)
-    index, _left = renewed_index(place.runs)
+    index, unlisted = renewed_index(place.runs)
     experiments = [name for name, number in index.counts("experiment") if name and number > 1]
     asked = {name: request.query_params.get(name, "")[:_LETTERS_MAX] for name in ("experiment", "place", "metric")}
     experiment = asked["experiment"] or (experiments[0] if experiments else "")
@@ -52,7 +52,7 @@ def _figures(request: Request) -> Response:
         key=key,
         metrics=[(name, figure_name(name)) for name in metrics],
         metric=metric,
-        left=found.left,
+        left=found.left + unlisted,
         unread=found.unread,
         over=over,
         hints=[(hint_text(hint), differs_text(hint)) for hint in hints],
