@@ -43,9 +43,9 @@ from loadstone.monitors.monitor import Monitor, Sample
 from loadstone.monitors.watch import MonitorTargets
 from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.programs.subjects.replica import Worker
+from loadstone.report.live.events import RunEvents
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.facts import Ceiling
-from loadstone.report.live.events import RunEvents
 from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.plan_summary import summarise_plan
 from loadstone.run_folder.trial import TrialRecord

@@ -192,8 +192,8 @@ def dropped_arrivals(lab: Lab) -> str:
 def frozen_server(lab: Lab) -> str:
     """The open model counts from the intended time: a server that stands still shows in the quantiles as it must.
 
-    Frozen for a quarter of the time, 10 % of the operations wait longer than 150 ms, whatever the pool, and a tenth of the
-    driver's load longer: what came meanwhile is sent one after the other. So the rate is a low one.
+    Frozen for a quarter of the time, 10 % of the operations wait longer than 150 ms, whatever the pool, and a tenth of
+    the driver's load longer: what came meanwhile is sent one after the other. So the rate is a low one.
     """
     phases = lab.plan(VALUE).phases.model_copy(update={"measure_s": 3 * FREEZE_EVERY_S})
     with null_server(lab, freeze_every_s=FREEZE_EVERY_S, freeze_s=FREEZE_S) as endpoint:
