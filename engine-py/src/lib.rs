@@ -120,6 +120,11 @@ impl Engine {
         Ok(self.drive.lease(lease(seconds)?))
     }
 
+    fn hold_intervals(&self, seconds: f64) -> PyResult<()> {
+        self.drive.hold_intervals(self::seconds(seconds)?);
+        Ok(())
+    }
+
     fn end_measure(&self, at_monotonic_ns: u64) {
         self.drive.end_measure_at(at_monotonic_ns);
     }

@@ -241,6 +241,11 @@ impl Drive {
         Ok(())
     }
 
+    /// Hands out what is measured seldom; see [`Outbox::hold`].
+    pub fn hold_intervals(&self, length: Duration) {
+        self.outbox.hold(length);
+    }
+
     /// The next interval as JSON; None after `timeout` or when all were taken.
     pub fn next_interval(&self, timeout: Duration) -> Option<String> {
         self.outbox.next_interval(timeout)

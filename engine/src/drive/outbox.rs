@@ -1,20 +1,50 @@
 //! What a drive delivers: intervals while it runs, the record at its end.
 
 use crate::control::bell::Bell;
-use crate::record::outcome::{DriveError, DriveRecord, Interval};
+use crate::record::outcome::{DriveError, DriveRecord, Interval, Phase};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[derive(Debug, Default)]
 struct Contents {
     intervals: VecDeque<String>,
+    /// Those that wait for a later one; see [`Outbox::hold`].
+    held: VecDeque<String>,
+    hold: Option<Hold>,
     record: Option<Arc<DriveRecord>>,
     /// There will be no record: the collector is gone.
     broken: bool,
 }
 
+/// How long intervals of the measured phase wait for each other.
+#[derive(Debug)]
+struct Hold {
+    length: Duration,
+    is_measured: bool,
+    delivered: Instant,
+}
+
+impl Hold {
+    /// Whether an interval waits. The first one that is measured does not, nor does one in which something failed:
+    /// whoever watches the room on a server must know at once.
+    fn holds(&mut self, interval: &Interval) -> bool {
+        let was_measured = std::mem::replace(&mut self.is_measured, interval.phase == Phase::Measure);
+        let has_failed = interval.operations.values().any(|operation| !operation.errors.is_empty());
+        let waits = was_measured && self.is_measured && !has_failed && self.delivered.elapsed() < self.length;
+        if !waits {
+            self.delivered = Instant::now();
+        }
+        waits
+    }
+}
+
 impl Contents {
+    /// What was held comes out, and what comes next.
+    fn release(&mut self) {
+        self.intervals.append(&mut self.held);
+    }
+
     fn has_ended(&self) -> bool {
         self.record.is_some() || self.broken
     }
@@ -54,8 +84,20 @@ impl Outbox {
 
     pub fn add_interval(&self, interval: &Interval) {
         let text = serde_json::to_string(interval).expect("an interval has text keys only");
-        self.contents().intervals.push_back(text);
+        let mut contents = self.contents();
+        contents.held.push_back(text);
+        if contents.hold.as_mut().is_some_and(|hold| hold.holds(interval)) {
+            return;
+        }
+        contents.release();
+        drop(contents);
         self.announce();
+    }
+
+    /// Intervals that are measured, and in which nothing failed, are handed out together after so long, or when that
+    /// phase is over: whoever takes one takes time from the CPU of the load.
+    pub fn hold(&self, length: Duration) {
+        self.contents().hold = Some(Hold { length, is_measured: false, delivered: Instant::now() });
     }
 
     /// The collector holds the guard; if that is dropped without a record, no caller waits for one.
@@ -65,7 +107,10 @@ impl Outbox {
 
     /// The drive has ended.
     pub fn finish(&self, record: DriveRecord) {
-        self.contents().record = Some(Arc::new(record));
+        let mut contents = self.contents();
+        contents.release();
+        contents.record = Some(Arc::new(record));
+        drop(contents);
         self.announce();
     }
 
@@ -102,7 +147,10 @@ pub struct Guard(Arc<Outbox>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.0.contents().broken = true;
+        let mut contents = self.0.contents();
+        contents.release();
+        contents.broken = true;
+        drop(contents);
         self.0.announce();
     }
 }
@@ -110,6 +158,75 @@ impl Drop for Guard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::outcome::{IntervalOperation, Latency};
+
+    fn interval(phase: Phase, refused: u64) -> Interval {
+        let operation = IntervalOperation {
+            offered: 1,
+            sent: 1,
+            ok: 1 - refused,
+            errors: (0..refused).map(|_| ("server_oom", 1)).collect(),
+            timeouts: 0,
+            dropped: 0,
+            response_ns: Latency::default(),
+            response_histogram: String::new(),
+            service_histogram: String::new(),
+            least_histogram: None,
+        };
+        Interval {
+            index: 0,
+            phase,
+            start_s: 0.0,
+            duration_s: 1.0,
+            joined: 0,
+            first_round: None,
+            last_round: None,
+            start_unix_ns: 0,
+            operations: [("set".into(), operation)].into(),
+            bytes_sent: 0,
+            bytes_received: 0,
+            connections: 1,
+            users: 1,
+            backlog: 0,
+            cpu_s: Vec::new(),
+        }
+    }
+
+    /// How many intervals can be taken after each of these.
+    fn ready(hold: Duration, intervals: &[(Phase, u64)]) -> Vec<usize> {
+        let outbox = Outbox::default();
+        outbox.hold(hold);
+        let after = |(phase, refused)| {
+            outbox.add_interval(&interval(phase, refused));
+            std::iter::from_fn(|| outbox.next_interval(Duration::ZERO)).count()
+        };
+        intervals.iter().copied().map(after).collect()
+    }
+
+    #[test]
+    fn what_is_measured_is_handed_out_at_its_ends() {
+        use Phase::{Drain, Measure, WarmUp};
+        let phases = [WarmUp, WarmUp, Measure, Measure, Measure, Drain].map(|phase| (phase, 0));
+        assert_eq!(ready(Duration::from_secs(3600), &phases), [1, 1, 1, 0, 0, 3]);
+        assert_eq!(ready(Duration::ZERO, &phases), [1; 6]);
+    }
+
+    #[test]
+    fn what_failed_is_handed_out_at_once() {
+        let phases = [0, 0, 1, 0, 0].map(|refused| (Phase::Measure, refused));
+        assert_eq!(ready(Duration::from_secs(3600), &phases), [1, 0, 2, 0, 0]);
+    }
+
+    #[test]
+    fn nothing_that_was_held_is_lost_with_the_collector() {
+        let outbox = Arc::new(Outbox::default());
+        outbox.hold(Duration::from_secs(3600));
+        let guard = outbox.guard();
+        (0..3).for_each(|_| outbox.add_interval(&interval(Phase::Measure, 0)));
+        drop(guard);
+        assert_eq!(std::iter::from_fn(|| outbox.next_interval(Duration::ZERO)).count(), 3);
+        assert!(outbox.finished());
+    }
 
     #[test]
     fn no_caller_waits_for_a_collector_that_is_gone() {

@@ -1,8 +1,6 @@
 """The native driver: the Rust engine, in threads of this process that run without the GIL."""
 
-import math
 import threading
-import time
 from collections.abc import Callable, Sequence
 
 from loadstone import _engine
@@ -18,11 +16,8 @@ POLL_S = 0.2
 """How often whoever drives is asked whether it has something to do in a drive without rests. Signals are observed
 sooner, within the wait."""
 HOLD_S = 2.0
-"""Intervals that end while a drive without rests is measured are passed on together, after so long or at the end: to
-take one costs time of the generator's CPU, where the server has the other one."""
-_MEASURED = '"phase":"measure"'
-_FAILED = '"errors":{"'
-"""An interval in which something failed does not wait: whoever watches the room on a server must know at once."""
+"""Intervals that end while a drive without rests is measured are handed out together, after so long or at the end, but for
+those in which something failed: to take one costs time of the generator's CPU, where the server has the other one."""
 
 
 def engine_build() -> dict[str, str]:
@@ -73,9 +68,12 @@ class NativeDriver:
         ahead_ns = clock.set_ahead_of_wall_ns()
         plans = [share.model_dump_json() for share in shares]
         try:
-            engine: Running = (
-                _engine.Engine(*plans) if rounds is None else _engine.Rounds(plans, rounds.model_dump_json())
-            )
+            engine: Running
+            if rounds is None:
+                engine = _engine.Engine(*plans)
+                engine.hold_intervals(HOLD_S)
+            else:
+                engine = _engine.Rounds(plans, rounds.model_dump_json())
             engine.start()
         except (ValueError, ConnectionError) as error:
             raise DriveFailed("driver: {error}", error=error) from None
@@ -102,25 +100,11 @@ class NativeDriver:
 
 
 def _follow_whole(engine: _engine.Engine, take: Callable[[str], None], on_rest: OnRest) -> None:
-    """Pass on what a drive without rests tells, seldom while it is measured. Raises what the callbacks raise."""
-    held: list[str] = []
-    is_measured, taken_s = False, -math.inf
+    """Pass on what a drive without rests tells. Raises what the callbacks raise."""
     while not engine.finished():
         if (text := engine.next_interval(POLL_S)) is not None:
-            held.append(text)
-            was_measured, is_measured = is_measured, _MEASURED in text
-            waits = was_measured and is_measured and _FAILED not in text
-            if not waits or time.monotonic() - taken_s >= HOLD_S:
-                _pass_on(held, take)
-                taken_s = time.monotonic()
+            take(text)
         on_rest()
-    _pass_on(held, take)
-
-
-def _pass_on(held: list[str], take: Callable[[str], None]) -> None:
-    for text in held:
-        take(text)
-    held.clear()
 
 
 def _follow_rounds(engine: _engine.Rounds, take: Callable[[int, str], None], on_rest: OnRest) -> None:

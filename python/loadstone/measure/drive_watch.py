@@ -18,6 +18,13 @@ from loadstone.programs.ready import RunningParts
 from loadstone.run_folder.observation import ObservedDrive
 
 
+SELDOM_S = 2.0
+"""How often monitors look at a whole trial, as its intervals are passed on (`drivers.native.HOLD_S`): not in slices, they
+look while it is measured."""
+EARLY_S = 0.15
+"""How long before the measured phase of a whole trial monitors look."""
+
+
 class DriveWatch:
     """A context around one drive.
 
@@ -40,6 +47,7 @@ class DriveWatch:
         self._monitored = monitored
         self._watched = watched_apart([trial.ready for trial in prepared])
         self._intervals: list[list[Interval]] = [[] for _ in prepared]
+        self._beginnings = Beginnings()
         self._samples: list[list[Sample]] = [[] for _ in self._watched]
         self._samplers: list[Sampler] = []
         self._own_time = ServerCpuTime(steps.placement.server_cpus)
@@ -64,13 +72,13 @@ class DriveWatch:
 
     def take(self, place: int, interval: Interval) -> None:
         """An interval of the trial at this place ended. Raises what `on_interval` raises."""
-        earlier = self._intervals[place]
+        phases = self._prepared[place].plan.phases
         if self._in_rounds:
             self._own_time.end()  # a rest has begun
-        elif not earlier or interval.phase != earlier[-1].phase:
+        elif self._beginnings.begins(interval, phases.ramp_up_s + phases.warm_up_s):
             for sampler in self._samplers:
                 sampler.now()
-        earlier.append(interval)
+        self._intervals[place].append(interval)
         self._prepared[place].room.note_refused(refused(interval))
         self._steps.live.observe(interval, self._prepared[place].planned.condition)
         self._on_interval(place, interval)
@@ -107,7 +115,8 @@ class DriveWatch:
         watch = watch_of(ready, self._steps.cpus, in_turn, driving=self._steps.drivers.pids)
         monitors = self._steps.monitors(watch) if self._monitored else ()
         # Together they are to take no more CPU than those of one condition.
-        return Sampler(monitors, partial(self._deliver, place), interval_s=float(len(self._watched)))
+        interval_s = float(len(self._watched)) if self._in_rounds else SELDOM_S
+        return Sampler(monitors, partial(self._deliver, place), interval_s)
 
     def _deliver(self, place: int, observed: list[Sample]) -> None:
         self._samples[place].extend(observed)
@@ -119,6 +128,29 @@ class DriveWatch:
             for (watched, _), samples in zip(self._watched, self._samples, strict=True)
             if same_parts(watched, ready)
         )
+
+
+class Beginnings:
+    """Which intervals of a whole trial begin what its samples must tell from what came before.
+
+    The measured phase is told a little early: what is asked then takes no time from what is measured.
+    """
+
+    def __init__(self) -> None:
+        self._earlier: Interval | None = None
+        self._told_early = False
+
+    def begins(self, interval: Interval, before_s: float) -> bool:
+        """Whether this next interval does; `before_s`: length of the phases before the measured one."""
+        earlier, self._earlier = self._earlier, interval
+        if earlier is None:
+            return True
+        if interval.phase != earlier.phase:
+            return not (interval.phase == "measure" and self._told_early)
+        left_s = [before_s - (one.start_s + one.duration_s) for one in (earlier, interval)]
+        is_told = interval.phase == "warm_up" and left_s[1] <= EARLY_S < left_s[0]
+        self._told_early = self._told_early or is_told
+        return is_told
 
 
 def refused(interval: Interval) -> int:

@@ -1,0 +1,39 @@
+"""When the monitors look at a whole trial: where a phase begins, and at the measured one a little before."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from loadstone.measure.drive_watch import EARLY_S, Beginnings
+
+
+def looks_s(*phases: tuple[str, int], interval_s: float, before_s: float) -> list[float]:
+    """At the end of which intervals the monitors look, each in the order of the phases."""
+    names = [phase for phase, times in phases for _ in range(times)]
+    beginnings = Beginnings()
+    intervals = [
+        SimpleNamespace(phase=phase, start_s=number * interval_s, duration_s=interval_s)
+        for number, phase in enumerate(names)
+    ]
+    return [
+        round(one.start_s + interval_s, 3)
+        for one in intervals
+        if beginnings.begins(one, before_s)  # type: ignore[arg-type]
+    ]
+
+
+def test_the_measured_phase_is_told_while_it_warms_up() -> None:
+    (first, early, drained) = looks_s(("warm_up", 10), ("measure", 20), ("drain", 1), interval_s=0.05, before_s=0.5)
+    assert (first, drained) == (0.05, 1.55)
+    assert 0.5 - EARLY_S <= early < 0.5
+
+
+def test_what_ramps_up_before_is_counted() -> None:
+    looks = looks_s(("ramp_up", 10), ("warm_up", 10), ("measure", 20), interval_s=0.1, before_s=2.0)
+    assert looks == [0.1, 1.1, pytest.approx(1.9)]
+
+
+@pytest.mark.parametrize("warm_ups", [0, 1])
+def test_without_a_warm_up_of_some_intervals_it_is_told_when_it_began(warm_ups: int) -> None:
+    looks = looks_s(("ramp_up", 3), ("warm_up", warm_ups), ("measure", 5), interval_s=0.1, before_s=0.3 + warm_ups / 10)
+    assert looks == [0.1, 0.4, 0.5][: 2 + warm_ups]
