@@ -16,8 +16,9 @@ POLL_S = 0.2
 """How often whoever drives is asked whether it has something to do in a drive without rests. Signals are observed
 sooner, within the wait."""
 HOLD_S = 2.0
-"""Intervals that end while a drive without rests is measured are handed out together, after so long or at the end, but for
-those in which something failed: to take one costs time of the generator's CPU, where the server has the other one."""
+"""Intervals that end while a drive without rests is measured are handed out together, after so long or at the end, but
+for those in which something failed: to take one costs time of the generator's CPU, where the server has the other
+one."""
 
 
 def engine_build() -> dict[str, str]:
