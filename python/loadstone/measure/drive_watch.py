@@ -18,8 +18,8 @@ from loadstone.programs.ready import RunningParts
 from loadstone.run_folder.observation import ObservedDrive
 
 SELDOM_S = 2.0
-"""How often monitors look at a whole trial, as its intervals are passed on (`drivers.native.HOLD_S`): they do while it is
-measured."""
+"""How often monitors look at a whole trial, as its intervals are passed on (`drivers.native.HOLD_S`): they do while it
+is measured."""
 EARLY_S = 0.15
 """How long before the measured phase of a whole trial monitors look."""
 
