@@ -49,7 +49,8 @@ def plan_of(
     if case.of_http:
         operation = Operation(name="load", requests=(HttpRequest(path=case.path),))
     else:
-        operation = Operation(name="load", commands=(_REDIS[case.kind],))
+        writes = "document" if case.kind == "JSON.SET" else "nothing"
+        operation = Operation(name="load", commands=(_REDIS[case.kind],), writes=writes)
     return Plan(
         protocol="http1" if case.of_http else "resp2",
         endpoints=(target.endpoint,),
@@ -59,7 +60,7 @@ def plan_of(
         pipeline_depth=case.pipeline,
         phases=Phases(ramp_up_s=ramp_up_s, warm_up_s=warm_up_s, measure_s=seconds, drain_s=5),
         operations=(operation,),
-        keys=Keys(prefix=PREFIX, count=case.keys),
+        keys=Keys(prefix=PREFIX + ("json:" if case.kind == "JSON.SET" else ""), count=case.keys),
         documents=Documents(payload_bytes=case.value_bytes, field_bytes=1),
         timeouts=Timeouts(request_ms=5000, gone_s=10),
         verify=Verify(read_back_max=0),

@@ -15,19 +15,24 @@ SIZES = (
 )
 
 
+CONNECTIONS = 50
+"""Of what is drawn: larger values are not measured over many more."""
+
+
 def draw(file: Path, rows: Sequence[Row], peers: Sequence[str] = ("redis-benchmark", "wrk")) -> None:
-    """Write the picture of the rows beside these peers, with most connections and no pipelining.
+    """Write the picture of the rows beside these peers, with `CONNECTIONS` and no pipelining.
 
     Raises ValueError where there are none.
     """
-    chosen = [row for row in rows if row.peer in peers and row.pipeline == 1]
+    chosen = [row for row in rows if row.peer in peers and row.pipeline == 1 and row.connections == CONNECTIONS]
     if not chosen:
         raise ValueError(f"no row beside {' or '.join(peers)} to draw")
-    most = max(row.connections for row in chosen if row.value_bytes == max(one.value_bytes for one in chosen))
-    chosen = [row for row in chosen if row.connections == most]
     named = " and ".join(dict.fromkeys(row.peer for row in chosen))
     spec = {
-        "title": {"text": f"loadstone beside {named}, {most} connections, by size of a value or page", "fontSize": 13},
+        "title": {
+            "text": f"loadstone beside {named}, {CONNECTIONS} connections, by size of a value or page",
+            "fontSize": 13,
+        },
         "hconcat": [_panel(chosen, figure, title) for figure, title in PANELS.items()],
         "config": {"view": {"stroke": None}},
     }

@@ -51,9 +51,9 @@ http {{
 
 
 @contextlib.contextmanager
-def redis(cpus: Sequence[int]) -> Iterator[Target]:
-    """The embedded Redis."""
-    server = EmbeddedSettings().server("redis")
+def redis(cpus: Sequence[int], *, with_json: bool = False) -> Iterator[Target]:
+    """The embedded Redis, with RedisJSON where that is asked for."""
+    server = EmbeddedSettings(modules=("json",) if with_json else ()).server("redis")
     try:
         yield Target(server.start(DeployContext(cpus=tuple(cpus))))
     finally:
