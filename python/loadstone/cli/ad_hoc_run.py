@@ -67,7 +67,7 @@ class _Shown:
 
     output: OutputOptions
     verbose: bool = False
-    """For a gate, whether all of the report is printed."""
+    """Whether all of the report is printed."""
 
     def show(self, analysis: "Analysis", report: Path | None, folder: Path, results: "Console") -> None:  # noqa: ARG002
         from loadstone.cli import result_lines
@@ -90,8 +90,12 @@ class _Shown:
     def _table(self, analysis: "Analysis", report: Path | None, results: "Console") -> None:
         from loadstone.cli import result_lines
         from loadstone.report.terminal.outcome import show
+        from loadstone.report.terminal.short import print_short
 
-        show(analysis, report, results, verbose=True)
+        if not self.verbose:
+            print_short(results, analysis)
+        else:
+            show(analysis, report, results, verbose=True)
         for table in analysis.tables:
             for line in result_lines.further_lines(analysis, table):
                 results.print(line, markup=False, soft_wrap=True)

@@ -37,6 +37,17 @@ _TIME_S = {
 }
 
 
+_TIME_WORDS = {
+    "s": ("sec", "secs", "second", "seconds"),
+    "min": ("mins", "minute", "minutes"),
+    "h": ("hr", "hrs", "hour", "hours"),
+}
+_WRITTEN = {word: unit for unit, words in _TIME_WORDS.items() for word in words} | {
+    written: unit for unit in ("kB", "MB", "GB", "TB") for written in (unit.lower(), unit.upper())
+}
+"""Other ways in which people write a unit; those of one size stand for the same one everywhere (1 kB is 1000 bytes)."""
+
+
 def _time_in(base: str) -> UnitKind:
     """Times with `base` as the unit of the result."""
     sizes = {unit: size / _TIME_S[base] for unit, size in _TIME_S.items()}
@@ -117,6 +128,8 @@ def parse(text: str, kind: UnitKind) -> Number:
     digits, unit = match.groups()
     if not unit:
         raise Problem("'{text}' has no unit; write for example {examples}", text=text, examples=said(kind.examples))
+    if unit not in kind.units:
+        unit = _WRITTEN.get(unit, unit)
     if unit not in kind.units:
         nearest = [known for known in kind.units if known.lower() == unit.lower()]
         near = [known for known in kind.units if known[0].lower() == unit[0].lower()]  # `1 PB` is not `1 B`

@@ -246,6 +246,16 @@ def folder_of(subject: gate_services.GateSubject) -> Path:
     return Path(str(manifest.run.folder))
 
 
+@pytest.mark.parametrize(
+    ("base", "head", "named"), [("main", "HEAD", "--base: 'main'"), ("./a", "HEAD", "--head: 'HEAD'")]
+)
+def test_revisions_without_a_start_are_named_as_such(repository: Path, base: str, head: str, named: str) -> None:
+    assert repository.exists()
+    with pytest.raises(UserError) as error, gate_services.services(Versions(base=base, head=head)):
+        pass
+    assert str(error.value) == f"{named} is a git revision, and no program; add --start CMD, which starts each version"
+
+
 def test_both_revisions_are_built_beside_the_users_tree(repository: Path) -> None:
     (repository / "app" / "version").write_text("changed")
     before = git(repository, "status", "--porcelain", "--ignored")

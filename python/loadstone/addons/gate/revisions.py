@@ -246,6 +246,14 @@ def _last_lines(log: Path) -> str:
     return redact(" | ".join(lines[-LINES:]) or said("it prints nothing"))[-600:]
 
 
+def is_revision(name: str) -> bool:
+    """Whether git knows a commit by this name here."""
+    try:
+        return bool(_git(Path.cwd(), "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"))
+    except UserError:
+        return False
+
+
 def _git(folder: Path, *arguments: str) -> str:
     """What git prints. It has no terminal to ask at, and ends with all that it started. Raises UserError."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.addons.gate.options import READY_WITHIN_S, Versions
-from loadstone.addons.gate.revisions import revisions
+from loadstone.addons.gate.revisions import is_revision, revisions
 from loadstone.addons.gate.spec import BASE, HEAD, ONCE_WARM_UP_S
 from loadstone.cli.operations import YamlMapping
 from loadstone.experiment.spec.yaml_text import in_one_line
@@ -137,6 +138,8 @@ def require_versions(versions: Versions) -> None:
     for option, command in zip(("--base", "--head"), both, strict=True) if any(both) else ():
         _words(command or "", option)
     _require_unlike(urls if any(urls) else both)
+    for option, command in zip(("--base", "--head"), both, strict=True):
+        _require_no_revision(command or "", option)
 
 
 def _require_alone(versions: Versions) -> None:
@@ -150,6 +153,17 @@ def _require_alone(versions: Versions) -> None:
 def _require_unlike(both: tuple[str | None, str | None]) -> None:
     if both[0] == both[1]:
         raise UserError("--base, --head: both are '{same}'; name two versions", same=redact(str(both[0]))[:NAME_MAX])
+
+
+def _require_no_revision(command: str, option: str) -> None:
+    """A revision that is taken for a command would only be said not to exist."""
+    is_program = shutil.which(command) is not None or Path(command).exists()
+    if len(command.split()) == 1 and not is_program and is_revision(command):
+        raise UserError(
+            "{option}: '{name}' is a git revision, and no program; add --start CMD, which starts each version",
+            option=option,
+            name=command[:NAME_MAX],
+        )
 
 
 def _learn_passwords(versions: Versions) -> None:

@@ -91,13 +91,14 @@ def outcome_lines(
         if comparison.name not in {e.name for e in analysis.effects}
     )
     judged = sorted(pairs, key=_says_little)
-    compared = _verdicts(judged, console, max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis)), room)
+    lines_max = max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis))
+    compared = compared_lines(judged, console, lines_max, room)
     floors = filter(None, map(verdicts.noise_floor, analysis.families))
     compared += [Text(f"  {floor}", style="dim") for floor in floors]
     room -= sum(_height(console, part) for part in compared)
-    failed = _failed(analysis, console, max(0, room - _table_lines_min(analysis)))
-    figures = _figures(analysis, width, room - sum(_height(console, part) for part in failed))
-    return [*head, *effects, *saturated, *compared, *others, *figures, *failed, *foot]
+    failed = failed_lines(analysis, console, max(0, room - _table_lines_min(analysis)))
+    table = figures(analysis, width, room - sum(_height(console, part) for part in failed))
+    return [*head, *effects, *saturated, *compared, *others, *table, *failed, *foot]
 
 
 def _failures(analysis: Analysis, width: int) -> list[RenderableType]:
@@ -111,7 +112,7 @@ def _failures(analysis: Analysis, width: int) -> list[RenderableType]:
     return [*lines, *(more if len(shown) < len(found) else [])]
 
 
-def _failed(analysis: Analysis, console: Console, lines_max: int) -> list[RenderableType]:
+def failed_lines(analysis: Analysis, console: Console, lines_max: int) -> list[RenderableType]:
     """Errors by kind, and what was answered: examples of the first kinds, as many as fit, cut if need be."""
     examples = list(islice(example_lines(different_rows(analysis)), FAILURES_MAX))
     kept = _failures(analysis, console.width)[: max(0, lines_max - bool(examples))]
@@ -207,7 +208,7 @@ def _says_little(comparison: Comparison) -> tuple[bool, bool]:
     return kind not in DECIDED, kind == "invalid"
 
 
-def _verdicts(judged: Sequence[Comparison], console: Console, lines_max: int, room: int) -> list[RenderableType]:
+def compared_lines(judged: Sequence[Comparison], console: Console, lines_max: int, room: int) -> list[RenderableType]:
     """A line a comparison, after an empty one; those for which there is no room are counted by their verdicts.
 
     `room`: so many lines they may have together with what is to be known beside them.
@@ -292,10 +293,10 @@ def verdict_line(comparison: Comparison, width: int) -> Text:
     return line
 
 
-def _figures(analysis: Analysis, width: int, room: int) -> list[RenderableType]:
+def figures(analysis: Analysis, width: int, room: int, rows_max: int = ROWS_MAX) -> list[RenderableType]:
     """One table of figures with their intervals and bounds, after an empty line."""
     rows = different_rows(analysis)
-    space = min(ROWS_MAX, room - _head_lines(rows) - 1)
+    space = min(rows_max, room - _head_lines(rows) - 1)
     if space < min(2, len(rows)) or not any(row.goodput_per_s is not None for row in rows):
         return []
     shown = _telling(analysis, rows, space)
@@ -361,8 +362,8 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
     if analysis.needed_budget_s:
         why = _why(message("next_longer_budget"))
         return NextStep(why, _command(given, budget=_time(analysis.needed_budget_s)))
-    figures = analysis.saturations or any(row.goodput_per_s for row in different_rows(analysis))
-    if analysis.complete and not figures:
+    has_figures = analysis.saturations or any(row.goodput_per_s for row in different_rows(analysis))
+    if analysis.complete and not has_figures:
         return NextStep(_why(message("next_doctor")), f"{own_command()} doctor")
     open_ones = [
         comparison for comparison in verdicts.all_comparisons(analysis) if comparison.leading.kind == "undecided"

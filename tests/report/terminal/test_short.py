@@ -1,0 +1,45 @@
+"""What a command that was typed for one figure prints: few lines beside those of the table."""
+
+import io
+
+import pytest
+from rich.console import Console
+from tests.frozen_runs import unpacked
+
+from loadstone.judge.analysis.analyse import analyse
+from loadstone.judge.analysis.analysis import Analysis
+from loadstone.report import verdicts
+from loadstone.report.figure_quality import different_rows
+from loadstone.report.terminal.short import ROWS_MAX, print_short
+
+BESIDE_MAX = 9
+"""Lines at 120 columns beside those of rows and comparisons: the answer, a table's head, a doubt, how good it is."""
+
+
+@pytest.fixture(scope="module", params=["redis-rate", "redis-against", "gate-rate", "json-documents"])
+def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    return analyse(unpacked(request.param, tmp_path_factory.mktemp("runs")))
+
+
+def printed(analysis: Analysis, *, terminal: bool) -> list[str]:
+    out = io.StringIO()
+    print_short(Console(file=out, width=120, highlight=False, color_system=None, force_terminal=terminal), analysis)
+    return out.getvalue().splitlines()
+
+
+def test_it_has_few_lines_beside_rows_and_comparisons(measured: Analysis) -> None:
+    rows, pairs = different_rows(measured), list(verdicts.all_comparisons(measured))
+    lines = printed(measured, terminal=True)
+    assert len(lines) <= BESIDE_MAX + min(len(rows), ROWS_MAX) + (min(len(pairs), 20) + 6 if pairs else 0)
+    assert lines[0].strip(), "the answer comes first"
+    assert "--verbose" in " ".join(lines[-2:])
+
+
+def test_a_pipe_takes_all_rows(measured: Analysis) -> None:
+    table = next(one for one in measured.tables if one.rows)
+    many = [table.rows[0].model_copy(update={"label": f"row {place}"}) for place in range(3 * ROWS_MAX)]
+    grown = measured.model_copy(update={"tables": [table.model_copy(update={"rows": many})]})
+    assert sum("row " in line for line in printed(grown, terminal=False)) >= 3 * ROWS_MAX
+    cut = printed(grown, terminal=True)
+    assert sum(line.split()[1:2] == ["row"] for line in cut) <= ROWS_MAX
+    assert any("more rows in the report" in line for line in cut)
