@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
-from loadstone.drivers.histogram import Histogram
 from loadstone.experiment.plan.group import GroupDesign, PairDesign
 from loadstone.experiment.plan.look_schedule import LOOKS
 from loadstone.experiment.spec.experiment import RATE_MARGIN, Experiment
@@ -41,7 +41,7 @@ def judged_alone(experiment: Experiment, design: Design, pair: PairDesign, trial
         trial_s=design.trial_s,
         overhead_s=design.overhead_s,
     )
-    case = GroupCase(line, experiment, blocks, blocks.complete, HistogramCache(_no_histogram))
+    case = GroupCase(line, experiment, blocks, blocks.complete, HistogramCache(_no_histogram, _no_histogram))
     return judge_group(case)[0][2]
 
 
@@ -79,5 +79,5 @@ def counts_text(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {name}" for name, number in counts.items()) or "none"
 
 
-def _no_histogram(trial: str, kind: LatencyKind) -> Histogram:
+def _no_histogram(trial: str, kind: LatencyKind) -> NoReturn:
     raise AssertionError(f"{trial}: goodput needs no histogram of the {kind} time")

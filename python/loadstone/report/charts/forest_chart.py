@@ -62,7 +62,7 @@ def forest_chart(family: Family) -> Chart | None:
     return make(
         "forest",
         _("Every pair against the margin"),
-        _caption(pairs),
+        _caption(family, pairs),
         _("Differences in {metric_text}. ", metric_text=metric_text(family.metric))
         + " ".join(_spoken(comparison) for comparison in family.comparisons),
         _picture(family, pairs, low, high),
@@ -288,7 +288,7 @@ def _headings(scale: alt.Scale, width: int) -> list[alt.Chart]:
     ]
 
 
-def _caption(pairs: ChartData) -> str:
+def _caption(family: Family, pairs: ChartData) -> str:
     sentences = [
         _(
             "The mark is the typical difference, the line its interval: at least 95 of 100 such "
@@ -299,7 +299,7 @@ def _caption(pairs: ChartData) -> str:
     ]
     if any(not pair["filled"] for pair in pairs):
         sentences.append(_("A hollow mark claims nothing; outside of the axis it has no ratio."))
-    if any(": CPU a request of " in pair["pair"] for pair in pairs):
+    if any(verdict.role == "cost" for comparison in family.comparisons for verdict, _drawn in _verdicts(comparison)):
         sentences.append(_("Rows of CPU a request compare the requests done per CPU-second."))
     if any(pair["cut_low"] is not None or pair["cut_high"] is not None for pair in pairs):
         sentences.append(_("An arrow: the interval goes on beyond the axis."))
