@@ -276,6 +276,7 @@ def test_every_switch_may_stand_before_a_password() -> None:
         (["--rates", "10%,500"], "--rates 10%,500: rates and shares of the capacity together; write one kind"),
         (["--arrivals", "poisson"], "--arrivals: needs requests that come at a rate; add --rate"),
         (["--precise"], "--precise: needs requests that come at a rate; add --rate"),
+        (["--at-rate", "50%", "--think", "5ms"], "--at-rate: users who pause have a rate already; leave it or"),
         (["--rate", "5", "--think", "5ms"], "--think: users pause in the closed model alone; leave it or --rate out"),
         (["-n", "5", "--against", "redis://h:1"], "-n: a comparison ends when it is decided; write --repeat or"),
         (["--test-time", "5", "--against", "redis://h:1"], "--test-time: a comparison ends when it is decided; write"),

@@ -332,6 +332,8 @@ class Load:
             raise UserError("--think: users pause in the closed model alone; leave it or {paced} out", paced=paced)
         if paced and self.at_rate is not None:
             raise UserError("--at-rate: the load has a rate already; leave it or {paced} out", paced=paced)
+        if self.think_ms and self.at_rate not in (None, "never"):
+            raise UserError("--at-rate: users who pause have a rate already; leave it or --think out")
         for option, given in (("--arrivals", self.arrivals == "poisson"), ("--precise", self.precise)):
             if given and not paced:
                 raise UserError("{option}: needs requests that come at a rate; add --rate", option=option)
