@@ -5,8 +5,9 @@ from typing import Any
 
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.verdict import Verdict
-from loadstone.report.json_report import render
+from loadstone.report.json_report import render, with_texts
 from loadstone.report.verdicts import all_comparisons, verdict_text
+from loadstone.text.language import use_language
 from loadstone.text.sentences import render_message
 
 
@@ -32,6 +33,12 @@ def test_a_message_has_its_sentence_beside_it(judged: Analysis) -> None:
     (first, *_) = json.loads(written(judged))["families"]
     answer = judged.families[0].answer
     assert first["answer"] == {**answer.model_dump(mode="json"), "text": render_message(answer)}
+
+
+def test_programs_read_english_whatever_a_person_reads(judged: Analysis) -> None:
+    english = with_texts(judged)
+    with use_language("ko"):
+        assert with_texts(judged) == english
 
 
 def test_it_is_read_back_as_it_was(judged: Analysis) -> None:

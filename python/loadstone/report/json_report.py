@@ -20,14 +20,14 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     return {"analysis.json": json_text(analysis).encode()}
 
 
-@use_language("en")
 def json_text(model: BaseModel) -> str:
     """A model as JSON, with the sentences that its data stand for."""
     return json.dumps(with_texts(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+@use_language("en")
 def with_texts(model: BaseModel) -> Any:
-    """Return a model as data, with its texts."""
+    """Return a model as data, with its texts in English: programs read them."""
     return _with_texts(model.model_dump(mode="json"))
 
 

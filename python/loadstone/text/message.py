@@ -1,7 +1,7 @@
 """What is to be said, as data: which sentence, and the figures in it.
 
-Stages before the report hold messages and never sentences; `report/text/` has the sentences, a file a language. So a
-sentence can be reworded or translated, and nothing that was recorded before changes its meaning.
+Stages before the report hold messages and never sentences; `text/english/` has the sentences, and `text/locale/` their
+translations. So a sentence can be reworded or translated, and nothing that was recorded before changes its meaning.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
