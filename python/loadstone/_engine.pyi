@@ -19,8 +19,8 @@ class Engine:
         The engine sees to that by itself, whatever Python does. False once it has: nothing revives it. Raises
         ValueError unless that is above 0 and at most a day."""
     def hold_intervals(self, seconds: float) -> None:
-        """Before `start`: hand out what is measured, and in which nothing failed, together after so long or when that
-        phase is over. Raises ValueError if that is no length of time."""
+        """Before `start`: hand out what is measured, and in which no server was full, together after so long or when
+        that phase is over. Raises ValueError if that is no length of time."""
     def end_measure(self, at_monotonic_ns: int) -> None:
         """End the measure phase at that instant, or at once if it has passed, but not before `measure_s`."""
     def next_interval(self, timeout_s: float) -> str | None:

@@ -33,7 +33,16 @@ def test_what_ramps_up_before_is_counted() -> None:
     assert looks == [0.1, 1.1, pytest.approx(1.9)]
 
 
-@pytest.mark.parametrize("warm_ups", [0, 1])
-def test_without_a_warm_up_of_some_intervals_it_is_told_when_it_began(warm_ups: int) -> None:
-    looks = looks_s(("ramp_up", 3), ("warm_up", warm_ups), ("measure", 5), interval_s=0.1, before_s=0.3 + warm_ups / 10)
-    assert looks == [0.1, 0.4, 0.5][: 2 + warm_ups]
+@pytest.mark.parametrize(
+    ("phases", "interval_s", "before_s", "looks"),
+    [
+        ([("measure", 5)], 0.1, 0.0, [0.1]),
+        ([("warm_up", 1), ("measure", 5)], 0.3, 0.3, [0.3]),
+        ([("ramp_up", 3), ("measure", 5)], 0.1, 0.3, [0.1, 0.2]),
+        ([("ramp_up", 3), ("warm_up", 1), ("measure", 5)], 0.1, 0.4, [0.1, 0.3, 0.4]),
+    ],
+)
+def test_with_few_intervals_before_the_last_of_them_tells_it(
+    phases: list[tuple[str, int]], interval_s: float, before_s: float, looks: list[float]
+) -> None:
+    assert looks_s(*phases, interval_s=interval_s, before_s=before_s) == looks

@@ -52,6 +52,15 @@ def test_all_monitors_are_queried_at_the_same_moments_and_once_more_at_the_end()
     assert sampler.missed == 0
 
 
+def test_where_something_begins_its_moments_begin_anew() -> None:
+    clock, moments = Clock(), list[list[Sample]]()
+    with Sampler([Counting()], moments.append, 1.0, clock) as sampler:
+        for now_s, anew in ((100.7, True), (101.1, False), (101.6, False), (101.8, False)):
+            clock.now_s = now_s
+            sampler.begin_anew() if anew else sampler.rest()
+        assert len(moments) == 2, "at 100.7, and a second later"
+
+
 def test_it_has_no_thread_of_its_own() -> None:
     """A thread would run beside what is measured."""
     before = set(threading.enumerate())

@@ -17,6 +17,9 @@ struct Contents {
     broken: bool,
 }
 
+/// What a server without room for a write answers.
+const SERVER_FULL: &str = "server_oom";
+
 /// How long intervals of the measured phase wait for each other.
 #[derive(Debug)]
 struct Hold {
@@ -26,12 +29,12 @@ struct Hold {
 }
 
 impl Hold {
-    /// Whether an interval waits. The first one that is measured does not, nor does one in which something failed:
-    /// whoever watches the room on a server must know at once.
+    /// Whether an interval waits. The first one that is measured does not, nor does one in which a server was full:
+    /// whoever watches the room on it must know at once.
     fn holds(&mut self, interval: &Interval) -> bool {
         let was_measured = std::mem::replace(&mut self.is_measured, interval.phase == Phase::Measure);
-        let has_failed = interval.operations.values().any(|operation| !operation.errors.is_empty());
-        let waits = was_measured && self.is_measured && !has_failed && self.delivered.elapsed() < self.length;
+        let is_full = interval.operations.values().any(|operation| operation.errors.contains_key(SERVER_FULL));
+        let waits = was_measured && self.is_measured && !is_full && self.delivered.elapsed() < self.length;
         if !waits {
             self.delivered = Instant::now();
         }
@@ -94,7 +97,7 @@ impl Outbox {
         self.announce();
     }
 
-    /// Intervals that are measured, and in which nothing failed, are handed out together after so long, or when that
+    /// Intervals that are measured, and in which no server was full, are handed out together after so long, or when that
     /// phase is over: whoever takes one takes time from the CPU of the load.
     pub fn hold(&self, length: Duration) {
         self.contents().hold = Some(Hold { length, is_measured: false, delivered: Instant::now() });
@@ -212,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_handed_out_at_once() {
+    fn that_a_server_is_full_is_handed_out_at_once() {
         let phases = [0, 0, 1, 0, 0].map(|refused| (Phase::Measure, refused));
         assert_eq!(ready(Duration::from_secs(3600), &phases), [1, 0, 2, 0, 0]);
     }

@@ -17,7 +17,7 @@ POLL_S = 0.2
 sooner, within the wait."""
 HOLD_S = 2.0
 """Intervals that end while a drive without rests is measured are handed out together, after so long or at the end, but
-for those in which something failed: to take one costs time of the generator's CPU, where the server has the other
+for those in which a server was full: to take one costs time of the generator's CPU, where the server has the other
 one."""
 
 

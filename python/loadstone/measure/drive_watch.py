@@ -17,9 +17,6 @@ from loadstone.monitors.monitor import Sample
 from loadstone.programs.ready import RunningParts
 from loadstone.run_folder.observation import ObservedDrive
 
-SELDOM_S = 2.0
-"""How often monitors look at a whole trial, as its intervals are passed on (`drivers.native.HOLD_S`): they do while it
-is measured."""
 EARLY_S = 0.15
 """How long before the measured phase of a whole trial monitors look."""
 
@@ -76,7 +73,7 @@ class DriveWatch:
             self._own_time.end()  # a rest has begun
         elif self._beginnings.begins(interval, phases.ramp_up_s + phases.warm_up_s):
             for sampler in self._samplers:
-                sampler.now()
+                sampler.begin_anew()
         self._intervals[place].append(interval)
         self._prepared[place].room.note_refused(refused(interval))
         self._steps.live.observe(interval, self._prepared[place].planned.condition)
@@ -114,8 +111,7 @@ class DriveWatch:
         watch = watch_of(ready, self._steps.cpus, in_turn, driving=self._steps.drivers.pids)
         monitors = self._steps.monitors(watch) if self._monitored else ()
         # Together they are to take no more CPU than those of one condition.
-        interval_s = float(len(self._watched)) if self._in_rounds else SELDOM_S
-        return Sampler(monitors, partial(self._deliver, place), interval_s)
+        return Sampler(monitors, partial(self._deliver, place), interval_s=float(len(self._watched)))
 
     def _deliver(self, place: int, observed: list[Sample]) -> None:
         self._samples[place].extend(observed)
@@ -142,14 +138,13 @@ class Beginnings:
     def begins(self, interval: Interval, before_s: float) -> bool:
         """Whether this next interval does; `before_s`: length of the phases before the measured one."""
         earlier, self._earlier = self._earlier, interval
+        is_before = interval.phase not in ("measure", "drain")
+        if is_before and not self._told_early and before_s - (interval.start_s + interval.duration_s) <= EARLY_S:
+            self._told_early = True
+            return True
         if earlier is None:
             return True
-        if interval.phase != earlier.phase:
-            return not (interval.phase == "measure" and self._told_early)
-        left_s = [before_s - (one.start_s + one.duration_s) for one in (earlier, interval)]
-        is_told = interval.phase == "warm_up" and left_s[1] <= EARLY_S < left_s[0]
-        self._told_early = self._told_early or is_told
-        return is_told
+        return interval.phase != earlier.phase and not (interval.phase == "measure" and self._told_early)
 
 
 def refused(interval: Interval) -> int:

@@ -61,6 +61,12 @@ class Sampler:
         self.cpu_s += time.thread_time() - cpu_start_s
         self._deliver(samples)
 
+    def begin_anew(self) -> None:
+        """Ask now, and from now on every `interval_s`: what begins here is looked at as seldom as can be. Raises what
+        `deliver` raises."""
+        self._start_s, self._moment = self._clock(), 1
+        self.now()
+
     def stop(self) -> None:
         """Take a last sample and end. May be called more than once. Raises what `deliver` raises."""
         if self._open:

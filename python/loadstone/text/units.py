@@ -42,10 +42,8 @@ _TIME_WORDS = {
     "min": ("mins", "minute", "minutes"),
     "h": ("hr", "hrs", "hour", "hours"),
 }
-_WRITTEN = {word: unit for unit, words in _TIME_WORDS.items() for word in words} | {
-    written: unit for unit in ("kB", "MB", "GB", "TB") for written in (unit.lower(), unit.upper())
-}
-"""Other ways in which people write a unit; those of one size stand for the same one everywhere (1 kB is 1000 bytes)."""
+_WRITTEN = {word: unit for unit, words in _TIME_WORDS.items() for word in words} | {"KB": "kB"}
+"""Other ways in which people write a unit. `kb` and `mb` are none: to Redis they are 1024 and 1024 * 1024 bytes."""
 
 
 def _time_in(base: str) -> UnitKind:

@@ -249,14 +249,20 @@ def _last_lines(log: Path) -> str:
 def is_revision(name: str) -> bool:
     """Whether git knows a commit by this name here."""
     try:
-        return bool(_git(Path.cwd(), "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"))
+        words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return bool(_git(Path.cwd(), *words, fetches=False))
     except UserError:
         return False
 
 
-def _git(folder: Path, *arguments: str) -> str:
+_NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
+"""Objects that a clone lacks are not fetched: its settings name the program that would."""
+
+
+def _git(folder: Path, *arguments: str, fetches: bool = True) -> str:
     """What git prints. It has no terminal to ask at, and ends with all that it started. Raises UserError."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {} if fetches else _NO_FETCH
     try:
         with subprocess.Popen(
             ["git", *_QUIET, *arguments],

@@ -1,5 +1,6 @@
 """The two versions of a service that a gate starts: by a command each, or of two git revisions; or that run already."""
 
+import os
 import re
 import shlex
 import shutil
@@ -157,12 +158,13 @@ def _require_unlike(both: tuple[str | None, str | None]) -> None:
 
 def _require_no_revision(command: str, option: str) -> None:
     """A revision that is taken for a command would only be said not to exist."""
-    is_program = shutil.which(command) is not None or Path(command).exists()
-    if len(command.split()) == 1 and not is_program and is_revision(command):
+    if len(command.split()) != 1 or shutil.which(command) is not None or os.path.exists(command):  # noqa: PTH110 (of any text)
+        return
+    if is_revision(command):
         raise UserError(
             "{option}: '{name}' is a git revision, and no program; add --start CMD, which starts each version",
             option=option,
-            name=command[:NAME_MAX],
+            name=redact(command)[:NAME_MAX],
         )
 
 

@@ -90,15 +90,14 @@ def outcome_lines(
         for comparison in verdicts.all_comparisons(analysis)
         if comparison.name not in {e.name for e in analysis.effects}
     )
-    judged = sorted(pairs, key=_says_little)
-    lines_max = max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis))
-    compared = compared_lines(judged, console, lines_max, room)
+    judged = sorted(pairs, key=says_little)
+    compared = _verdicts(judged, console, max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis)), room)
     floors = filter(None, map(verdicts.noise_floor, analysis.families))
     compared += [Text(f"  {floor}", style="dim") for floor in floors]
     room -= sum(_height(console, part) for part in compared)
-    failed = failed_lines(analysis, console, max(0, room - _table_lines_min(analysis)))
-    table = figures(analysis, width, room - sum(_height(console, part) for part in failed))
-    return [*head, *effects, *saturated, *compared, *others, *table, *failed, *foot]
+    failed = _failed(analysis, console, max(0, room - _table_lines_min(analysis)))
+    figures = _figures(analysis, width, room - sum(_height(console, part) for part in failed))
+    return [*head, *effects, *saturated, *compared, *others, *figures, *failed, *foot]
 
 
 def _failures(analysis: Analysis, width: int) -> list[RenderableType]:
@@ -112,7 +111,7 @@ def _failures(analysis: Analysis, width: int) -> list[RenderableType]:
     return [*lines, *(more if len(shown) < len(found) else [])]
 
 
-def failed_lines(analysis: Analysis, console: Console, lines_max: int) -> list[RenderableType]:
+def _failed(analysis: Analysis, console: Console, lines_max: int) -> list[RenderableType]:
     """Errors by kind, and what was answered: examples of the first kinds, as many as fit, cut if need be."""
     examples = list(islice(example_lines(different_rows(analysis)), FAILURES_MAX))
     kept = _failures(analysis, console.width)[: max(0, lines_max - bool(examples))]
@@ -202,13 +201,13 @@ def _effects(analysis: Analysis) -> list[RenderableType]:
     return [Text(), *lines] if lines else []
 
 
-def _says_little(comparison: Comparison) -> tuple[bool, bool]:
+def says_little(comparison: Comparison) -> tuple[bool, bool]:
     """What is decided comes first, what is INVALID last; otherwise in their own order."""
     kind = comparison.leading.kind
     return kind not in DECIDED, kind == "invalid"
 
 
-def compared_lines(judged: Sequence[Comparison], console: Console, lines_max: int, room: int) -> list[RenderableType]:
+def _verdicts(judged: Sequence[Comparison], console: Console, lines_max: int, room: int) -> list[RenderableType]:
     """A line a comparison, after an empty one; those for which there is no room are counted by their verdicts.
 
     `room`: so many lines they may have together with what is to be known beside them.
@@ -293,10 +292,10 @@ def verdict_line(comparison: Comparison, width: int) -> Text:
     return line
 
 
-def figures(analysis: Analysis, width: int, room: int, rows_max: int = ROWS_MAX) -> list[RenderableType]:
+def _figures(analysis: Analysis, width: int, room: int) -> list[RenderableType]:
     """One table of figures with their intervals and bounds, after an empty line."""
     rows = different_rows(analysis)
-    space = min(rows_max, room - _head_lines(rows) - 1)
+    space = min(ROWS_MAX, room - _head_lines(rows) - 1)
     if space < min(2, len(rows)) or not any(row.goodput_per_s is not None for row in rows):
         return []
     shown = _telling(analysis, rows, space)
@@ -362,8 +361,8 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
     if analysis.needed_budget_s:
         why = _why(message("next_longer_budget"))
         return NextStep(why, _command(given, budget=_time(analysis.needed_budget_s)))
-    has_figures = analysis.saturations or any(row.goodput_per_s for row in different_rows(analysis))
-    if analysis.complete and not has_figures:
+    figures = analysis.saturations or any(row.goodput_per_s for row in different_rows(analysis))
+    if analysis.complete and not figures:
         return NextStep(_why(message("next_doctor")), f"{own_command()} doctor")
     open_ones = [
         comparison for comparison in verdicts.all_comparisons(analysis) if comparison.leading.kind == "undecided"

@@ -69,7 +69,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         yield Text()
         yield Text(fmt.plain(table.title), style="bold")
         shown = shortened(table.rows)
-        yield _table(table, shown, width)
+        yield results_table(table, shown, width)
         if left := len(table.rows) - len(shown):
             yield Text(_("… {left} more rows in the report", left=left), style="dim")
         yield from (Text(line, style="yellow") for line in (*failure_lines(shown), *example_lines(shown)))
@@ -94,7 +94,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     if failed:
         yield Text()
         yield Text(_("Checks that failed"), style="bold")
-        yield from (_check(check) for check in failed)
+        yield from (check_line(check) for check in failed)
     not_known = [summary.check_title(check.name) for check in analysis.checks if check.unknown]
     if not_known:
         yield Text(_("Not known for some trials: {not_known}.", not_known=", ".join(not_known)), style="dim")
@@ -116,7 +116,7 @@ def shortened(rows: list[Row]) -> list[Row]:
     return [row for place, row in enumerate(rows) if place in regular]
 
 
-def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
+def results_table(table: ResultTable, rows: list[Row], width: int) -> Table:
     """These rows in the columns for which there is room; a line between levels of the first factor.
 
     A long label is cut, unless several rows would then be called the same.
@@ -172,7 +172,7 @@ def _answer(answer: ConclusionAnswer) -> Padding:
     return Padding(Group(Text(fmt.plain(answer.claim)), Padding(verdict, (0, 0, 0, 2))), (0, 0, 0, 2))
 
 
-def _check(check: CheckSummary) -> Padding:
+def check_line(check: CheckSummary) -> Padding:
     """One line a check, however many trials failed it."""
     kind = "invalid" if check.invalid else "suspect"
     counts = ", ".join(
