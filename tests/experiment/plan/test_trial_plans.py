@@ -164,8 +164,8 @@ def test_an_open_model_is_planned_as_well(small: str) -> None:
         ),
         (
             "    measure_s: 2 s\n",
-            "    measure_s: 2 sec\n",
-            "39: workload.phases.measure_s: '2 sec' is not a time; write for example `250 ms`, `5 s`, `2 min`",
+            "    measure_s: 2 secs.\n",
+            "39: workload.phases.measure_s: '2 secs.' is not a time; write for example `250 ms`, `5 s`, `2 min`",
         ),
         (
             "    measure_s: 2 s\n",
