@@ -38,6 +38,8 @@ def test_what_ramps_up_before_is_counted() -> None:
     [
         ([("measure", 5)], 0.1, 0.0, [0.1]),
         ([("warm_up", 1), ("measure", 5)], 0.3, 0.3, [0.3]),
+        ([("warm_up", 2), ("measure", 5)], 0.1, 0.2, [0.1, 0.3]),
+        ([("warm_up", 6), ("measure", 5)], 0.05, 0.3, [0.05, 0.2]),
         ([("ramp_up", 3), ("measure", 5)], 0.1, 0.3, [0.1, 0.2]),
         ([("ramp_up", 3), ("warm_up", 1), ("measure", 5)], 0.1, 0.4, [0.1, 0.3, 0.4]),
     ],
