@@ -2,6 +2,7 @@
 
 use crate::control::bell::Bell;
 use crate::record::outcome::{DriveError, DriveRecord, Interval, Phase};
+use crate::wire::ErrorKind;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -17,9 +18,6 @@ struct Contents {
     broken: bool,
 }
 
-/// What a server without room for a write answers.
-const SERVER_FULL: &str = "server_oom";
-
 /// How long intervals of the measured phase wait for each other.
 #[derive(Debug)]
 struct Hold {
@@ -33,7 +31,8 @@ impl Hold {
     /// whoever watches the room on it must know at once.
     fn holds(&mut self, interval: &Interval) -> bool {
         let was_measured = std::mem::replace(&mut self.is_measured, interval.phase == Phase::Measure);
-        let is_full = interval.operations.values().any(|operation| operation.errors.contains_key(SERVER_FULL));
+        const FULL: &str = ErrorKind::ServerOom.name();
+        let is_full = interval.operations.values().any(|operation| operation.errors.contains_key(FULL));
         let waits = was_measured && self.is_measured && !is_full && self.delivered.elapsed() < self.length;
         if !waits {
             self.delivered = Instant::now();

@@ -126,8 +126,7 @@ def parse(text: str, kind: UnitKind) -> Number:
     digits, unit = match.groups()
     if not unit:
         raise Problem("'{text}' has no unit; write for example {examples}", text=text, examples=said(kind.examples))
-    if unit not in kind.units:
-        unit = _WRITTEN.get(unit, unit)
+    unit = unit if unit in kind.units else _WRITTEN.get(unit, unit)
     if unit not in kind.units:
         nearest = [known for known in kind.units if known.lower() == unit.lower()]
         near = [known for known in kind.units if known[0].lower() == unit[0].lower()]  # `1 PB` is not `1 B`
