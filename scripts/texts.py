@@ -137,18 +137,17 @@ def in_templates() -> Iterator[Found]:
 
 def in_catalogue() -> Iterator[Found]:
     """The report's sentences that are templates, and the terms that it explains."""
-    from loadstone.measure.goals.registry import KINDS
     from loadstone.text import english
     from loadstone.text.english.glossary import TERMS
-    from loadstone.text.sentences import ENGLISH
+    from loadstone.text.sentences import CATALOGUES, ENGLISH
 
     where = {}
     for path in (*sorted(Path(english.__file__).parent.glob("*.py")), *sorted(PACKAGE.glob("addons/*/texts.py"))):
         where |= {node.value: _place(path) for node in ast.walk(ast.parse(path.read_text())) if _is_text(node)}
-    own = {name: said for kind in KINDS.values() for name, said in kind.sentences.items()}
-    for sentence in (*ENGLISH.values(), *own.values()):
-        if isinstance(sentence, str) and sentence != "{text}":
-            yield where.get(sentence, "python/loadstone/measure/goals"), sentence
+    for catalogue in (ENGLISH, *(of_add_on for _, of_add_on in CATALOGUES.items())):
+        for sentence in catalogue.values():
+            if isinstance(sentence, str) and sentence != "{text}":
+                yield where[sentence], sentence
     for terms in TERMS.values():
         for text in (*terms, *terms.values()):
             yield "python/loadstone/text/english/glossary.py", text

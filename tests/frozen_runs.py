@@ -22,7 +22,8 @@ from unittest import mock
 import numpy as np
 from ruamel.yaml import YAML
 
-from loadstone.addons.history.compare_command import CompareOptions, compare
+from loadstone.addons.history.compare_command import compare
+from loadstone.addons.history.compare_options import CompareOptions
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.analysis.objectives import missed, parse_objective

@@ -14,6 +14,7 @@ from loadstone.run_folder.trial import TrialRecord
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "loadstone"
 FLOORS = (
+    ("slot",),
     ("text",),
     ("safety",),
     ("experiment", "machine"),
@@ -24,6 +25,7 @@ FLOORS = (
     ("measure",),
     ("run",),
     ("cli",),
+    ("addon",),
     ("addons",),
 )
 """The rooms from the bottom to the top: a room imports what stands below it, and not what stands beside it."""
@@ -40,16 +42,6 @@ addons.history.trends -> addons.gate.spec
 addons.history.trends_text -> addons.gate.texts
 addons.pages.machine -> addons.fleet.spec
 addons.studies.lessons -> addons.saturation.results
-cli.main -> addons.capacity.command
-cli.main -> addons.driver_contract.command
-cli.main -> addons.fleet.command
-cli.main -> addons.gate.command
-cli.main -> addons.history.baseline_command
-cli.main -> addons.history.command
-cli.main -> addons.history.compare_command
-cli.main -> addons.history.list_runs
-cli.main -> addons.pages.command
-cli.main -> addons.saturation.command
 experiment.plan.design.run_design -> addons.saturation.spec
 experiment.plan.run_plan -> addons.saturation.spec
 experiment.plan.workload_from_text -> servers.registry
@@ -75,8 +67,6 @@ judge.analysis.looks -> addons.gate.rule
 judge.analysis.looks -> addons.gate.spec
 judge.analysis.objectives -> addons.saturation.results
 measure.goals.declared -> report.document
-measure.goals.registry -> addons.capacity.full_server_goal
-measure.goals.registry -> addons.saturation.goal
 measure.goals.registry -> report.document
 report.charts.chart_list -> addons.saturation.chart
 report.csv_report -> addons.saturation.results
@@ -96,18 +86,8 @@ report.terminal.outcome -> addons.studies.section
 report.terminal.sections -> addons.saturation.results
 report.terminal.sections -> addons.saturation.section
 report.terminal.sections -> addons.studies.section
-run.opening -> addons.fleet.open
-run.opening -> addons.pages.watch_run
-run.prepare -> addons.fleet.open
-run.prepare -> addons.fleet.spec
 run_folder.plan_summary -> addons.saturation.spec
 run_folder.trial -> addons.saturation.spec
-text.sentences -> addons.capacity.texts
-text.sentences -> addons.gate.texts
-text.sentences -> addons.history.texts
-text.sentences -> addons.saturation.texts
-text.sentences -> addons.studies.texts
-text.sentences -> measure.goals.registry
 """
 """The imports that still run against the floors, or from one add-on to another. A line goes when its import does; none
 comes."""
@@ -117,6 +97,8 @@ ENGINE_USERS = {"machine.installation", "monitors.host.waits", "drivers.native",
 ENGINE_USERS |= {"addons.fleet.engine_process", "judge.statistics.distributions"}
 IMPORTS_BY_NAME = {"servers.registry", "report.write", "servers.software_rooms"}
 """What imports a module by a name out of a table."""
+SEAM = {"slot", "addon"}
+"""What imports add-ons, which it finds, and no floor forbids it: the only way from the core to them."""
 READ_CAUSES = {
     *("safety.bounds.deadlines", "servers.containers.container_engine", "servers.transport"),
     *("servers.redis.connection", "servers.patience", "addons.fleet.dask_library", "run.run"),
@@ -124,7 +106,7 @@ READ_CAUSES = {
 """What looks for an error of the system behind that of a library. What a server did has types: `ServerRefused`."""
 GOALS = {"measure.goals", "addons.capacity.full_server_goal", "addons.saturation.goal"}
 GOALS |= {"addons.saturation.closed_steps", "addons.saturation.open_steps"}
-GOALS_MAY = GOALS | {"safety.errors", "text", "experiment", "judge", "drivers.histogram", "report.document"}
+GOALS_MAY = GOALS | {"slot", "safety.errors", "text", "experiment", "judge", "drivers.histogram", "report.document"}
 GOALS_MAY |= {"run_folder.crash", "run_folder.look", "run_folder.plan_summary", "run_folder.reading"}
 GOALS_MAY |= {"run_folder.trial", "measure.listener", "addons.saturation", "addons.capacity"}
 """What a goal may know: what is planned, what was measured, how it is judged, and its add-on."""
@@ -165,7 +147,9 @@ def imports_of(path: Path) -> frozenset[str]:
 @cache
 def named_imports_of(path: Path) -> tuple[str, ...]:
     """Patterns of the modules of the package that a file imports by name, as `import_module(f"loadstone.{x}.room")`."""
-    found = []
+    found: list[str] = []
+    if name_of(path) in SEAM:
+        return ()
     for node in nodes_of(path, "import_module", "__import__"):
         called = node.func if isinstance(node, ast.Call) else None
         name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""

@@ -22,12 +22,15 @@ from typer.exceptions import TyperException
 
 from loadstone.cli.options import PANELS, Option, option_of
 from loadstone.safety.errors import UserError
+from loadstone.slot import Slot
 from loadstone.text.language import Said, said, translatable
 
 Function = Callable[..., None]
 _TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")
 """What typer puts behind the name of an argument: it says nothing to who does not know Python."""
 HELP = "--help"
+COMMANDS: Slot[Function | typer.Typer] = Slot("commands")
+"""Commands of add-ons, and groups of them."""
 WHOLE: list[typer.Typer] = []
 """The whole command line, once `cli/main.py` is loaded: for who makes command lines and has them read, as pages do."""
 

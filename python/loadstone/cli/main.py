@@ -20,35 +20,23 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from loadstone.addons.capacity.command import capacity_command
-from loadstone.addons.fleet.command import fleet_app
-from loadstone.addons.gate.command import gate_app
-from loadstone.addons.history.baseline_command import baseline_app
-from loadstone.addons.history.command import history_command
-from loadstone.addons.history.list_runs import runs_command, tag_command
-from loadstone.addons.pages.command import serve_command
-from loadstone.addons.saturation.command import saturate_app
 from loadstone.cli.carry_out import carried_out, objectives_of, show_outcome
-from loadstone.cli.command import WHOLE, OptionBinding, command, usage_error
+from loadstone.cli.command import COMMANDS, WHOLE, OptionBinding, command, usage_error
 from loadstone.cli.help import in_readers_language
 from loadstone.cli.http_command import HTTP_PEERS, http_command
 from loadstone.cli.options import (
-    EXPERIMENT,
     MEASURES,
     PARTS,
     RESULTS,
-    CompareOptions,
     Option,
     QuietOption,
     Results,
     SecretFiles,
-    TrustOption,
 )
 from loadstone.cli.redis_command import REDIS_PEERS, redis_command
 from loadstone.machine.installation import own_command, version_lines
 from loadstone.report.write import AGAIN_FORMATS, FORMATS
 from loadstone.run.request import RunRequest
-from loadstone.run_folder.files import MAIN
 from loadstone.safety import defect, terminal
 from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import Interrupted, LoadstoneError, UserError
@@ -80,13 +68,9 @@ app = typer.Typer(
 )
 
 WHOLE.append(app)
-check_app = typer.Typer(help="Check a part of your own.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(saturate_app, name="saturate")
-app.add_typer(check_app, name="check")
-app.add_typer(fleet_app, name="fleet")
-app.add_typer(baseline_app, name="baseline")
-app.add_typer(gate_app, name="gate")
 
+UNLOADED: list[LoadstoneError] = []
+"""Why an add-on could not be loaded."""
 COMPLETING = "_LOADSTONE_COMPLETE"
 """The variable by which a shell asks how a command line may go on."""
 COMPLETION = "--install-completion"
@@ -243,58 +227,14 @@ def report(
     show_outcome(outcome, results)
 
 
-@command(app, "compare")
-@forbid_connections()
-def compare(
-    *,
-    runs: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="RUN [RUN]", show_default=False, help="A run's folder, or two: A and B."),
-    ] = None,
-    options: CompareOptions,
-    baseline: Annotated[
-        bool,
-        Option(
-            "--baseline",
-            help="Against the experiment's baseline (`loadstone baseline`): RUN, or the newest.",
-            panel=EXPERIMENT,
-        ),
-    ] = False,
-    branch: Annotated[
-        str, Option("--branch", metavar="NAME", help="With --baseline: that of this branch.", panel=EXPERIMENT)
-    ] = MAIN,
-    json: Annotated[bool, Option("--json", help="Print the outcome as JSON alone to stdout.", panel=RESULTS)] = False,
-) -> None:
-    """Compare two runs, or conditions of one."""
-    from loadstone.run_folder.earlier_runs import run_folder
-    from loadstone.run_folder.files import require_run
-
-    if baseline:
-        from loadstone.addons.history.baseline_command import runs_to_compare
-
-        runs = runs_to_compare(runs, branch, across=options.across)
-    elif branch != MAIN:
-        raise UserError("--branch {branch}: is for --baseline; add it, or leave it out", branch=branch)
-    if not runs:
-        raise UserError("compare: name a run, two runs, or --baseline; `loadstone runs` lists them")
-    folders = tuple(run_folder(word) for word in runs)
-    for folder in folders:
-        require_run(folder)
-    from loadstone.addons.history.compare_command import compare as compare_runs
-    from loadstone.safety import console
-
-    outcome = compare_runs(replace(options, runs=folders), console.results(beside_json=json))
-    if json:
-        terminal.result_json(outcome.json_text)
-    if outcome.status:
-        raise typer.Exit(outcome.status)
-
-
-command(app, "capacity")(capacity_command)
-command(app, "history")(history_command)
-command(app, "serve")(serve_command)
-command(app, "runs")(runs_command)
-command(app, "tag")(tag_command)
+try:
+    for name, added in COMMANDS.items():
+        if isinstance(added, typer.Typer):
+            app.add_typer(added, name=name)
+        else:
+            command(app, name)(added)
+except LoadstoneError as error:  # a package of somebody else's; `main` says so, as it says every error
+    UNLOADED.append(error)
 
 
 @command(app, "clean")
@@ -328,29 +268,6 @@ def clean(
         raise typer.Exit(status)
 
 
-@check_app.callback()
-def _check() -> None:
-    """Check a part of your own."""
-
-
-@command(check_app, "driver")
-def check_driver_command(
-    *,
-    driver: Annotated[str, typer.Argument(metavar="NAME[:OPTION=VALUE]|PATH", show_default=False)],
-    trust: TrustOption = False,
-    part: Annotated[
-        tuple[str, ...],
-        Option("--part", metavar="TEXT", help="Only the parts with this in their name. Repeatable.", panel=EXPERIMENT),
-    ] = (),
-) -> None:
-    """Run a driver through the whole contract (docs/driver-contract.md) on a Redis of its own, in up to two minutes."""
-    from loadstone.addons.driver_contract.command import check_driver
-
-    status = check_driver(driver, part, lambda line: terminal.result_lines([line]), terminal.remark, trust=trust)
-    if status:
-        raise typer.Exit(status)
-
-
 @app.command()
 def doctor() -> None:
     """Check whether this machine can measure well."""
@@ -373,6 +290,7 @@ def main() -> None:
     defect.report_those_of_threads()
     _end_in_order()
     try:
+        _require_add_ons()
         _require_text(sys.argv[1:])
         _choose_language()
         if not sys.argv[1:] and COMPLETING not in os.environ:
@@ -483,6 +401,12 @@ def _short(message: str) -> str:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 4 :]}"
+
+
+def _require_add_ons() -> None:
+    """Raises UserError for an add-on of another package that could not be loaded."""
+    if UNLOADED:
+        raise UNLOADED[0]
 
 
 def _require_text(words: Sequence[str]) -> None:

@@ -1,13 +1,21 @@
 """The seam of what makes the load in the engine's place, on other machines: a fleet."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableSet, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Protocol
 
 from loadstone.drivers.driver import Driver
+from loadstone.drivers.outcome import OnStates
+from loadstone.experiment.plan.required import named_host
+from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.monitors.monitor import Monitor
 from loadstone.monitors.watch import MonitorTargets
+from loadstone.programs.clients.chosen import ChosenDriver
+from loadstone.run.request import LostAgent, RunRequest
+from loadstone.safety.errors import UserError
 from loadstone.servers.remote_host import NamedHost
+from loadstone.slot import Slot
 
 MonitorsOf = Callable[[MonitorTargets], Sequence[Monitor]]
 """The monitors for what a run lets them see."""
@@ -28,3 +36,59 @@ class LoadSource(Protocol):
 
     def recorded(self) -> Mapping[str, object]:
         """What the environment's record says of them."""
+
+
+@dataclass(frozen=True)
+class OpeningRun:
+    """What a load source is told of the run that it is opened for."""
+
+    lost_agent: LostAgent
+    """What becomes of the run when an agent was lost."""
+    note: Callable[[str], None]
+    """Told in a line when one was lost, and when the run waits for it."""
+    show: OnStates
+    """Told how each agent is, whenever that changed."""
+    pids: MutableSet[int]
+    """The processes on this machine that make load; those of agents here are added."""
+    stopped: Callable[[], bool]
+    """Whether the user requested a stop."""
+
+
+class NamedSource(Protocol):
+    """A load source as the user named it; nothing of it is opened."""
+
+    def check(self, run_plan: RunPlan, chosen: Mapping[str, ChosenDriver]) -> None:
+        """Raises UserError where it cannot make the load of every trial, or a part cannot run on its host."""
+
+    def open(self, run: OpeningRun) -> AbstractContextManager[LoadSource]:
+        """Open it while the run needs it. Raises LoadstoneError."""
+
+
+NAMED: Slot[Callable[[str], NamedSource]] = Slot("load_sources")
+"""Option -> from its text to the source. It raises UserError."""
+
+
+def named_source(options: RunRequest) -> NamedSource | None:
+    """What makes the load in the engine's place; None: nothing does. Raises UserError."""
+    read = None if options.fleet is None else NAMED.get("fleet")
+    return None if read is None or options.fleet is None else read(options.fleet)
+
+
+def hosts_of(trial: PlannedTrial) -> Iterator[tuple[str, str]]:
+    """The parts that are to run on a machine of a name: where they stand in the experiment, and that name."""
+    for name, settings in trial.servers.items():
+        host = named_host(settings)
+        if host is not None:
+            yield f"servers.{name}", host
+    for name, subject in trial.subjects.items():
+        if subject.host is not None:
+            yield f"subjects.{name}", subject.host
+
+
+def require_no_hosts(run_plan: RunPlan) -> None:
+    """Raises UserError where a part is to run on a machine of a name: nothing knows one."""
+    for trial in run_plan.every_trial:
+        for where, host in hosts_of(trial):
+            raise UserError(
+                "{where}.host: {host} is a machine of a fleet; add --fleet, or leave host out", where=where, host=host
+            )

@@ -12,7 +12,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from loadstone.addons.pages.watch_run import watched
 from loadstone.drivers.driver import Driver
 from loadstone.drivers.native import NativeDriver, engine_build
 from loadstone.drivers.outcome import AgentState, OnStates
@@ -33,7 +32,7 @@ from loadstone.report.live.events import RunEvents
 from loadstone.report.live.progress import RunProgress
 from loadstone.report.live.prometheus import LiveExporter
 from loadstone.run.environment import capture
-from loadstone.run.load_source import LoadSource, MonitorsOf
+from loadstone.run.load_source import LoadSource, MonitorsOf, OpeningRun
 from loadstone.run.preflight import start_parts
 from loadstone.run.prepare import Prepared
 from loadstone.run.request import RunRequest
@@ -51,6 +50,7 @@ from loadstone.safety.terminal import discard, on_terminal
 from loadstone.servers import registry
 from loadstone.servers.remote_host import no_hosts
 from loadstone.servers.server import DeployContext, Server
+from loadstone.slot import Slot
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ class Dependencies:
 
 
 REAL = Dependencies()
+BESIDE: Slot[Callable[[Path, Callable[[str], None]], None]] = Slot("beside_runs")
+"""Option -> what begins with the run's folder, and a way to tell the user a line."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,8 @@ def open_run(
         folder = held.enter_context(_open_folder(options, run, first, path, others, drivers, source))
         with suppress(LoadstoneError):  # what is measured needs no one who follows it
             progress.events.open(LineFile(folder.path / EVENTS), **_planned(run))
-        if options.watch:
-            watched(folder.path, progress.note_here)
+        if options.watch and (show_page := BESIDE.get("watch")) is not None:
+            show_page(folder.path, progress.note_here)
         shown = DisplayTarget(progress, live, partial(label_of, run.experiment))
         measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, monitors)
         gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))
@@ -141,12 +143,11 @@ def _load_source(
     stopped: Callable[[], bool],
 ) -> Iterator[LoadSource | None]:
     """What makes the load in the engine's place, while the run needs it; None: nothing does. Raises LoadstoneError."""
-    if run.fleet is None:
+    if run.source is None:
         yield None
         return
-    from loadstone.addons.fleet.open import opened_fleet  # only now: it takes time to load
-
-    with opened_fleet(run.fleet, options.lost_agent, note, show, drivers.pids, stopped) as source:
+    opening = OpeningRun(options.lost_agent, note, show, drivers.pids, stopped)
+    with run.source.open(opening) as source:
         drivers.elsewhere = source.driver
         yield source
 

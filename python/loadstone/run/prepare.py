@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadstone.addons.fleet.spec import FleetSpec, read_fleet
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.driver_names import resolved
@@ -23,6 +22,7 @@ from loadstone.experiment.spec.overrides import (
 from loadstone.machine.hardware import installed_bytes
 from loadstone.machine.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
 from loadstone.run.command_line import files_of_folder, folder_is_trusted
+from loadstone.run.load_source import NamedSource, named_source, require_no_hosts
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import give_files, learn_environment
@@ -41,20 +41,21 @@ class Prepared:
     placement: Placement
     remarks: tuple[str, ...] = ()
     """What the user must know before it starts: which commands were let pass."""
-    fleet: FleetSpec | None = None
+    source: NamedSource | None = None
     """What makes the load; None: this machine's engine, or clients' programs."""
 
 
 def prepare(options: RunRequest) -> Prepared:
     """Plan the run, and check all that needs no start: what loads quickly first. Raises UserError."""
-    fleet = None if options.fleet is None else read_fleet(options.fleet)
+    options.require_add_ons()
+    source = named_source(options)
     experiment = requested_experiment(options)
     cpu_count = usable_cpus()
     run_plan = requested_plan(experiment, options, place(cpu_count).generator_cpus, cpu_count)
     if options.resume is not None:
         _require_same_plan(options.resume, run_plan)
     _require_trust(experiment, run_plan, options)
-    remarks = _check_parts(run_plan, options, fleet)
+    remarks = _check_parts(run_plan, options, source)
     placement = place(max(trial.plan.threads for trial in run_plan.every_trial))
     apart = (
         name
@@ -62,7 +63,7 @@ def prepare(options: RunRequest) -> Prepared:
         for name, settings in trial.servers.items()
         if settings.get("cpus") == OWN_CPUS
     )
-    return Prepared(experiment, run_plan, with_own_cpus(placement, apart), remarks, fleet)
+    return Prepared(experiment, run_plan, with_own_cpus(placement, apart), remarks, source)
 
 
 def requested_experiment(options: RunRequest) -> Experiment:
@@ -197,9 +198,8 @@ def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunReques
     require_consent(experiment, run_plan, trust=trust, of_folder=of_folder, secret_files=files, files_sent=sent)
 
 
-def _check_parts(run_plan: RunPlan, options: RunRequest, fleet: FleetSpec | None) -> tuple[str, ...]:
+def _check_parts(run_plan: RunPlan, options: RunRequest, source: NamedSource | None) -> tuple[str, ...]:
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
-    from loadstone.addons.fleet.open import require_fleet_can
     from loadstone.drivers.native import require_drivable, require_release_engine
     from loadstone.programs.clients.chosen import chosen_drivers
     from loadstone.run.confinement import confined, doubts
@@ -215,7 +215,11 @@ def _check_parts(run_plan: RunPlan, options: RunRequest, fleet: FleetSpec | None
         if trial.block == 1:
             require_drivable(trial.plan)
     check_parts(run_plan)
-    require_fleet_can(fleet, run_plan, chosen_drivers(run_plan))
+    chosen = chosen_drivers(run_plan)
+    if source is None:
+        require_no_hosts(run_plan)
+    else:
+        source.check(run_plan, chosen)
     check_local_ports(run_plan)
     remarks = doubts(run_plan)
     confined(run_plan, ask=False, allow=options.allow_any_command)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from loadstone.run.command_line import are_of_folder, without_password
 from loadstone.safety.errors import UserError
+from loadstone.slot import Slot
 
 if TYPE_CHECKING:
     from loadstone.experiment.spec.experiment import Experiment
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 LostAgent = Literal["go-on", "wait", "end"]
 """What becomes of a run when an agent was lost. go-on: it is measured without that one from then on. wait: it goes on
 when that one answers again. end: it ends. The trial in which it was lost is invalid always."""
+
+
+_BY_ADD_ONS = {"fleet": "load_sources", "watch": "beside_runs"}
+"""Options that an add-on carries out, each with the kind of what that brings for it."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,12 @@ class RunRequest:
     began_s: float = field(default_factory=time.monotonic)
     """When the command began: the budget counts from there."""
     command: tuple[str, ...] = field(default_factory=lambda: without_password(sys.argv[1:]))
+
+    def require_add_ons(self) -> None:
+        """Raises UserError for an option whose add-on is not there."""
+        for option, kind in _BY_ADD_ONS.items():
+            if getattr(self, option) and option not in Slot[object](kind).names():
+                raise UserError("--{option}: the add-on that does it is not installed; leave it out", option=option)
 
     def check(self) -> None:
         """Raises UserError where options contradict each other."""

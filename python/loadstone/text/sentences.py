@@ -6,11 +6,7 @@ from functools import cache
 from string import Formatter
 from typing import Any
 
-from loadstone.addons.capacity.texts import CAPACITY, FULL_SERVERS
-from loadstone.addons.gate.texts import GATE
-from loadstone.addons.history.texts import RUN_DIFFERENCES
-from loadstone.addons.saturation.texts import SATURATION, SATURATION_REPORT
-from loadstone.addons.studies.texts import ANSWERS, LESSONS
+from loadstone.slot import Slot
 from loadstone.text.english.announcement import ANNOUNCEMENT
 from loadstone.text.english.bottleneck import BOTTLENECK
 from loadstone.text.english.checks import CHECK_QUESTIONS, CHECKS
@@ -32,32 +28,26 @@ Sentence = str | Callable[..., str]
 ENGLISH: Mapping[str, Sentence] = {
     AS_WRITTEN: "{text}",
     **ANNOUNCEMENT,
-    **ANSWERS,
     **BOTTLENECK,
-    **CAPACITY,
-    **FULL_SERVERS,
     **CHECKS,
     **CHECK_QUESTIONS,
     **COMPARISONS,
     **CRASHES,
     **EFFECTS,
     **FIGURES,
-    **GATE,
     **GLOSSARY,
     **HEADLINE,
-    **LESSONS,
     **NEXT_STEP,
     **NOTES,
     **OBJECTIVES,
     **PAIR_CHECKS,
     **QUANTILES,
     **ROWS,
-    **RUN_DIFFERENCES,
-    **SATURATION,
-    **SATURATION_REPORT,
     **TRUST,
     **VERDICTS,
 }
+CATALOGUES: Slot[Mapping[str, Sentence]] = Slot("sentences")
+"""Those of add-ons: a kind of message -> its sentence."""
 _DIGITS = re.compile(r"\.[1-9]g")
 _OF_CHECKS = frozenset({"check", "checks"})
 """Figures that are names of checks."""
@@ -103,18 +93,15 @@ def figures_of(message: Message) -> dict[str, Any]:
 
 
 def _sentence(message: Message) -> str:
-    sentence = ENGLISH.get(message.kind) or _of_goals()[message.kind]
+    sentence = ENGLISH.get(message.kind) or _of_add_ons()[message.kind]
     if callable(sentence):
         return with_particles(sentence(**_spoken(message.figures)))
     return with_particles(_SentenceFormatter(render_message).vformat(translated(sentence), (), _plain(message.figures)))
 
 
 @cache
-def _of_goals() -> Mapping[str, Sentence]:
-    """Those of goals that experiments declare: they stand with their goals, which take time to load."""
-    from loadstone.measure.goals.registry import KINDS
-
-    return {name: said for kind in KINDS.values() for name, said in kind.sentences.items()}
+def _of_add_ons() -> Mapping[str, Sentence]:
+    return {kind: sentence for _, catalogue in CATALOGUES.items() for kind, sentence in catalogue.items()}
 
 
 def _plain(figures: Mapping[str, Any]) -> dict[str, Any]:

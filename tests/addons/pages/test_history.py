@@ -17,8 +17,8 @@ from tests.browsers import screen
 from tests.frozen_runs import unpacked
 
 from loadstone.addons.history.compare_command import compare
+from loadstone.addons.history.compare_options import CompareOptions
 from loadstone.addons.history.tags import write_tags
-from loadstone.cli.options import CompareOptions
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.report.json_report import render
 from loadstone.run_folder.folder import RunFolder

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from loadstone.addon import AddOn
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.run_plan import PlannedTrial
@@ -20,6 +21,22 @@ from loadstone.text.units import duration_s
 
 INTERVAL_S = 0.1
 """How exactly the moment is known."""
+SENTENCES = {
+    "first_slow_heading": "The first reply slower than {slow_s:duration_s}",
+    "first_slow_condition": "condition",
+    "first_slow_condition_meaning": "What was under load.",
+    "first_slow_tries": "tries",
+    "first_slow_tries_meaning": "How often the load began.",
+    "first_slow_slow": "with a slow reply",
+    "first_slow_slow_meaning": "Tries in which a reply was slow.",
+    "first_slow_first": "first after",
+    "first_slow_first_meaning": "The earliest slow reply, from the beginning of the load.",
+    "first_slow_short": "{slow} of {times} tries with a slow reply",
+    "first_slow_none": "No reply took longer than {slow_s:duration_s}.",
+    "first_slow_headline": (
+        "The first reply slower than {slow_s:duration_s} came {first_s:duration_s} after the load began ({label})."
+    ),
+}
 
 
 class FirstSlowSettings(SpecPart):
@@ -76,22 +93,6 @@ class FirstSlow(AddOnGoal[FirstSlowSettings]):
     kind = "first_slow"
     settings_type = FirstSlowSettings
     answer_type = FirstSlowAnswer
-    sentences = {  # noqa: RUF012 (of the class)
-        "first_slow_heading": "The first reply slower than {slow_s:duration_s}",
-        "first_slow_condition": "condition",
-        "first_slow_condition_meaning": "What was under load.",
-        "first_slow_tries": "tries",
-        "first_slow_tries_meaning": "How often the load began.",
-        "first_slow_slow": "with a slow reply",
-        "first_slow_slow_meaning": "Tries in which a reply was slow.",
-        "first_slow_first": "first after",
-        "first_slow_first_meaning": "The earliest slow reply, from the beginning of the load.",
-        "first_slow_short": "{slow} of {times} tries with a slow reply",
-        "first_slow_none": "No reply took longer than {slow_s:duration_s}.",
-        "first_slow_headline": (
-            "The first reply slower than {slow_s:duration_s} came {first_s:duration_s} after the load began ({label})."
-        ),
-    }
 
     def following(self, trials: Sequence[TrialRecord]) -> PlannedTrial | None:
         """All conditions, and then all of them again."""
@@ -135,3 +136,10 @@ def _first_s(run: RecordedRun, trial: TrialRecord, slow_s: float) -> float | Non
 def _line(row: FirstSlowRow) -> TableRow:
     cells = (SectionCell(row.times), SectionCell(row.slow), SectionCell(row.first_s, "seconds"))
     return TableRow(row.label, cells, message("first_slow_short", slow=row.slow, times=row.times))
+
+
+ADD_ON = AddOn(
+    "first_slow",
+    declared_goals={"first_slow": f"{__name__}:FirstSlow"},
+    sentences={"first_slow": f"{__name__}:SENTENCES"},
+)

@@ -1,14 +1,15 @@
 """A goal that an experiment declares: its settings, what it measures, its answer and its section of every report."""
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.add_ons import distribution, install
 from tests.tiny_experiment import TINY
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
@@ -41,21 +42,17 @@ GOALS = """\
 goals:
   - {name: cold, kind: first_slow, vary: {users: [1, 2]}, time: 20 s, slow: 1 ns, times: 2}
 """
-REGISTERED = """
-import sys
-from loadstone.measure.goals import registry
-from tests.measure.goals.first_slow import FirstSlow
-registry.KINDS[FirstSlow.kind] = FirstSlow
-sys.argv[0] = "loadstone"
-from loadstone.cli.main import main
-main()
-"""
 
 
 @pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(registry.KINDS, FirstSlow.kind, FirstSlow)
-    return
+def _installed(monkeypatch: pytest.MonkeyPatch, site: Path) -> None:
+    install(monkeypatch, site)
+
+
+@pytest.fixture
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example as a package of others."""
+    return distribution(tmp_path_factory.mktemp("site"), first_slow="tests.measure.goals.first_slow:ADD_ON")
 
 
 def experiment(text: str) -> Experiment:
@@ -144,13 +141,14 @@ def test_an_answer_comes_back_from_a_file_as_what_it_was(synthetic: ModuleType, 
     assert Analysis.model_validate_json(one.model_dump_json()) == one
 
 
-def test_a_run_answers_it_in_every_report_and_goes_on(tmp_path: Path) -> None:
+def test_a_run_answers_it_in_every_report_and_goes_on(tmp_path: Path, site: Path) -> None:
     """The whole way, on a Redis of its own."""
     (tmp_path / "cold.yaml").write_text(TINY.replace("measure_s: 1 s", "measure_s: 300 ms, drain_s: 200 ms") + GOALS)
 
     def loadstone(*arguments: object) -> str:
-        command = [sys.executable, "-c", REGISTERED, *map(str, arguments)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+        command = [sys.executable, "-m", "loadstone", *map(str, arguments)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (site, ROOT, ROOT / "python")))}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode in (0, 3), done.stderr
         return done.stdout + done.stderr
 

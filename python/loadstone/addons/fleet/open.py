@@ -1,18 +1,16 @@
 """Opens the fleet that a run names, as a `LoadSource`; before, refuses what a fleet cannot do."""
 
-from collections.abc import Callable, Iterator, Mapping, MutableSet
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from loadstone.addons.fleet.cluster_seam import Cluster
 from loadstone.addons.fleet.driver import FleetDriver, require_shareable
 from loadstone.addons.fleet.remote_hosts import require_hosts_can
-from loadstone.addons.fleet.spec import FleetSpec
-from loadstone.drivers.outcome import OnStates
+from loadstone.addons.fleet.spec import FleetSpec, read_fleet
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.driver_names import NATIVE
 from loadstone.programs.clients.chosen import ChosenDriver, measured_without
-from loadstone.run.load_source import MonitorsOf
-from loadstone.run.request import LostAgent
+from loadstone.run.load_source import MonitorsOf, OpeningRun
 from loadstone.safety.errors import UserError
 from loadstone.servers.remote_host import NamedHost
 from loadstone.text.language import said
@@ -49,52 +47,37 @@ class OpenedFleet:
         return self.driver.recorded(self._spec.word)
 
 
-@contextmanager
-def opened_fleet(
-    spec: FleetSpec,
-    lost_agent: LostAgent,
-    note: Callable[[str], None],
-    show: OnStates,
-    pids: MutableSet[int],
-    stopped: Callable[[], bool],
-) -> Iterator[OpenedFleet]:
-    """The fleet that a run names, while it is needed.
+class NamedFleet:
+    """The fleet that a word names; see `run.load_source.NamedSource`. Raises UserError: it names none."""
 
-    Args:
-        spec: the fleet.
-        lost_agent: what becomes of the run when an agent was lost.
-        note: told in a line when one was lost, and when the run waits for it.
-        show: told how each agent is, whenever that changed.
-        pids: the processes on this machine that make load; those of agents here are added.
-        stopped: whether the user requested a stop.
+    def __init__(self, word: str) -> None:
+        self._spec = read_fleet(word)
 
-    Raises:
-        LoadstoneError: it cannot be opened.
-    """
-    from loadstone.addons.fleet.clocks import ClocksOfMembers  # only now: it takes time to load
-    from loadstone.addons.fleet.dask_cluster import open_cluster
+    def check(self, run_plan: RunPlan, chosen: Mapping[str, ChosenDriver]) -> None:
+        """See `NamedSource`."""
+        _require_load(self._spec, run_plan, chosen)
+        require_hosts_can(run_plan)
 
-    cluster = open_cluster(spec, stopped=stopped)
-    try:
-        driver = FleetDriver(
-            cluster,
-            ClocksOfMembers(cluster),
-            lost_agent=lost_agent,
-            note=note,
-            show=show,
-            one_machine=spec.kind == "local",
-            pids=pids,
-        )
-        yield OpenedFleet(spec, cluster, driver)
-    finally:
-        cluster.close()
+    @contextmanager
+    def open(self, run: OpeningRun) -> Iterator[OpenedFleet]:
+        """See `NamedSource`."""
+        from loadstone.addons.fleet.clocks import ClocksOfMembers  # only now: it takes time to load
+        from loadstone.addons.fleet.dask_cluster import open_cluster
 
-
-def require_fleet_can(fleet: FleetSpec | None, run_plan: RunPlan, chosen: Mapping[str, ChosenDriver]) -> None:
-    """Raises UserError where a fleet cannot make the load of every trial, or a part cannot run on its host."""
-    if fleet is not None:
-        _require_load(fleet, run_plan, chosen)
-    require_hosts_can(fleet, run_plan)
+        cluster = open_cluster(self._spec, stopped=run.stopped)
+        try:
+            driver = FleetDriver(
+                cluster,
+                ClocksOfMembers(cluster),
+                lost_agent=run.lost_agent,
+                note=run.note,
+                show=run.show,
+                one_machine=self._spec.kind == "local",
+                pids=run.pids,
+            )
+            yield OpenedFleet(self._spec, cluster, driver)
+        finally:
+            cluster.close()
 
 
 def _require_load(fleet: FleetSpec, run_plan: RunPlan, chosen: Mapping[str, ChosenDriver]) -> None:

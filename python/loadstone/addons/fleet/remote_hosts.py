@@ -1,26 +1,16 @@
 """What servers and applications on machines of the fleet (`host: db-1`) can have, checked before anything starts."""
 
-from collections.abc import Iterator
-
-from loadstone.addons.fleet.spec import FleetSpec
 from loadstone.experiment.plan.required import named_host
-from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
+from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.machine.placement import OWN_CPUS
 from loadstone.safety.errors import UserError
 from loadstone.servers.delay_line import link_of
 from loadstone.text.language import said
 
 
-def require_hosts_can(fleet: FleetSpec | None, run_plan: RunPlan) -> None:
+def require_hosts_can(run_plan: RunPlan) -> None:
     """Raises UserError where a part is to run on a named host, and cannot; names the part and the remedy."""
     for trial in run_plan.every_trial:
-        for where, host in _hosts(trial):
-            if fleet is None:
-                raise UserError(
-                    "{where}.host: {host} is a machine of a fleet; add --fleet, or leave host out",
-                    where=where,
-                    host=host,
-                )
         for name, settings in trial.servers.items():
             at = named_host(settings)
             if at is None:
@@ -38,13 +28,3 @@ def require_hosts_can(fleet: FleetSpec | None, run_plan: RunPlan) -> None:
         if at is not None:
             what = said("a server on {at} is not killed from here, as the moment cannot be held", at=at)
             raise UserError("crashes.{crash}: {what}; leave its host out", crash=crash.crash.name, what=what)
-
-
-def _hosts(trial: PlannedTrial) -> Iterator[tuple[str, str]]:
-    for name, settings in trial.servers.items():
-        host = named_host(settings)
-        if host is not None:
-            yield f"servers.{name}", host
-    for name, subject in trial.subjects.items():
-        if subject.host is not None:
-            yield f"subjects.{name}", subject.host

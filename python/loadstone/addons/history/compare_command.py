@@ -9,10 +9,10 @@ import numpy as np
 from rich.console import Console
 
 from loadstone.addons.history.between_runs import ComparedBy, JudgedRun, Match, compare_runs, match_runs
+from loadstone.addons.history.compare_options import CompareOptions
 from loadstone.addons.history.compare_report import ComparedRun, CompareReport, OutputKind, show, to_json
 from loadstone.addons.history.pairs_of_run import compare_pairs, pairs_between
 from loadstone.addons.history.run_differences import costs_not_compared, differences, slices_unlike
-from loadstone.cli.options import CompareOptions
 from loadstone.drivers.histogram import SAMPLES_BEYOND
 from loadstone.experiment.plan.group import PairDesign
 from loadstone.experiment.plan.labels import label_of

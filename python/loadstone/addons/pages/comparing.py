@@ -12,12 +12,12 @@ from starlette.routing import Route
 
 from loadstone.addons.history import compare_report as comparison
 from loadstone.addons.history.compare_command import LaidOver, laid_over
+from loadstone.addons.history.compare_options import CompareOptions
 from loadstone.addons.history.run_row import state_of
 from loadstone.addons.history.two_runs_chart import latencies_of_runs, rates_of_runs
 from loadstone.addons.pages.history import newest_rows
 from loadstone.addons.pages.page import page
 from loadstone.addons.pages.settings import folder_named, place_of
-from loadstone.cli.options import CompareOptions
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts.chart import Chart
 from loadstone.safety.errors import UserError

@@ -50,6 +50,7 @@ class SaturationGoal(Goal):
     """All conditions of which it is to be found where they saturate, after the tables and comparisons."""
 
     turns = (GoalPhase.AFTER,)
+    takes_all_time = True
 
     def __init__(self, asked: GoalContext) -> None:
         self._asked = asked

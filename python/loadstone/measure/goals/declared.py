@@ -1,10 +1,10 @@
 """A goal that an experiment declares under `goals`: a kind with its settings, what it measures, and its answer.
 
-To add one: a file with a `AddOnGoal`, and a line in `DECLARED` of the registry.
+To add one: an `AddOnGoal` in an add-on, which names it under `declared_goals`, and its catalogue under `sentences`.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Generic, TypeVar
 
@@ -42,8 +42,6 @@ class AddOnGoal(Goal, Generic[S]):
     settings_type: ClassVar[type[SpecPart]]
     """What the experiment says of it beside name, kind, `vary`, `time` and `quick`: an `S`."""
     answer_type: ClassVar[type[GoalAnswer]]
-    sentences: ClassVar[Mapping[str, str | Callable[..., str]]] = {}
-    """English, by the kinds of its messages; see `text.sentences`."""
     turns = (GoalPhase.AFTER,)
 
     def __init__(self, asked: GoalContext, planned: GoalPlan, settings: S) -> None:

@@ -304,6 +304,8 @@ class Goal(Protocol):
 
     turns: ClassVar[tuple[GoalPhase, ...]]
     """When it is asked."""
+    takes_all_time: ClassVar[bool] = False
+    """Whether it may take all the time there is, so that it is asked after what ends by itself."""
 
     @abstractmethod
     def next(self, history: RunHistory, time: RunClock) -> Step:

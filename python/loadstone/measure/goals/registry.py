@@ -5,8 +5,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from loadstone.addons.capacity.full_server_goal import FullServerGoal
-from loadstone.addons.saturation.goal import SaturationGoal
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.problems import first_problem
 from loadstone.measure.goals.comparison import ComparisonGoal
@@ -18,34 +16,39 @@ from loadstone.measure.goals.table import TableGoal
 from loadstone.report.document import GoalAnswer
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
+from loadstone.slot import Slot
 from loadstone.text.language import said
 from loadstone.text.wording import listed, nearest
 
-BEFORE, AFTER = (TableGoal, ComparisonGoal, FixedRateGoal, FullServerGoal), (SaturationGoal, CrashGoal)
-DECLARED: tuple[type[AddOnGoal[Any]], ...] = ()
-"""What an experiment may declare under `goals`."""
-KINDS = {goal.kind: goal for goal in DECLARED}
+GOALS: Slot[type[Goal]] = Slot("goals")
+"""Those of add-ons that every run has, made of a `GoalContext`."""
+DECLARED: Slot[type[AddOnGoal[Any]]] = Slot("declared_goals")
+"""What an experiment may declare under `goals`, by its kind."""
 
 
 def goals_of(asked: GoalContext) -> list[Goal]:
     """All goals of a run. What the experiment declares comes before the searches that take all the time there is."""
     declared = [
-        KINDS[planned.kind](asked, planned, KINDS[planned.kind].settings_type.model_validate(planned.settings))
+        kind(asked, planned, kind.settings_type.model_validate(planned.settings))
         for planned in asked.run_plan.goals
+        if (kind := DECLARED.get(planned.kind)) is not None
     ]
-    return [*(made(asked) for made in BEFORE), *declared, *(made(asked) for made in AFTER)]
+    short, long = ([make for _, make in GOALS.items() if make.takes_all_time is last] for last in (False, True))
+    before = [make(asked) for make in (TableGoal, ComparisonGoal, FixedRateGoal, *short)]
+    return [*before, *declared, *(make(asked) for make in (*long, CrashGoal))]
 
 
 def check_goals(experiment: Experiment) -> None:
     """Raises UserError for a goal whose kind is not known, or whose settings are not those of its kind."""
     for index, goal in enumerate(experiment.goals):
-        kind = KINDS.get(goal.kind)
+        kind = DECLARED.get(goal.kind)
         if kind is None:
+            known = DECLARED.names()
             unknown = said(
                 "'{kind}' is not known; {hint}known kinds: {known}",
                 kind=goal.kind,
-                hint=nearest(goal.kind, KINDS),
-                known=listed(KINDS) or said("none"),
+                hint=nearest(goal.kind, known),
+                known=listed(known) or said("none"),
             )
             raise experiment.source.error(("goals", index, "kind"), unknown)
         try:
@@ -64,11 +67,11 @@ def evaluate_goals(run: RecordedRun, judged: Sequence[TrialRecord]) -> dict[str,
             run,
         )
         for goal in run.plan.goals
-        if (kind := KINDS.get(goal.kind)) is not None
+        if (kind := DECLARED.get(goal.kind)) is not None
     }
 
 
 def read_answer(value: object) -> object:
     """An answer that came back from a file, as the type that its kind has."""
-    kind = KINDS.get(str(value.get("kind"))) if isinstance(value, Mapping) else None
+    kind = DECLARED.get(str(value.get("kind"))) if isinstance(value, Mapping) else None
     return value if kind is None else kind.answer_type.model_validate(value)

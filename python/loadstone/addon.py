@@ -1,0 +1,82 @@
+"""The seam of add-ons: what one may bring to the core, and where they are found.
+
+An add-on is an `AddOn`: names, each with the place of what it stands for. Each field is taken by the `Slot` of one
+room, which loads a place when it needs it. Those of this package stand in `addons/NAME/addon.py` as `ADD_ON`; a package
+of others names its own as an entry point of the group `loadstone.addons`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pkgutil import resolve_name
+from typing import Any
+
+from loadstone.safety.errors import UserError
+
+GROUP = "loadstone.addons"
+"""The group of entry points by which add-ons of other packages are found."""
+Place = str
+"""Where something is, as entry points have it: `package.module:attribute`."""
+
+
+@dataclass(frozen=True)
+class AddOn:
+    """What an add-on brings: in each field a name that no other add-on has, and the place of what it stands for."""
+
+    name: str
+    commands: Mapping[str, Place] = field(default_factory=dict)
+    """Command -> a function as `cli.command.command` takes it, or a `typer.Typer` that is a group of commands."""
+    sentences: Mapping[str, Place] = field(default_factory=dict)
+    """Any name -> a catalogue: kind of message -> `text.sentences.Sentence`."""
+    goals: Mapping[str, Place] = field(default_factory=dict)
+    """Any name -> a `measure.goals.goal.Goal` that every run has, made of a `GoalContext`."""
+    declared_goals: Mapping[str, Place] = field(default_factory=dict)
+    """Kind, as an experiment names it under `goals` -> a `measure.goals.declared.AddOnGoal`."""
+    load_sources: Mapping[str, Place] = field(default_factory=dict)
+    """Option -> a `run.load_source.NamedSource`, made of what the user wrote behind it."""
+    beside_runs: Mapping[str, Place] = field(default_factory=dict)
+    """Option -> `(folder, note)`: called once a run has begun; `note` tells the user a line."""
+
+    def names(self, kind: str) -> Mapping[str, Place]:
+        """What it brings of a kind."""
+        brought: Mapping[str, Place] = getattr(self, kind)
+        return brought
+
+    def load(self, kind: str, name: str) -> Any:
+        """What a name stands for. Raises UserError where that cannot be loaded."""
+        place = self.names(kind)[name]
+        try:
+            return resolve_name(place)
+        except Exception as error:
+            raise _broken(self.name, place, error) from error
+
+
+def installed() -> Iterator[AddOn]:
+    """All add-ons: those of this package in the order of `addons.NAMES`, then those of others by their names.
+
+    Raises:
+        UserError: one of another package cannot be loaded.
+    """
+    if find_spec("loadstone.addons") is not None:
+        for name in import_module("loadstone.addons").NAMES:
+            if find_spec(f"loadstone.addons.{name}") is not None:
+                yield import_module(f"loadstone.addons.{name}.addon").ADD_ON
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            add_on = entry.load()
+        except Exception as error:
+            raise _broken(entry.name, entry.value, error) from error
+        if not isinstance(add_on, AddOn):
+            raise _broken(entry.name, entry.value, TypeError("it is not an AddOn"))
+        yield add_on
+
+
+def _broken(name: str, place: Place, error: Exception) -> UserError:
+    return UserError(
+        "add-on {name}: {place} cannot be loaded ({error}); update the package that has it, or uninstall that",
+        name=name,
+        place=place,
+        error=f"{type(error).__name__}: {error}",
+    )

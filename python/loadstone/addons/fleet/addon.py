@@ -1,0 +1,13 @@
+"""What it brings: load from several machines."""
+
+from loadstone.addon import AddOn
+
+ADD_ON = AddOn(
+    name="fleet",
+    commands={
+        "fleet": "loadstone.addons.fleet.command:fleet_app",
+    },
+    load_sources={
+        "fleet": "loadstone.addons.fleet.open:NamedFleet",
+    },
+)

@@ -1,0 +1,17 @@
+"""What it brings: the search for the load that saturates."""
+
+from loadstone.addon import AddOn
+
+ADD_ON = AddOn(
+    name="saturation",
+    commands={
+        "saturate": "loadstone.addons.saturation.command:saturate_app",
+    },
+    goals={
+        "saturation": "loadstone.addons.saturation.goal:SaturationGoal",
+    },
+    sentences={
+        "saturation": "loadstone.addons.saturation.texts:SATURATION",
+        "saturation_report": "loadstone.addons.saturation.texts:SATURATION_REPORT",
+    },
+)

@@ -1,0 +1,76 @@
+"""The seam of add-ons: what this package's and other packages' bring, and what is said of a broken one."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from loadstone.addon import AddOn, installed
+from loadstone.addons import NAMES
+from loadstone.safety.errors import UserError
+from loadstone.slot import Slot
+
+from .add_ons import distribution, install
+
+ROOT = Path(__file__).parents[1]
+KINDS = [field.name for field in dataclasses.fields(AddOn) if field.name != "name"]
+BROUGHT = [(kind, name) for kind in KINDS for add_on in installed() for name in add_on.names(kind)]
+
+
+def test_every_folder_of_addons_is_one() -> None:
+    folders = {path.parent.name for path in (ROOT / "python" / "loadstone" / "addons").glob("*/__init__.py")}
+    assert sorted(NAMES) == sorted(folders)
+    assert [add_on.name for add_on in installed()] == list(NAMES)
+
+
+def test_no_two_bring_something_of_the_same_name() -> None:
+    assert len(BROUGHT) == len(set(BROUGHT)) > len(NAMES)
+
+
+@pytest.mark.parametrize(("kind", "name"), BROUGHT, ids=lambda word: word)
+def test_what_one_brings_is_there(kind: str, name: str) -> None:
+    assert Slot[object](kind).get(name) is not None
+
+
+def test_one_of_another_package_brings_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    slot = Slot[object]("declared_goals")
+    assert slot.get("first_slow") is None
+    install(monkeypatch, distribution(tmp_path, first="tests.measure.goals.first_slow:ADD_ON"))
+    assert slot.get("first_slow") is not None
+    assert slot.names()[-1] == "first_slow"
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (
+            "no_such_module:ADD_ON",
+            r"add-on theirs: no_such_module:ADD_ON cannot be loaded \(ModuleNotFoundError: .*\)",
+        ),
+        ("tests.add_ons:install", r"add-on theirs: tests.add_ons:install cannot be loaded \(.* not an AddOn\); update"),
+    ],
+)
+def test_a_broken_one_is_named_in_a_line(
+    place: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install(monkeypatch, distribution(tmp_path, theirs=place))
+    with pytest.raises(UserError, match=said):
+        Slot[object]("commands").names()
+
+
+def test_a_place_that_is_empty_is_named_in_a_line() -> None:
+    with pytest.raises(UserError, match=r"add-on theirs: loadstone.slot:nothing cannot be loaded"):
+        AddOn("theirs", commands={"x": "loadstone.slot:nothing"}).load("commands", "x")
+
+
+def test_a_command_says_so_and_ends(tmp_path: Path) -> None:
+    site = distribution(tmp_path, theirs="no_such_module:ADD_ON")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (site, ROOT / "python")))}
+    command = [sys.executable, "-m", "loadstone", "list"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("loadstone: add-on theirs: no_such_module:ADD_ON cannot be loaded")
+    assert done.stderr.count("\n") == 1
