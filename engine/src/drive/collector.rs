@@ -9,10 +9,10 @@ use crate::machine::clock::{Clock, to_s};
 use crate::plan::Plan;
 use crate::receivers::Receivers;
 use crate::record::calls::Calls;
-use crate::record::histogram::Encoder;
-use crate::record::outcome::{Interval, IntervalOperation, Latency, Phase};
+use crate::record::histogram::Latencies;
+use crate::record::outcome::{Interval, Phase};
 use crate::record::recorder::{Message, SETS_AHEAD};
-use crate::record::tally::{Gauges, IntervalData, IntervalTally, Latencies, Place, Tally};
+use crate::record::tally::{Gauges, IntervalData, IntervalTally, Place, Tally};
 use crate::record::thread_end::ThreadEnd;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -63,7 +63,6 @@ pub struct Collector {
     total: Tally,
     measure_cpu_ns: Vec<u64>,
     measure_calls: Vec<Calls>,
-    encoder: Encoder,
     published: u64,
 }
 
@@ -96,7 +95,6 @@ impl Collector {
             total: Tally::default(),
             measure_cpu_ns: vec![0; threads],
             measure_calls: vec![Calls::default(); threads],
-            encoder: Encoder::default(),
             published: 0,
         }
     }
@@ -155,7 +153,7 @@ impl Collector {
     }
 
     /// Both as one; what a thread has in both it has later in the second.
-    fn merged(&self, mut one: Pending, later: Pending) -> Pending {
+    fn merged(&self, mut one: Pending, mut later: Pending) -> Pending {
         merge(&mut one.data, &later.data);
         for (own, later) in one.threads.iter_mut().zip(later.threads) {
             match (own, later) {
@@ -163,12 +161,13 @@ impl Collector {
                 (own, later) => *own = own.or(later),
             }
         }
+        later.data.clear();
         self.give_back(later.owner, later.data);
         one
     }
 
-    fn give_back(&self, thread: usize, mut data: Box<IntervalData>) {
-        data.clear();
+    /// `data` are cleared.
+    fn give_back(&self, thread: usize, data: Box<IntervalData>) {
         // A thread that is gone needs no spare.
         let _ = self.spares[thread].send(data);
     }
@@ -191,50 +190,37 @@ impl Collector {
     }
 
     fn publish(&mut self, pending: Pending, origin_ns: u64) {
-        let Pending { data, owner, threads } = pending;
+        let Pending { mut data, owner, threads } = pending;
         let length_ns = threads.iter().flatten().map(|own| own.length_ns).max().unwrap_or(0);
         let is_empty = data.operations.iter().all(|operation| operation.tally.is_empty());
         for operation in &data.operations {
             self.total.add(&operation.tally);
         }
-        let latencies: Vec<Latencies> = data.operations.iter().map(IntervalTally::latencies).collect();
+        let latencies: Vec<Latencies> = data.operations.iter_mut().map(IntervalTally::take_latencies).collect();
         if data.phase >= Phase::Measure {
             self.trial.iter_mut().zip(&latencies).for_each(|(trial, latencies)| trial.add(latencies));
         }
         if length_ns > 0 || !is_empty {
-            let interval = self.interval(&data, &latencies, length_ns, &threads, origin_ns);
-            self.outbox.add_interval(&interval);
+            let interval = self.interval(&data, latencies, length_ns, &threads, origin_ns);
+            self.outbox.add_interval(interval);
         }
+        data.clear_but_latencies();
         self.give_back(owner, data);
     }
 
     fn interval(
         &mut self,
         data: &IntervalData,
-        latencies: &[Latencies],
+        latencies: Vec<Latencies>,
         length_ns: u64,
         threads: &[Option<OfThread>],
         origin_ns: u64,
     ) -> Interval {
         let mut gauges = Gauges::default();
         threads.iter().flatten().for_each(|own| gauges.add(&own.gauges));
-        let mut operations = BTreeMap::new();
-        for (index, (operation, latencies)) in data.operations.iter().zip(latencies).enumerate() {
-            let tally = &operation.tally;
-            let summary = IntervalOperation {
-                offered: tally.offered,
-                sent: tally.sent,
-                ok: tally.ok,
-                errors: tally.errors_by_name(),
-                timeouts: tally.timeouts,
-                dropped: tally.dropped,
-                response_ns: Latency::of(&latencies.response),
-                response_histogram: self.encoder.encode(&latencies.response),
-                service_histogram: self.encoder.encode(&latencies.service),
-                least_histogram: latencies.least.as_ref().map(|least| self.encoder.encode(least)),
-            };
-            operations.insert(self.names[index].clone(), summary);
-        }
+        let operations = self.names.iter().zip(&data.operations).zip(latencies);
+        let operations =
+            operations.map(|((name, own), latencies)| (name.clone(), own.tally.of_interval(latencies))).collect();
         self.published += 1;
         Interval {
             index: self.published - 1,

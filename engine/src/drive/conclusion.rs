@@ -5,40 +5,34 @@ use crate::net::back_end::BackEndRecord;
 use crate::receivers::{Published, Receivers};
 use crate::record::calls::Calls;
 use crate::record::examples::Examples;
-use crate::record::histogram::{self, Encoder};
+use crate::record::histogram::{self, Buckets, Encoder, Latencies};
 use crate::record::outcome::{
     AcknowledgedRecord, CommandRecord, Connections, DriveRecord, EndpointRecord, FailoverRecord, Latency,
     OperationRecord, Phase, PhaseTimes, ReadBack, ReceiversRecord, Redirections, ThreadRecord,
 };
 use crate::record::slices::Slices;
 use crate::record::stalls;
-use crate::record::tally::{Gap, Latencies, Measured, Stall, Tally};
+use crate::record::tally::{Gap, Measured, Stall, Tally};
 use crate::record::thread_end::ThreadEnd;
 use crate::record::timeline::Timeline;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
 /// One operation over the measured part of the drive.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Trial {
-    pub response: Histogram<u64>,
-    pub service: Histogram<u64>,
-    pub least: Option<Histogram<u64>>,
-}
-
-impl Default for Trial {
-    fn default() -> Self {
-        Self { response: histogram::empty(), service: histogram::empty(), least: None }
-    }
+    pub response: Buckets,
+    pub service: Buckets,
+    pub least: Option<Buckets>,
 }
 
 impl Trial {
     /// Adds what an interval has.
     pub fn add(&mut self, latencies: &Latencies) {
-        histogram::add(&mut self.response, &latencies.response);
-        histogram::add(&mut self.service, &latencies.service);
+        self.response.add_recorded(&latencies.response);
+        self.service.add_recorded(&latencies.service);
         if let Some(least) = &latencies.least {
-            histogram::add(self.least.get_or_insert_with(histogram::empty), least);
+            self.least.get_or_insert_default().add_recorded(least);
         }
     }
 }
@@ -191,18 +185,20 @@ impl WholeDrive {
                 in_flight += end.left[index].measured_in_flight;
                 unsent += end.left[index].measured_unsent;
             }
+            let (response, service) = (trial.response.histogram(), trial.service.histogram());
+            let least = trial.least.as_ref().map(Buckets::histogram);
             let record = OperationRecord {
                 counts: all.tally.counts(in_flight, unsent),
                 window_completed: all.window_completed,
                 window_ok: all.window_ok,
-                response_ns: Latency::of(&trial.response),
-                service_ns: Latency::of(&trial.service),
+                response_ns: Latency::of(&response),
+                service_ns: Latency::of(&service),
                 response_sum_ns: all.response_sum_ns,
                 earlier_ns: all.earlier_ns,
-                response_histogram: encoder.encode(&trial.response),
-                service_histogram: encoder.encode(&trial.service),
-                least_ns: trial.least.as_ref().map(Latency::of),
-                least_histogram: trial.least.as_ref().map(|least| encoder.encode(least)),
+                response_histogram: encoder.encode(&response),
+                service_histogram: encoder.encode(&service),
+                least_ns: least.as_ref().map(Latency::of),
+                least_histogram: least.as_ref().map(|least| encoder.encode(least)),
             };
             records.insert(self.names[index].clone(), record);
         }

@@ -1,6 +1,7 @@
 //! What a drive delivers: intervals while it runs, the record at its end.
 
 use crate::control::bell::Bell;
+use crate::record::histogram::Encoder;
 use crate::record::outcome::{DriveError, DriveRecord, Interval, Phase};
 use crate::wire::ErrorKind;
 use std::collections::VecDeque;
@@ -9,9 +10,9 @@ use std::time::{Duration, Instant};
 
 #[derive(Debug, Default)]
 struct Contents {
-    intervals: VecDeque<String>,
+    intervals: VecDeque<Interval>,
     /// Those that wait for a later one; see [`Outbox::hold`].
-    held: VecDeque<String>,
+    held: VecDeque<Interval>,
     hold: Option<Hold>,
     record: Option<Arc<DriveRecord>>,
     /// There will be no record: the collector is gone.
@@ -57,6 +58,7 @@ impl Contents {
 pub struct Outbox {
     contents: Mutex<Contents>,
     changed: Condvar,
+    encoder: Mutex<Encoder>,
     /// Rings for who waits for several of them.
     bell: Option<Arc<Bell>>,
 }
@@ -84,11 +86,11 @@ impl Outbox {
         waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0
     }
 
-    pub fn add_interval(&self, interval: &Interval) {
-        let text = serde_json::to_string(interval).expect("an interval has text keys only");
+    pub fn add_interval(&self, interval: Interval) {
         let mut contents = self.contents();
-        contents.held.push_back(text);
-        if contents.hold.as_mut().is_some_and(|hold| hold.holds(interval)) {
+        let waits = contents.hold.as_mut().is_some_and(|hold| hold.holds(&interval));
+        contents.held.push_back(interval);
+        if waits {
             return;
         }
         contents.release();
@@ -119,7 +121,9 @@ impl Outbox {
     /// The next interval as JSON; None after `timeout`, or at once when all were taken.
     pub fn next_interval(&self, timeout: Duration) -> Option<String> {
         let is_there = |contents: &Contents| !contents.intervals.is_empty() || contents.has_ended();
-        self.wait(timeout, is_there).intervals.pop_front()
+        let interval = self.wait(timeout, is_there).intervals.pop_front()?;
+        let mut encoder = self.encoder.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        Some(interval.into_json(&mut encoder))
     }
 
     /// Whether the drive has ended.
@@ -160,21 +164,13 @@ impl Drop for Guard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::outcome::{IntervalOperation, Latency};
+    use crate::record::histogram::Latencies;
+    use crate::record::tally::Tally;
 
     fn interval(phase: Phase, refused: u64) -> Interval {
-        let operation = IntervalOperation {
-            offered: 1,
-            sent: 1,
-            ok: 1 - refused,
-            errors: (0..refused).map(|_| ("server_oom", 1)).collect(),
-            timeouts: 0,
-            dropped: 0,
-            response_ns: Latency::default(),
-            response_histogram: String::new(),
-            service_histogram: String::new(),
-            least_histogram: None,
-        };
+        let errors = if refused > 0 { vec![(ErrorKind::ServerOom, refused)] } else { Vec::new() };
+        let tally = Tally { offered: 1, sent: 1, ok: 1 - refused, errors, ..Tally::default() };
+        let operation = tally.of_interval(Latencies::default());
         Interval {
             index: 0,
             phase,
@@ -199,7 +195,7 @@ mod tests {
         let outbox = Outbox::default();
         outbox.hold(hold);
         let after = |(phase, refused)| {
-            outbox.add_interval(&interval(phase, refused));
+            outbox.add_interval(interval(phase, refused));
             std::iter::from_fn(|| outbox.next_interval(Duration::ZERO)).count()
         };
         intervals.iter().copied().map(after).collect()
@@ -224,7 +220,7 @@ mod tests {
         let outbox = Arc::new(Outbox::default());
         outbox.hold(Duration::from_secs(3600));
         let guard = outbox.guard();
-        (0..3).for_each(|_| outbox.add_interval(&interval(Phase::Measure, 0)));
+        (0..3).for_each(|_| outbox.add_interval(interval(Phase::Measure, 0)));
         drop(guard);
         assert_eq!(std::iter::from_fn(|| outbox.next_interval(Duration::ZERO)).count(), 3);
         assert!(outbox.finished());

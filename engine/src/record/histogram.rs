@@ -1,7 +1,7 @@
 //! Histograms of latencies in nanoseconds: 1 ns to 1 hour, 3 significant digits.
 //!
-//! A thread counts into [`Buckets`], which are those of HdrHistogram for our bounds; it becomes a [`Histogram`] once an
-//! interval, where it is merged, encoded and read.
+//! A thread counts into [`Buckets`], which are those of HdrHistogram for our bounds. At the end of an interval what was
+//! [`Recorded`] is taken out of them; it becomes a [`Histogram`] where it is encoded and read, which is later.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -37,6 +37,9 @@ impl Default for Buckets {
 
 /// How many buckets there are.
 const NUMBER: usize = index(LONGEST_NS) / HALF * HALF + HALF;
+
+/// So many buckets are looked at together, of which most are empty.
+const LOOKED_AT: usize = 16;
 
 /// The bucket of a latency.
 #[inline]
@@ -84,6 +87,23 @@ impl Buckets {
         self.0.fill(0);
     }
 
+    /// Takes out what was recorded; none is left.
+    pub fn take(&mut self) -> Recorded {
+        let mut recorded = Vec::new();
+        for (first, some) in (0..).step_by(LOOKED_AT).zip(self.0.chunks_exact_mut(LOOKED_AT)) {
+            if some.iter().fold(0, |any, count| any | count) != 0 {
+                let filled = (first..).zip(some).filter(|(_, count)| **count > 0);
+                recorded.extend(filled.map(|(index, count)| (index, std::mem::take(count))));
+            }
+        }
+        Recorded(recorded)
+    }
+
+    /// Adds what was recorded in an interval.
+    pub fn add_recorded(&mut self, recorded: &Recorded) {
+        recorded.0.iter().for_each(|&(index, count)| self.0[index as usize] += count);
+    }
+
     /// How many latencies were counted.
     pub fn len(&self) -> u64 {
         self.0.iter().sum()
@@ -103,11 +123,40 @@ impl Buckets {
     }
 }
 
+/// The buckets in which an interval has latencies, each with their number.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Recorded(Vec<(u32, u64)>);
+
+impl Recorded {
+    /// The same counts as a histogram.
+    pub fn histogram(&self) -> Histogram<u64> {
+        let mut histogram = empty();
+        for &(index, count) in &self.0 {
+            histogram.record_n(shortest(index as usize), count).expect("a histogram has all buckets");
+        }
+        histogram
+    }
+}
+
+/// The latencies of an operation in an interval.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Latencies {
+    pub response: Recorded,
+    pub service: Recorded,
+    pub least: Option<Recorded>,
+}
+
 /// HdrHistogram's V2 encoding, compressed, in base64.
 #[derive(Default)]
 pub struct Encoder {
     serializer: V2DeflateSerializer,
     bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Encoder")
+    }
 }
 
 impl Encoder {
@@ -178,8 +227,14 @@ mod tests {
                 |of: &Histogram<u64>| (of.min(), of.max(), of.mean(), of.stdev(), of.value_at_quantile(0.999));
             assert_eq!(figures(&read), figures(&histogram));
             assert_eq!(Encoder::default().encode(&read), Encoder::default().encode(&histogram));
+            let (before, taken) = (one.clone(), one.take());
+            assert!(one.is_empty());
+            assert_eq!(taken.histogram(), read);
+            one.add_recorded(&taken);
+            assert_eq!(one.0, before.0);
             one.clear();
             assert!(one.is_empty() && !other.is_empty());
+            assert_eq!(one.take(), Recorded::default());
         }
     }
 }

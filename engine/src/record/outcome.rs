@@ -5,6 +5,7 @@ use crate::net::back_end::BackEndRecord;
 use crate::plan::{PlanError, ReceiverKind};
 use crate::record::calls::Calls;
 use crate::record::examples::ExampleRecord;
+use crate::record::histogram::{Encoder, Latencies};
 use crate::record::slices::SliceRecord;
 use hdrhistogram::Histogram;
 use serde::{Serialize, Serializer};
@@ -104,11 +105,24 @@ pub struct IntervalOperation {
     pub errors: Errors,
     pub timeouts: u64,
     pub dropped: u64,
+    #[serde(skip)]
+    pub latencies: Latencies,
+    /// This and what follows is read off `latencies` when the interval is handed out: it takes longer than all the rest.
     pub response_ns: Latency,
     pub response_histogram: String,
     pub service_histogram: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least_histogram: Option<String>,
+}
+
+impl IntervalOperation {
+    fn read_off(&mut self, encoder: &mut Encoder) {
+        let response = self.latencies.response.histogram();
+        self.response_ns = Latency::of(&response);
+        self.response_histogram = encoder.encode(&response);
+        self.service_histogram = encoder.encode(&self.latencies.service.histogram());
+        self.least_histogram = self.latencies.least.as_ref().map(|least| encoder.encode(&least.histogram()));
+    }
 }
 
 /// About one second of a drive; an interval ends early where a phase ends.
@@ -135,6 +149,14 @@ pub struct Interval {
     pub backlog: usize,
     #[serde(serialize_with = "as_seconds")]
     pub cpu_s: Vec<u64>,
+}
+
+impl Interval {
+    /// The interval as JSON, with what is read off its latencies.
+    pub fn into_json(mut self, encoder: &mut Encoder) -> String {
+        self.operations.values_mut().for_each(|operation| operation.read_off(encoder));
+        serde_json::to_string(&self).expect("an interval has text keys only")
+    }
 }
 
 fn is_none(number: &u32) -> bool {

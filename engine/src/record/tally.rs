@@ -1,10 +1,9 @@
 //! Events counted, latencies gathered: by operation, of one interval or of the measure phase.
 
 use crate::record::calls::Calls;
-use crate::record::histogram::Buckets;
-use crate::record::outcome::{Counts, Errors, Phase};
+use crate::record::histogram::{Buckets, Latencies};
+use crate::record::outcome::{Counts, Errors, IntervalOperation, Latency, Phase};
 use crate::wire::ErrorKind;
-use hdrhistogram::Histogram;
 
 /// How an operation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +102,23 @@ impl Tally {
         by_name
     }
 
+    /// The tally of an interval with these latencies, of which nothing is read off yet.
+    pub fn of_interval(&self, latencies: Latencies) -> IntervalOperation {
+        IntervalOperation {
+            offered: self.offered,
+            sent: self.sent,
+            ok: self.ok,
+            errors: self.errors_by_name(),
+            timeouts: self.timeouts,
+            dropped: self.dropped,
+            latencies,
+            response_ns: Latency::default(),
+            response_histogram: String::new(),
+            service_histogram: String::new(),
+            least_histogram: None,
+        }
+    }
+
     /// The tally as counts, with what is still in flight and unsent.
     pub fn counts(&self, in_flight: u64, unsent: u64) -> Counts {
         Counts {
@@ -136,20 +152,13 @@ pub struct IntervalTally {
     pub least: Option<Buckets>,
 }
 
-/// The latencies of an operation in an interval.
-#[derive(Debug, PartialEq)]
-pub struct Latencies {
-    pub response: Histogram<u64>,
-    pub service: Histogram<u64>,
-    pub least: Option<Histogram<u64>>,
-}
-
 impl IntervalTally {
-    pub fn latencies(&self) -> Latencies {
+    /// Takes its latencies out; none are left.
+    pub fn take_latencies(&mut self) -> Latencies {
         Latencies {
-            response: self.response.histogram(),
-            service: self.service.histogram(),
-            least: self.least.as_ref().map(Buckets::histogram),
+            response: self.response.take(),
+            service: self.service.take(),
+            least: self.least.as_mut().map(Buckets::take),
         }
     }
 }
@@ -242,14 +251,19 @@ impl IntervalData {
     }
 
     pub fn clear(&mut self) {
-        (self.start_ns, self.end_ns, self.gaps_ns, self.rounds) = (0, 0, 0, None);
-        (self.cpu_ns, self.gauges) = (0, Gauges::default());
+        self.clear_but_latencies();
         for operation in &mut self.operations {
-            operation.tally.clear();
             operation.response.clear();
             operation.service.clear();
             operation.least.iter_mut().for_each(Buckets::clear);
         }
+    }
+
+    /// As `clear`, where the latencies were taken out.
+    pub fn clear_but_latencies(&mut self) {
+        (self.start_ns, self.end_ns, self.gaps_ns, self.rounds) = (0, 0, 0, None);
+        (self.cpu_ns, self.gauges) = (0, Gauges::default());
+        self.operations.iter_mut().for_each(|operation| operation.tally.clear());
     }
 }
 

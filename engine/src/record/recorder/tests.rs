@@ -170,11 +170,11 @@ fn operations_that_are_alike_are_recorded_as_one_after_the_other_would_be() {
         }
         alike.begun(0, member, 3);
         alike.ended_alike(0, member, end, times, 3);
-        let recorded = |recorder: Recorder| {
-            let (measured, current) = (&recorder.measured[0], &recorder.current.operations[0]);
+        let recorded = |mut recorder: Recorder| {
+            let (measured, current) = (&recorder.measured[0], &mut recorder.current.operations[0]);
             let counts =
                 format!("{measured:?} {:?} {} {}", current.tally, recorder.overflowed, recorder.measured_ended);
-            (counts, current.latencies())
+            (counts, current.take_latencies())
         };
         let (alike, each) = (recorded(alike), recorded(each));
         assert!(alike == each, "{} {}", alike.0, each.0);
