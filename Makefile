@@ -30,7 +30,6 @@ docs: setup-dev
 	@.venv/bin/python scripts/schemas.py
 	@.venv/bin/python scripts/checks.py
 	@.venv/bin/python scripts/metrics.py
-	@.venv/bin/python scripts/faults.py
 	@.venv/bin/python scripts/run_folder.py
 	@.venv/bin/python scripts/shown.py
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/faults.md from the tests that show each promise; `--check` only compares.
+"""Prints what loadstone promises for each fault, with the test that shows it; `faults.py disk` prints one area.
 
 In Python the test carries `@pytest.mark.fault("case", "promise", area="servers")`, in Rust a line
 `/// Fault (servers): case: promise` above `#[test]`. A further test of the same case names the case only.
@@ -12,10 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from generated import keep
-
 ROOT = Path(__file__).parents[1]
-FILE = ROOT / "docs" / "faults.md"
 AREAS = {
     "servers": "Servers and applications that die or restart",
     "interrupted": "Loadstone is interrupted or killed",
@@ -34,13 +31,7 @@ AREAS = {
     "fleet": "A fleet of agents",
     "input": "Input, terminal and defects",
 }
-"""Name in a marker -> heading, in the order of the page."""
-HEAD = """\
-# Faults
-
-For users who ask what loadstone does when something breaks. Each case links to the test that provokes it. What makes
-a trial invalid stands in [checks.md](checks.md).
-"""
+"""Name in a marker -> heading, in the order of the list."""
 RUST_LINE = r"///\s*Fault(?: \((?P<area>\w+)\))?: (?P<text>.+)"
 RUST = re.compile(RUST_LINE + r"\n(?P<between>(?:\s*(?:///|//|#\[).*\n)*)\s*fn (?P<name>\w+)")
 
@@ -161,7 +152,7 @@ def faults(marked: Iterable[Mark]) -> dict[str, list[Fault]]:
     """Area -> its cases, in order of the files of their tests.
 
     Raises:
-        Mistake: a case is promised twice, promised nothing, or of an area that the page does not have.
+        Mistake: a case is promised twice, promised nothing, or of an area that the list does not have.
     """
     marked = list(marked)
     cases: dict[str, Fault] = {}
@@ -180,24 +171,30 @@ def faults(marked: Iterable[Mark]) -> dict[str, list[Fault]]:
     return areas
 
 
-def page(areas: dict[str, list[Fault]]) -> str:
-    """The whole file."""
-    sections = [f"\n## {AREAS[area]}\n\n{''.join(map(_line, cases))}" for area, cases in areas.items()]
-    return HEAD + "".join(sections)
+def text(areas: dict[str, list[Fault]]) -> str:
+    """The list: under the heading of each area a line for each case."""
+    return "\n".join(f"{AREAS[area]}\n{''.join(map(_line, cases))}" for area, cases in areas.items())
 
 
 def _line(fault: Fault) -> str:
     case = fault.case[:1].upper() + fault.case[1:]
-    return f"- [{case}](../{fault.file}): {fault.promise}.\n"
+    return f"  {case}: {fault.promise}. ({fault.file})\n"
 
 
-def main() -> int:
+def main(asked: list[str]) -> int:
+    """Print the areas that are asked for, or all of them."""
+    unknown = [area for area in asked if area not in AREAS]
+    if unknown:
+        sys.stderr.write(f"unknown: {', '.join(unknown)}; areas are {', '.join(AREAS)}\n")
+        return 2
     try:
-        return keep({FILE: page(faults(marks()))})
+        found = faults(marks())
     except Mistake as mistake:
         sys.stderr.write(f"{mistake}\n")
         return 1
+    sys.stdout.write(text({area: found[area] for area in asked or AREAS}))
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

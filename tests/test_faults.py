@@ -1,4 +1,4 @@
-"""`docs/faults.md` is written from the tests that show each promise, and each of these tests runs."""
+"""`scripts/faults.py` lists the promises of the tests that show them, and each of these tests runs."""
 
 from pathlib import Path
 from types import ModuleType
@@ -9,7 +9,7 @@ from tests import scripts
 
 ROOT = Path(__file__).parents[1]
 LEAST = 165
-"""Promises of the page; fewer means that a marker was lost."""
+"""Promises of the list; fewer means that a marker was lost."""
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +17,23 @@ def script() -> ModuleType:
     return scripts.script("faults")
 
 
-def test_the_page_is_current() -> None:
-    assert scripts.checked("faults") == (0, "")
+def test_every_promise_is_printed(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert script.main([]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"{heading}\n" in printed for heading in script.AREAS.values())
+    assert printed.count("\n  ") == sum(map(len, script.faults(script.marks()).values()))
+
+
+def test_one_area_is_printed_alone(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert script.main(["disk"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"{script.AREAS['disk']}\n  ")
+    assert script.AREAS["fleet"] not in printed
+
+
+def test_an_unknown_area_is_refused(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert script.main(["weather"]) == 2
+    assert "unknown: weather; areas are servers, " in capsys.readouterr().err
 
 
 def test_no_promise_was_lost(script: ModuleType) -> None:
@@ -81,12 +96,12 @@ def test_a_test_that_needs_something_may_say_so(script: ModuleType, source: str)
     assert (mark.case, mark.promise, mark.area) == ("a case", "a promise", "disk")
 
 
-def test_a_case_has_one_line_which_links_the_test_that_promises_it(script: ModuleType) -> None:
+def test_a_case_has_one_line_which_names_the_test_that_promises_it(script: ModuleType) -> None:
     first = list(script.marks_of_python(MAIN + PYTHON, "tests/a.py"))
     more = list(script.marks_of_python('@pytest.mark.fault("a case")\n' + PYTHON, "tests/b.py"))
-    text = script.page(script.faults([*more, *first, *more]))
+    text = script.text(script.faults([*more, *first, *more]))
     assert text.count("a promise") == 1
-    assert "- [A case](../tests/a.py): a promise.\n" in text
+    assert "  A case: a promise. (tests/a.py)\n" in text
 
 
 RUST = "/// Fault (disk): a case: a promise: with a colon\n/// Fault: another\n"

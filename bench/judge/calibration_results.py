@@ -1,4 +1,4 @@
-"""Measured calibration as data: `bench/results/calibration/PART.json`, which `docs/calibration.md` links to.
+"""Measured calibration as data: `bench/results/calibration/PART.json`, which `docs/proofs.md` links to.
 
     python -m bench.judge.calibration_results [--date 2026-11-22] FILE...
 

@@ -5,7 +5,7 @@ D = U / X, the utilisation law (Denning & Buzen, The operational analysis of que
 conditions may be told apart by what they cost where the generator, the round trip or a neighbour hides which is faster.
 
 A cost depends on the load, since busy servers answer several requests for one waking up: both conditions of a pair have
-the same. Its interval is that of the next run: see `RATIO_SD`. Figures and limits: docs/cost.md.
+the same. Its interval is that of the next run: see `RATIO_SD`. Limits: docs/cost.md; figures: docs/proofs.md.
 """
 
 import math
@@ -38,7 +38,7 @@ from loadstone.text.message import Message, message
 
 RATIO_SD = 0.0135
 """Standard deviation of ln(cost of B / cost of A) from one run to the next: over six pairs of five runs of
-json-documents, without what their slices explain. New starts alone do not show it. See docs/cost.md."""
+json-documents, without what their slices explain. New starts alone do not show it. See docs/proofs.md."""
 RATIO_Z = 1.96
 """Standard errors by which the interval reaches beyond that of the slices, in quadrature. Equal conditions have no such
 difference: their level is that of the slices."""

@@ -36,7 +36,7 @@ def bench() -> ModuleType:
 
 
 def test_two_runs_of_the_same_thing_seldom_differ(bench: ModuleType) -> None:
-    """The simulation of `docs/compare.md` in small: the limit of 5.5 %, and what would happen without the drift."""
+    """The simulation of `docs/proofs.md` in small: the limit of 5.5 %, and what would happen without the drift."""
     found = list(bench.outcomes(RUNS, seed=1, conditions=(1, 2)))
     assert {outcome.scenario for outcome in found} == {"quiet", "mixed", "ugly", "heavy", "two-speed", "slow"}
     many = binom.isf(1e-4 / len(found), RUNS, bench.FALSE_MAX) / RUNS

@@ -9,7 +9,7 @@ So with n users, and s times falling asleep for each reply,
 
 is fitted to this run's own levels of users (more than one user, U of half or more), beside what servers of one thread
 have shown so far (`LOOK`, `SLEEP`), and read off where the server no longer sleeps. Weighted least squares with a
-normal prior (Gelman et al., Bayesian Data Analysis, 14.8); figures and limits: docs/cost.md.
+normal prior (Gelman et al., Bayesian Data Analysis, 14.8); figures: docs/proofs.md.
 """
 
 import math
@@ -42,7 +42,7 @@ WIDEST = 0.05
 """An interval that reaches further to a side is no answer."""
 LOOK, LOOK_SD = 0.65, 0.15
 """c as a share of D before this run showed its own: by five runs of json-documents, levels of 4 users against 8 and 16
-(docs/cost.md)."""
+(docs/proofs.md)."""
 SLEEP, SLEEP_SD = 0.6, 0.3
 """d, the same: 4.6 to 6.8 us of 7 to 10."""
 MODEL_SD = 0.012
@@ -51,7 +51,7 @@ WIDEST_MEASURED = 0.2
 """A rate whose interval reaches further to a side is none of a full server, or was measured for too short a time."""
 TAKEN_MAX, TAKEN_COSTS = 0.2, 0.25
 """Where others had its CPU for more than such a share of the time in which it had work, its cost is not its own any
-more; below that it may be too high by a quarter of that share: 8 points at .4 (docs/cost.md)."""
+more; below that it may be too high by a quarter of that share: 8 points at .4."""
 SHORTEST_S = 0.5
 """Whole trials shorter than this are not used: their CPU is observed about once a second, so they say too little."""
 LIKE = 100.0

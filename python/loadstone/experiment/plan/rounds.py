@@ -2,7 +2,7 @@
 
 A round is each condition of a group once, for one slice, in fresh random order. The machine's slow noise is the same
 for both slices of a pair, so that their ratio is free of it. Source: randomised multiple interleaved trials (Abedi and
-Brecht 2017); figures in docs/calibration.md.
+Brecht 2017); figures in docs/proofs.md.
 Last, how long a trial should be where whole trials are measured.
 """
 

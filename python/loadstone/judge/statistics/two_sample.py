@@ -9,7 +9,7 @@ the interval has two parts, added as independent errors are (by their squares).
    Wolfe & Chicken, Nonparametric Statistical Methods, 4.1-4.3.
 2. Between the runs: what a run's own trials, half a run or more apart, differ by, carried over to the
    mean of a whole run as for a drift that forgets itself in ten minutes (Ornstein-Uhlenbeck); at
-   least 4 % a run. Ours, by simulation: `bench/judge/between_runs.py`, figures in `docs/compare.md`.
+   least 4 % a run. Ours, by simulation: `bench/judge/between_runs.py`, figures in `docs/proofs.md`.
 
 A machine that is faster on one day for a reason that shows within neither run is not noticed by any of
 this beyond those 4 %.
