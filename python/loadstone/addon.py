@@ -1,8 +1,8 @@
 """The seam of add-ons: what one may bring to the core, and where they are found.
 
 An add-on is an `AddOn`: names, each with the place of what it stands for. Each field is taken by the `Slot` of one
-room, which loads a place when it needs it. Those of this package stand in `addons/NAME/addon.py` as `ADD_ON`; a package
-of others names its own as an entry point of the group `loadstone.addons`.
+room, which loads a place when it needs it. Those of this package stand in `addons/`, each with its `ADD_ON` in a file
+`addon.py`; a package of others names its own as an entry point of the group `loadstone.addons`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ class AddOn:
 
 
 def installed() -> Iterator[AddOn]:
-    """All add-ons: those of this package in the order of `addons.NAMES`, then those of others by their names.
+    """All add-ons: those of this package in the order that they have there, then those of others by their names.
 
     Raises:
         UserError: one of another package cannot be loaded.
