@@ -52,8 +52,6 @@ judge.analysis.analyse -> addons.capacity.full_servers
 judge.analysis.analyse -> addons.gate.outcome
 judge.analysis.analyse -> addons.gate.section
 judge.analysis.analyse -> addons.saturation.answer
-judge.analysis.analyse -> addons.studies.conclusions
-judge.analysis.analyse -> addons.studies.lessons
 judge.analysis.analyse -> measure.goals.registry
 judge.analysis.analysis -> addons.capacity.full_server_goal
 judge.analysis.analysis -> addons.capacity.model.answer
@@ -72,20 +70,14 @@ report.charts.chart_list -> addons.saturation.chart
 report.csv_report -> addons.saturation.results
 report.csv_report -> addons.saturation.section
 report.html.page -> addons.saturation.section
-report.html.page -> addons.studies.section
 report.html.sections -> addons.saturation.results
 report.html.sections -> addons.saturation.section
-report.html.sections -> addons.studies.section
 report.markdown_report -> addons.saturation.results
 report.markdown_report -> addons.saturation.section
-report.markdown_report -> addons.studies.section
 report.sections.of_analysis -> addons.capacity.section
 report.sections.of_analysis -> addons.gate.section
-report.terminal.ending -> addons.studies.section
-report.terminal.outcome -> addons.studies.section
 report.terminal.sections -> addons.saturation.results
 report.terminal.sections -> addons.saturation.section
-report.terminal.sections -> addons.studies.section
 run_folder.plan_summary -> addons.saturation.spec
 run_folder.trial -> addons.saturation.spec
 """

@@ -39,6 +39,15 @@ class AddOn:
     beside_runs: Mapping[str, Place] = field(default_factory=dict)
     """Option -> `(folder, note)`: called once a run has begun; `note` tells the user a line."""
 
+    answers: Mapping[str, Place] = field(default_factory=dict)
+    """Key of `analysis.json` -> the `judge.analysis.analysis.Answer` that stands there."""
+    evaluations: Mapping[str, Place] = field(default_factory=dict)
+    """That key -> a `judge.analysis.evaluations.Evaluation`, which finds the answer."""
+    later_evaluations: Mapping[str, Place] = field(default_factory=dict)
+    """That key -> an `Evaluation` that rests on what the `evaluations` of all add-ons found."""
+    sections: Mapping[str, Place] = field(default_factory=dict)
+    """That key -> a function of the answer, which makes its `report.document.Section`; None: it has nothing to say."""
+
     def names(self, kind: str) -> Mapping[str, Place]:
         """What it brings of a kind."""
         brought: Mapping[str, Place] = getattr(self, kind)

@@ -59,13 +59,34 @@ class SectionTable:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """What somebody says, or what went wrong for them, and what this run says of it."""
+
+    text: str
+    """As they have it."""
+    kind: str
+    """The verdict's name in the page's style."""
+    verdict: Message
+    """What the verdict is called."""
+    answer: Message
+    tone: Literal["good", "open", "bad"] = "open"
+    meaning: Message | None = None
+    """What the verdict means."""
+    evidence: tuple[Message, ...] = ()
+    """What the answer rests on."""
+
+
+@dataclass(frozen=True)
 class Section:
     """A part of the report under a heading of its own."""
 
     name: str
     """Leads to it: no other section of the report has it."""
     heading: Message
-    tables: tuple[SectionTable, ...]
+    tables: tuple[SectionTable, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    then_and_now: bool = False
+    """Whether the claims stand in a table of what was and what is, and not in a list."""
     reading: Message | None = None
     """How the tables are to be read."""
     alarms: tuple[Message, ...] = ()
@@ -74,6 +95,14 @@ class Section:
     """Whether the few lines that end a run have it, too."""
     leads: bool = False
     """Whether it is the answer: before the comparisons that it was drawn from, and unfolded."""
+    closes: bool = False
+    """Whether it stands behind all other sections."""
+    brief_heading: Message | None = None
+    """The heading on a terminal; None: the same."""
+    hint: Message | None = None
+    """What is in it, in a few words beside its heading where it is folded."""
+    in_foot: Message | None = None
+    """A sentence among those on how far the run can be trusted, in the few lines that end it."""
 
 
 class GoalAnswer(AnalysisModel):

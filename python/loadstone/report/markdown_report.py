@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 
 from loadstone.addons.saturation import section as view
 from loadstone.addons.saturation.results import SaturationAnswer
-from loadstone.addons.studies.section import answer_verdict, lesson_verdict, lessons_heading
 from loadstone.judge.analysis.analysis import (
     Analysis,
     CheckSummary,
@@ -90,8 +89,6 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     for table in analysis.tables:
         yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
     yield from (line for section in sections_of(analysis) if not section.leads for line in _section(section))
-    yield from _conclusions(analysis)
-    yield from _lesson_lines(analysis)
     yield from _observed_lines(analysis, anchors)
     for chart in charts:
         if chart.kind == "timeline":
@@ -159,16 +156,6 @@ def _figure(column: Column, row: Row) -> str:
     return f"~~{text(figure)}~~" if column.is_struck(row) and figure != fmt.NONE else text(figure)
 
 
-def _conclusions(analysis: Analysis) -> Iterator[str]:
-    if not analysis.answers:
-        return
-    yield from (_("## Published conclusions, tested"), "")
-    for number, answer in enumerate(analysis.answers, 1):
-        yield f"{number}. {text(answer.claim)} **{answer_verdict(answer.verdict)}**: {sentence(answer.answer)}"
-        yield from (f"   - {sentence(line)}" for line in answer.evidence)
-    yield ""
-
-
 def _checks(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     yield from (_("## Checks"), "")
     if not analysis.checks:
@@ -232,17 +219,22 @@ def _section(section: Section) -> Iterator[str]:
         yield ""
         problems = [f"- {text(line.label)}: {sentence(said)}" for line in table.lines for said in line.problems]
         yield from (*problems, "") if problems else ()
+    if section.claims:
+        yield from _claims(section)
     if section.reading is not None:
         yield from (sentence(section.reading), "")
 
 
-def _lesson_lines(analysis: Analysis) -> Iterator[str]:
-    """What went wrong then, what shows here, and whether it was caught."""
-    if not analysis.lessons:
-        return
-    yield from (f"## {lessons_heading()}", "", _("| then | now | verdict |"), "|---|---|---|")
-    for lesson in analysis.lessons:
-        yield f"| {text(lesson.then)} | {sentence(lesson.now)} | **{lesson_verdict(lesson.verdict)}** |"
+def _claims(section: Section) -> Iterator[str]:
+    """A list with what each answer rests on, or a table of what was and what is."""
+    if section.then_and_now:
+        yield from (_("| then | now | verdict |"), "|---|---|---|")
+        for claim in section.claims:
+            yield f"| {text(claim.text)} | {sentence(claim.answer)} | **{sentence(claim.verdict)}** |"
+    else:
+        for number, claim in enumerate(section.claims, 1):
+            yield f"{number}. {text(claim.text)} **{sentence(claim.verdict)}**: {sentence(claim.answer)}"
+            yield from (f"   - {sentence(line)}" for line in claim.evidence)
     yield ""
 
 

@@ -7,6 +7,7 @@ from itertools import combinations
 from statistics import fmean, mean, median
 
 from loadstone.addons.saturation.results import SaturationAnswer
+from loadstone.addons.studies.answers import LessonAnswer, LessonAnswers, LessonVerdict
 from loadstone.experiment.plan.labels import label_of, level_label
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import Experiment, Lesson
@@ -15,11 +16,10 @@ from loadstone.judge.analysis.analysis import (
     CheckSummary,
     EffectsAnswer,
     Family,
-    LessonAnswer,
-    LessonVerdict,
     ResultTable,
     Row,
 )
+from loadstone.judge.analysis.evaluations import RunFindings
 from loadstone.judge.analysis.server_side import stored_keys, stored_rows, users_of
 from loadstone.judge.checks.checks import CHECKS, forbidding
 from loadstone.judge.checks.data import stored_rows as stored
@@ -51,6 +51,24 @@ class StudyEvidence:
     scale: float = 1.0
     effects: Sequence[EffectsAnswer] = ()
     saturations: Sequence[SaturationAnswer] = ()
+
+
+def evaluate_study(judged: RunFindings) -> LessonAnswers:
+    """The answers that stand under `lessons` in the analysis; none where the study has no lessons."""
+    return LessonAnswers(
+        evaluate_lessons(
+            StudyEvidence(
+                judged.run.experiment,
+                judged.own_load,
+                judged.tables,
+                judged.families,
+                judged.checks,
+                judged.run.plan.scale,
+                judged.effects,
+                judged.saturations,
+            )
+        )
+    )
 
 
 def evaluate_lessons(outcome: StudyEvidence) -> list[LessonAnswer]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from loadstone.addons.capacity.capacities import capacities_of
@@ -9,8 +10,6 @@ from loadstone.addons.capacity.full_servers import full_servers_of
 from loadstone.addons.gate.outcome import gate_of, without_claims
 from loadstone.addons.gate.section import gate_answer
 from loadstone.addons.saturation.answer import saturation_headline, saturations_of
-from loadstone.addons.studies.conclusions import answer_conclusions, planned_by
-from loadstone.addons.studies.lessons import StudyEvidence, evaluate_lessons
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.analysis.analysis import Analysis, CheckSummary, FactorView, TrialView
@@ -18,6 +17,7 @@ from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
 from loadstone.judge.analysis.crashes import crash_tables
 from loadstone.judge.analysis.effects import effects_of
+from loadstone.judge.analysis.evaluations import EVALUATIONS, LATER_EVALUATIONS, RunFindings, evaluated
 from loadstone.judge.analysis.fixed_rates import own_load
 from loadstone.judge.analysis.headline import Opening, budget_too_short, comparison_line, opening, unanswered
 from loadstone.judge.analysis.notes import machine_speed, meanings_of, notes_of, published_sources
@@ -46,7 +46,6 @@ def analyse_run(run: RecordedRun) -> Analysis:
     """The outcome of a run that was read. Every trial is judged again, from its facts."""
     judged = [judge_trial(trial) for trial in with_one_process(run.trials)]
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
-    under_own_load = own_load(run, judged)
     tables, full_servers = make_tables(run, judged), full_servers_of(run, judged)
     compared, effects = compare_groups(run, judged), effects_of(run, judged)
     gate = gate_of(run, compared, judged, elapsed_s(run))
@@ -65,6 +64,9 @@ def analyse_run(run: RecordedRun) -> Analysis:
         if alone is not None
         else opening(run.experiment, tables, families, effects, points, said, full_servers, quick=quick)
     )
+    seen = RunFindings(run, judged, own_load(run, judged), tables, families, effects, checks, saturations, {})
+    parts = evaluated(EVALUATIONS, seen)
+    parts |= evaluated(LATER_EVALUATIONS, replace(seen, answers=parts))
     meanings = meanings_of(run, judged, tables)
     verdicts = Counter(trial.verdict for trial in judged)
     return Analysis(
@@ -93,16 +95,10 @@ def analyse_run(run: RecordedRun) -> Analysis:
         meanings=meanings,
         notes=[*meanings, *notes_of(run, judged)],
         tables=tables,
-        answers=answer_conclusions(run.experiment, tables, families, planned_by(run)),
         checks=checks,
         timeline=make_timeline(run, in_time),
         environment=dict(run.environment),
         trials=[_view(run.experiment, trial) for trial in in_time],
-        lessons=evaluate_lessons(
-            StudyEvidence(
-                run.experiment, under_own_load, tables, families, checks, run.plan.scale, effects, saturations
-            )
-        ),
         crashes=crash_tables(run),
         full_servers=full_servers,
         goals=answers,
@@ -111,6 +107,7 @@ def analyse_run(run: RecordedRun) -> Analysis:
         speed=machine_speed(judged),
         scale=run.plan.scale,
         saturations=saturations,
+        parts=parts,
         factors={name: FactorView(title=f.title, unit=f.unit) for name, f in run.experiment.factors.items()},
     )
 

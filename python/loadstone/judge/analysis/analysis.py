@@ -1,9 +1,20 @@
 """What `analysis.json` holds, and what every reporter reads."""
 
 import operator
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, SerializeAsAny
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    RootModel,
+    SerializeAsAny,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from loadstone.addons.capacity.full_server_goal import FullServerRates
 from loadstone.addons.capacity.model.answer import Capacity
@@ -31,8 +42,11 @@ from loadstone.report.document import GoalAnswer
 from loadstone.run_folder.facts import DRIVER, AvgMax
 from loadstone.run_folder.look import Reason
 from loadstone.run_folder.trial import CheckResult, TrialVerdict
+from loadstone.slot import Slot
 from loadstone.text.message import Message
 
+T = TypeVar("T")
+A = TypeVar("A", bound="Answer")
 AnyAnswer = Annotated[SerializeAsAny[GoalAnswer], BeforeValidator(read_answer)]
 IntervalUnit = Literal["slice", "second", "part", "trial"]
 """What latencies of one row are measured apart in."""
@@ -266,21 +280,6 @@ class ResultTable(AnalysisModel):
     """The study's own columns by their keys; empty: those of every table."""
 
 
-LessonVerdict = Literal["caught", "did_not_happen", "unknown"]
-"""caught: it happened here, too, and was refused or kept apart; did_not_happen: it was looked for, and is not there,
-or what was not examined then is examined and answered here."""
-
-
-class LessonAnswer(AnalysisModel):
-    """What went wrong in the original measurement, and what this run shows of it."""
-
-    then: str
-    """As the experiment has it."""
-    now: Message
-    """One or two sentences with figures."""
-    verdict: LessonVerdict
-
-
 EndReason = Literal[Reason, "interrupted", "two separate runs"]
 """The reason of the group's last look; interrupted: it had none that ended it."""
 
@@ -419,35 +418,6 @@ class EffectsAnswer(AnalysisModel):
     quick: bool = False
 
 
-AnswerVerdict = Literal[
-    "holds",
-    "direction_holds_size_does_not",
-    "direction_holds_size_undecided",
-    "size_does_not_hold",
-    "does_not_hold",
-    "undecided",
-    "not_answered_here",
-    "left_out_of_quick",
-    "left_out",
-    "one_block",
-    "no_valid_data",
-]
-"""size_does_not_hold: the claimed figure lies outside the interval, and which side is larger is undecided.
-left_out: nothing of the kind was planned in this run. one_block: one block cannot distinguish a
-difference from chance."""
-
-
-class ConclusionAnswer(AnalysisModel):
-    """One conclusion of the original's author, answered with our data."""
-
-    claim: str
-    """As the experiment has it."""
-    answer: Message
-    evidence: list[Message]
-    """`label: figure` lines, and the trials behind them."""
-    verdict: AnswerVerdict
-
-
 class CheckSummary(AnalysisModel):
     """One check over all trials of the run."""
 
@@ -508,6 +478,27 @@ class TimelinePoint(AnalysisModel):
     cpu_share: dict[str, float]
 
 
+class Answer(BaseModel):
+    """What an add-on found in a run: data alone, which stands in `analysis.json` under a key of its own."""
+
+    model_config = ConfigDict(frozen=True)
+
+    behind: ClassVar[str] = ""
+    """The key of the core behind which its own stands; empty: it stands at the end."""
+
+
+class AnswerList(RootModel[list[T]], Answer, Generic[T]):
+    """An answer that is a list."""
+
+
+class UnknownAnswer(RootModel[Any], Answer):
+    """The answer of an add-on that this installation does not have, as it was read."""
+
+
+ANSWERS: Slot[type[Answer]] = Slot("answers")
+"""Those of add-ons, by their keys in `analysis.json`."""
+
+
 class Analysis(AnalysisModel):
     """The whole outcome of a run. Everything is computed from the run's folder alone."""
 
@@ -549,13 +540,11 @@ class Analysis(AnalysisModel):
     """What figures mean, such as reads that all missed; they stand in `notes`, too."""
     notes: list[Message]
     tables: list[ResultTable]
-    answers: list[ConclusionAnswer]
     checks: list[CheckSummary]
     timeline: list[TimelinePoint]
     environment: dict[str, object]
     trials: list[TrialView] = []
     """Every finished trial, in the order they ran."""
-    lessons: list[LessonAnswer] = []
     crashes: list[CrashTable] = []
     speed: list[MachineSpeed] = []
     """Each CPU's speed over the trials; empty where it was not measured."""
@@ -574,6 +563,35 @@ class Analysis(AnalysisModel):
 
     capacities: list[Capacity] = Field(default=[], exclude_if=operator.not_)
     """Where the capacity goes, of an application: a condition each; left out of other runs."""
+    parts: dict[str, SerializeAsAny[Answer]] = {}
+    """What add-ons found, by the keys of `ANSWERS`. Each is written under its key, as if it were a field."""
+
+    def part(self, kind: type[A]) -> A | None:
+        """The answer of this type; None where the run has none."""
+        return next((answer for answer in self.parts.values() if isinstance(answer, kind)), None)
+
+    def with_part(self, key: str, answer: Answer) -> Self:
+        """A copy with this answer, in the place of the one under its key."""
+        return self.model_copy(update={"parts": {**self.parts, key: answer}})
+
+    @model_serializer(mode="wrap")
+    def _with_parts(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = write(self)
+        parts = {key: (self.parts[key].behind, part) for key, part in data.pop("parts").items()}
+        written: dict[str, Any] = {}
+        for name, value in data.items():
+            written[name] = value
+            written |= {key: part for key, (behind, part) in parts.items() if behind == name}
+        return {**written, **{key: part for key, (_, part) in parts.items() if key not in written}}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_parts(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or "parts" in data:
+            return data
+        known = {name: value for name, value in data.items() if name in cls.model_fields}
+        others = ((key, value) for key, value in data.items() if key not in known)
+        return {**known, "parts": {key: (ANSWERS.get(key) or UnknownAnswer).model_validate(one) for key, one in others}}
 
 
 def printed_ns(source: AtRate | Row, quantile: str) -> float | None:

@@ -14,9 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from loadstone.addons.saturation import section as saturation_view
-from loadstone.addons.studies import section as study
-from loadstone.addons.studies.section import answer_verdict
-from loadstone.judge.analysis.analysis import Analysis, CheckSummary, ConclusionAnswer, TrialView
+from loadstone.judge.analysis.analysis import Analysis, CheckSummary, TrialView
 from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.charts import theme
@@ -40,7 +38,7 @@ from loadstone.report.summary import Anchors
 from loadstone.report.tables import columns, observed
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS, goodput_name
 from loadstone.text.english.figures import blocks_text
-from loadstone.text.language import ENGLISH, _, language, speak_in_templates, translated
+from loadstone.text.language import ENGLISH, language, speak_in_templates, translated
 from loadstone.text.message import Message
 from loadstone.text.sentences import figures_of
 
@@ -219,23 +217,16 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "groups": glossary.groups_of(analysis),
         "rate": goodput_name(analysis),
         "language": language(),
-        "conclusions_heading": _("Published conclusions, tested"),
         "blocks_text": blocks_text,
         "meaning": glossary.meaning,
         "anchors": anchors,
-        "study": study,
         "observed": observed,
         "minor": MINOR,
         "columns": columns,
         "marks": MARKS,
         "mark_texts": MARK_TEXTS,
-        "answers": [_answer(answer, anchors) for answer in analysis.answers],
+        "linked": lambda said: linked(fmt.sentence(said), anchors),
     }
-
-
-def _answer(answer: ConclusionAnswer, anchors: Anchors) -> dict[str, Any]:
-    evidence = [linked(fmt.sentence(line), anchors) for line in answer.evidence]
-    return {"answer": answer, "verdict": answer_verdict(answer.verdict), "evidence": evidence}
 
 
 def _shares(analysis: Analysis) -> list[tuple[str, int]]:

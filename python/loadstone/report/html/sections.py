@@ -1,14 +1,12 @@
 """The sections of the page: tables, comparisons, effects and saturation, as the templates print them."""
 
 import re
-from collections import Counter
 from typing import Any
 
 from markupsafe import Markup
 
 from loadstone.addons.saturation import section as view
 from loadstone.addons.saturation.results import SaturationAnswer
-from loadstone.addons.studies.section import answer_verdict
 from loadstone.judge.analysis.analysis import Analysis, Comparison, EffectsAnswer, Family, ResultTable, Row
 from loadstone.judge.verdict import Side, Verdict
 from loadstone.report import effects, summary, verdicts
@@ -54,7 +52,6 @@ def linked(text: str, anchors: Anchors) -> Markup:
 def hints(analysis: Analysis) -> dict[str, str]:
     """What is in each folded part, in a few words beside its heading."""
     pairs, rows = len(list(verdicts.all_comparisons(analysis))), len(different_rows(analysis))
-    answers = Counter(answer_verdict(answer.verdict) for answer in analysis.answers).most_common()
     failed = sum(bool(check.invalid or check.suspect) for check in analysis.checks)
     return {
         "comparisons": _(
@@ -64,9 +61,6 @@ def hints(analysis: Analysis) -> dict[str, str]:
         "results": _(
             "{counted}: rates, response times, usage",
             counted=plural(rows, "{rows} condition", "{rows} conditions", rows=fmt.count(rows)),
-        ),
-        "conclusions": ", ".join(
-            _("{number} {verdict}", number=number, verdict=verdict) for verdict, number in answers
         ),
         "checks": _(
             "{failed} of {counted} failed in some trials",

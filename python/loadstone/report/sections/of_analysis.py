@@ -1,11 +1,20 @@
 """The sections of an analysis beside its tables, comparisons and saturation points, in the order of the report."""
 
+from collections.abc import Callable
+from typing import Any
+
 from loadstone.addons.capacity.section import capacity_section, full_server_section
 from loadstone.addons.gate.section import gate_section
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.document import Section
 from loadstone.report.sections.costs import cost_section
 from loadstone.report.sections.crashes import crash_section
+from loadstone.slot import Slot
+
+SectionOf = Callable[[Any], Section | None]
+"""The section of an answer; None: the answer has nothing to say."""
+SECTIONS: Slot[SectionOf] = Slot("sections")
+"""Those of add-ons' answers, by their keys in `analysis.json`."""
 
 
 def sections_of(analysis: Analysis) -> list[Section]:
@@ -14,7 +23,13 @@ def sections_of(analysis: Analysis) -> list[Section]:
     capacity = [capacity_section(analysis.capacities)] if analysis.capacities else []
     full = [full_server_section(analysis.full_servers)] if analysis.full_servers else []
     rows = [(row.label, row.costs, row.slices > 0) for table in analysis.tables for row in table.rows]
-    costs = [] if (found := cost_section(rows)) is None else [found]
+    costs = [] if (of_costs := cost_section(rows)) is None else [of_costs]
     others = (answer.section(name) for name, answer in analysis.goals.items())
     gate = [] if analysis.gate is None else [gate_section(analysis.gate)]
-    return [*gate, *crashes, *full, *capacity, *costs, *others]
+    found = [
+        shown
+        for key, section_of in SECTIONS.items()
+        if (answer := analysis.parts.get(key)) is not None and (shown := section_of(answer)) is not None
+    ]
+    closing = [section for section in found if section.closes]
+    return [*gate, *crashes, *full, *capacity, *costs, *others, *closing]

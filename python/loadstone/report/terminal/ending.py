@@ -14,7 +14,6 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.addons.studies.section import answer_verdict
 from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.judge.analysis.analysis import Analysis, Comparison, Row
 from loadstone.judge.verdict import DECIDED
@@ -176,12 +175,7 @@ def _head(analysis: Analysis) -> list[RenderableType]:
 
 def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[RenderableType]:
     said = [f"{trust_text(analysis)}."]
-    if analysis.answers:
-        counted = Counter(answer.verdict for answer in analysis.answers).most_common()
-        verdicts_counted = ", ".join(
-            _("{number} {verdict}", number=number, verdict=answer_verdict(verdict)) for verdict, number in counted
-        )
-        said.append(_("Published conclusions: {verdicts_counted}.", verdicts_counted=verdicts_counted))
+    said += [fmt.sentence(section.in_foot) for section in sections_of(analysis) if section.in_foot is not None]
     still: list[RenderableType] = [Text(line) for line in stall_lines(analysis, most=1)]
     parts: list[RenderableType] = [Text(), *still, Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
     if step := next_step(analysis, folder):

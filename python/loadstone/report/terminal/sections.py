@@ -1,4 +1,4 @@
-"""Sections of the terminal's report: what goals found, lessons, effects, verdicts of comparisons, saturation points."""
+"""Sections of the terminal's report: what goals found, claims, effects, verdicts of comparisons, saturation points."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,18 +11,17 @@ from rich.text import Text
 
 from loadstone.addons.saturation import section as view
 from loadstone.addons.saturation.results import PointKind, SaturationAnswer
-from loadstone.addons.studies.section import lesson_verdict, lessons_heading
-from loadstone.judge.analysis.analysis import Comparison, EffectsAnswer, Family, LessonAnswer
+from loadstone.judge.analysis.analysis import Comparison, EffectsAnswer, Family
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report import effects as effect_lines
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
-from loadstone.report.document import Section, SectionTable
+from loadstone.report.document import Claim, Section, SectionTable
 from loadstone.report.glossary import brackets
 
 _LABEL_MAX = 40
 _LABEL_SHARE = 3
-_VERDICTS = {"caught": "green", "did_not_happen": "green", "unknown": "yellow"}
+_TONES = {"good": "green", "open": "yellow", "bad": "red"}
 VERDICT_STYLES: dict[VerdictKind, str] = {
     "faster": "bold green",
     "equivalent": "cyan",
@@ -49,7 +48,7 @@ def sections(found: Sequence[Section], width: int, *, short: bool = False) -> It
         if short and not section.in_outcome:
             continue
         yield Text()
-        yield Text(fmt.sentence(section.heading), style="bold")
+        yield Text(fmt.sentence(section.brief_heading or section.heading), style="bold")
         yield from (Text(fmt.sentence(alarm), style="bold red") for alarm in section.alarms)
         for table in section.tables:
             if short:
@@ -62,8 +61,16 @@ def sections(found: Sequence[Section], width: int, *, short: bool = False) -> It
                 yield from (
                     Text(f"  ! {fmt.plain(line.label)}: {fmt.sentence(said)}", style="yellow") for said in line.problems
                 )
+        if not short:
+            yield from map(_claim, section.claims)
         if not short and section.reading is not None:
             yield Text(fmt.sentence(section.reading), style="dim")
+
+
+def _claim(claim: Claim) -> RenderableType:
+    """What was said, and below it what shows here."""
+    answer = Text.assemble((fmt.sentence(claim.verdict), _TONES[claim.tone]), ": ", fmt.sentence(claim.answer))
+    return Padding(Group(Text(fmt.plain(claim.text)), Padding(answer, (0, 0, 0, 2))), (0, 0, 0, 2))
 
 
 def _section_table(table: SectionTable, width: int) -> Table:
@@ -81,18 +88,6 @@ def _section_table(table: SectionTable, width: int) -> Table:
     for number, line in enumerate(table.lines, 1):
         grid.add_row(Text(fmt.plain(line.label)), *(column[number] for column in columns))
     return grid
-
-
-def lessons(answers: Sequence[LessonAnswer]) -> Iterator[RenderableType]:
-    """What went wrong then, and below it what shows here."""
-    if not answers:
-        return
-    yield Text()
-    yield Text(lessons_heading(), style="bold")
-    for lesson in answers:
-        verdict = lesson_verdict(lesson.verdict)
-        now = Text.assemble((verdict, _VERDICTS[lesson.verdict]), ": ", fmt.sentence(lesson.now))
-        yield Padding(Group(Text(fmt.plain(lesson.then)), Padding(now, (0, 0, 0, 2))), (0, 0, 0, 2))
 
 
 def effects(found: Sequence[EffectsAnswer]) -> Iterator[RenderableType]:
