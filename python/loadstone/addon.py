@@ -47,6 +47,8 @@ class AddOn:
     """That key -> an `Evaluation` that rests on what the `evaluations` of all add-ons found."""
     sections: Mapping[str, Place] = field(default_factory=dict)
     """That key -> a function of the answer, which makes its `report.document.Section`; None: it has nothing to say."""
+    csv_files: Mapping[str, Place] = field(default_factory=dict)
+    """File beside `tables.csv` -> a function of the analysis, which gives its lines, as `report.csv_report.CsvRows`."""
 
     def names(self, kind: str) -> Mapping[str, Place]:
         """What it brings of a kind."""

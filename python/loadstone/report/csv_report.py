@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from loadstone.addons.saturation.results import Estimated, SaturationAnswer, SaturationPoint
 from loadstone.addons.saturation.section import part_names
@@ -19,6 +19,7 @@ from loadstone.report import verdicts
 from loadstone.report.tables.column import CsvValue
 from loadstone.report.tables.columns import COLUMNS, is_at_rate
 from loadstone.run_folder.facts import HOST
+from loadstone.slot import Slot
 from loadstone.text.language import use_language
 
 _LATENCIES = ("response", "service", "pool_wait")
@@ -61,10 +62,16 @@ COMBINATIONS = ("effects", "metric", "condition", "label", "figure", "low", "hig
 """The columns of `combinations.csv`."""
 
 
+CsvRows = Callable[[Analysis], Iterator[dict[str, CsvValue]]]
+"""The lines of a file, all with the same columns; no line: there is no such file."""
+CSV_FILES: Slot[CsvRows] = Slot("csv_files")
+"""Those of add-ons, by the names of their files."""
+
+
 @use_language("en")
 def render(analysis: Analysis) -> dict[str, bytes]:
-    """`tables.csv` and `comparisons.csv` in UTF-8, and `effects.csv`, `combinations.csv`, `full-servers.csv`,
-    `host.csv`, `parts.csv`, `saturation.csv` and `ramp.csv` where there is something of the kind.
+    """`tables.csv` and `comparisons.csv` in UTF-8, and `effects.csv`, `combinations.csv`, `host.csv`,
+    `parts.csv`, `saturation.csv`, `ramp.csv` and those of add-ons where there is something of the kind.
 
     A figure that is not known is an empty cell.
     """
@@ -87,11 +94,11 @@ def render(analysis: Analysis) -> dict[str, bytes]:
         files["effects.csv"] = _written(list(EFFECTS), list(_effect_rows(analysis)))
         files["combinations.csv"] = _written(list(COMBINATIONS), list(_combination_rows(analysis)))
     further = {
-        "full-servers.csv": _full_server_rows,
         "host.csv": _host_rows,
         "parts.csv": _part_rows,
         "saturation.csv": _saturation_rows,
         "ramp.csv": _ramp_rows,
+        **dict(CSV_FILES.items()),
     }
     for name, observed in ((name, list(rows_of(analysis))) for name, rows_of in further.items()):
         if observed:
@@ -373,24 +380,6 @@ def _combination_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
                 "high": cell.high,
                 "check": cell.refusal.name if cell.refusal is not None else "",
             }
-
-
-def _full_server_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
-    """What one server does when it is full, at each place."""
-    for one in analysis.full_servers:
-        found = one.capacity
-        yield {
-            "label": one.label,
-            "condition": json.dumps(one.condition, ensure_ascii=False),
-            "server": one.server,
-            "how": found.how,
-            "per_s": found.per_s,
-            "per_s_low": found.low_per_s,
-            "per_s_high": found.high_per_s,
-            "users": found.users,
-            "busy_share": found.busy,
-            "why_not": "" if found.why is None else fmt.sentence(found.why),
-        }
 
 
 def _saturation_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:

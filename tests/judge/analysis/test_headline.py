@@ -7,7 +7,7 @@ import pytest
 from tests.verdicts import verdict
 
 from loadstone.addons.capacity.full_server import FullServer
-from loadstone.addons.capacity.full_server_goal import FullServerRates
+from loadstone.addons.capacity.full_server_rates import FullServerRates, FullServers
 from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import Comparison, Family, ResultTable, Row
 from loadstone.judge.analysis.comparisons import _contrary_warning
@@ -255,7 +255,7 @@ def full(operation: str, payload: str, per_s: float | None, **changes: Any) -> F
 def test_what_a_full_server_does_comes_before_what_it_did_under_some_users(synthetic: ModuleType) -> None:
     tables = [table(row(200.0), row(400.0, operation="get"))]
     known = [full("set", "1 kB", 1_000.0), full("get", "1 kB", 2_000.0)]
-    found = render_message(headline(synthetic.make_experiment(), tables, full_servers=known, quick=False))
+    found = render_message(headline(synthetic.make_experiment(), tables, answers=[FullServers(known)], quick=False))
     assert found == (
         "Peak of one redis at 1 kB: set 1,000 [980, 1,020] (measured at 32 workers) and get 2,000 [1,960, 2,040] "
         "(measured at 32 workers) a second."
@@ -274,7 +274,7 @@ def test_rows_open_a_report_of_more_levels_than_full_servers_are_known_of(
     synthetic: ModuleType, known: list[FullServerRates]
 ) -> None:
     tables = [table(row(200.0), row(400.0, operation="get"))]
-    found = render_message(headline(synthetic.make_experiment(), tables, full_servers=known, quick=False))
+    found = render_message(headline(synthetic.make_experiment(), tables, answers=[FullServers(known)], quick=False))
     assert found.startswith("At 1 kB, 32 workers: set 200 ")
 
 

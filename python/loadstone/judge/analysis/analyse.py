@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from loadstone.addons.capacity.capacities import capacities_of
-from loadstone.addons.capacity.full_servers import full_servers_of
 from loadstone.addons.gate.outcome import gate_of, without_claims
 from loadstone.addons.gate.section import gate_answer
 from loadstone.addons.saturation.answer import saturation_headline, saturations_of
@@ -46,7 +44,7 @@ def analyse_run(run: RecordedRun) -> Analysis:
     """The outcome of a run that was read. Every trial is judged again, from its facts."""
     judged = [judge_trial(trial) for trial in with_one_process(run.trials)]
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
-    tables, full_servers = make_tables(run, judged), full_servers_of(run, judged)
+    tables = make_tables(run, judged)
     compared, effects = compare_groups(run, judged), effects_of(run, judged)
     gate = gate_of(run, compared, judged, elapsed_s(run))
     families = without_claims(compared, gate)
@@ -59,14 +57,14 @@ def analyse_run(run: RecordedRun) -> Analysis:
     said = [one for answer in answers.values() if (one := answer.headline()) is not None]
     silent = unanswered(judged)
     alone = gate_answer(gate) if gate is not None else short or silent or (points if not tables else None)
-    begin = (
-        Opening.alone(alone)
-        if alone is not None
-        else opening(run.experiment, tables, families, effects, points, said, full_servers, quick=quick)
-    )
     seen = RunFindings(run, judged, own_load(run, judged), tables, families, effects, checks, saturations, {})
     parts = evaluated(EVALUATIONS, seen)
     parts |= evaluated(LATER_EVALUATIONS, replace(seen, answers=parts))
+    begin = (
+        Opening.alone(alone)
+        if alone is not None
+        else opening(run.experiment, tables, families, effects, points, said, [*parts.values()], quick=quick)
+    )
     meanings = meanings_of(run, judged, tables)
     verdicts = Counter(trial.verdict for trial in judged)
     return Analysis(
@@ -100,10 +98,8 @@ def analyse_run(run: RecordedRun) -> Analysis:
         environment=dict(run.environment),
         trials=[_view(run.experiment, trial) for trial in in_time],
         crashes=crash_tables(run),
-        full_servers=full_servers,
         goals=answers,
         gate=gate,
-        capacities=capacities_of(run, judged),
         speed=machine_speed(judged),
         scale=run.plan.scale,
         saturations=saturations,

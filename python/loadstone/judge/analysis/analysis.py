@@ -1,8 +1,8 @@
 """What `analysis.json` holds, and what every reporter reads."""
 
 import operator
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -16,11 +16,10 @@ from pydantic import (
     model_validator,
 )
 
-from loadstone.addons.capacity.full_server_goal import FullServerRates
-from loadstone.addons.capacity.model.answer import Capacity
 from loadstone.addons.gate.result import GateResult
 from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.drivers.outcome import Quantiles
+from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import Level
 from loadstone.judge.analysis.crashes import CrashTable
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
@@ -478,6 +477,14 @@ class TimelinePoint(AnalysisModel):
     cpu_share: dict[str, float]
 
 
+class HeadlineOfLevels(NamedTuple):
+    """A sentence with the figures of some levels of a factor."""
+
+    levels: int
+    """Number of the levels."""
+    said: Message
+
+
 class Answer(BaseModel):
     """What an add-on found in a run: data alone, which stands in `analysis.json` under a key of its own."""
 
@@ -485,6 +492,16 @@ class Answer(BaseModel):
 
     behind: ClassVar[str] = ""
     """The key of the core behind which its own stands; empty: it stands at the end."""
+
+    def headline_of_levels(
+        self,
+        experiment: Experiment,  # noqa: ARG002 (the seam's signature)
+        tables: Sequence[ResultTable],  # noqa: ARG002
+        *,
+        quick: bool,  # noqa: ARG002
+    ) -> HeadlineOfLevels | None:
+        """What opens the report in the place of a table's figures, where these are of no more levels."""
+        return None
 
 
 class AnswerList(RootModel[list[T]], Answer, Generic[T]):
@@ -554,15 +571,10 @@ class Analysis(AnalysisModel):
     """Titles of factors; a factor without an entry is called by its name."""
     saturations: list[SaturationAnswer] = []
     """Where each condition saturates, where the experiment searches for it."""
-    full_servers: list[FullServerRates] = Field(default=[], exclude_if=operator.not_)
-    """What one server does when it is full, at each place; left out where no server's CPU was seen."""
     goals: dict[str, AnyAnswer] = Field(default={}, exclude_if=operator.not_)
     """What the goals found that the experiment declares, by their names; left out where there are none."""
     gate: GateResult | None = Field(default=None, exclude_if=lambda gate: gate is None)
     """Outcome of a gate; left out of other runs."""
-
-    capacities: list[Capacity] = Field(default=[], exclude_if=operator.not_)
-    """Where the capacity goes, of an application: a condition each; left out of other runs."""
     parts: dict[str, SerializeAsAny[Answer]] = {}
     """What add-ons found, by the keys of `ANSWERS`. Each is written under its key, as if it were a field."""
 

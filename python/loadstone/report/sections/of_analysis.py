@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from loadstone.addons.capacity.section import capacity_section, full_server_section
 from loadstone.addons.gate.section import gate_section
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.document import Section
@@ -20,8 +19,6 @@ SECTIONS: Slot[SectionOf] = Slot("sections")
 def sections_of(analysis: Analysis) -> list[Section]:
     """What goals beside tables, comparisons and saturation points have to say."""
     crashes = [crash_section(analysis.crashes)] if analysis.crashes else []
-    capacity = [capacity_section(analysis.capacities)] if analysis.capacities else []
-    full = [full_server_section(analysis.full_servers)] if analysis.full_servers else []
     rows = [(row.label, row.costs, row.slices > 0) for table in analysis.tables for row in table.rows]
     costs = [] if (of_costs := cost_section(rows)) is None else [of_costs]
     others = (answer.section(name) for name, answer in analysis.goals.items())
@@ -31,5 +28,5 @@ def sections_of(analysis: Analysis) -> list[Section]:
         for key, section_of in SECTIONS.items()
         if (answer := analysis.parts.get(key)) is not None and (shown := section_of(answer)) is not None
     ]
-    closing = [section for section in found if section.closes]
-    return [*gate, *crashes, *full, *capacity, *costs, *others, *closing]
+    first, last = ([section for section in found if section.closes is closing] for closing in (False, True))
+    return [*gate, *crashes, *first, *costs, *others, *last]

@@ -14,7 +14,6 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.judge.analysis.analysis import Analysis, Comparison, Row
 from loadstone.judge.verdict import DECIDED
 from loadstone.machine.installation import own_command
@@ -75,9 +74,7 @@ def outcome_lines(
     head, foot = _head(analysis), _foot(analysis, report, folder)
     room = LINES_MAX - sum(_height(console, part) for part in [*head, *foot])
     most = min(room - 3, max(_SECTION_LINES_MIN, room - VERDICT_LINES_MIN))
-    # What full servers do is in the headline, or in the report.
-    shown = [section for section in sections_of(analysis) if section.name != FULL_SERVERS]
-    others = _fitting(list(sections(shown, width, short=True)), console, most)
+    others = _fitting(list(sections(sections_of(analysis), width, short=True)), console, most)
     room -= sum(_height(console, part) for part in others)
     effects = _fitting(_effects(analysis), console, room - _table_lines_min(analysis))
     room -= sum(_height(console, part) for part in effects)
