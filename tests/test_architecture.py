@@ -47,11 +47,8 @@ experiment.plan.run_plan -> addons.saturation.spec
 experiment.plan.workload_from_text -> servers.registry
 experiment.spec.experiment -> addons.gate.spec
 experiment.spec.experiment -> addons.saturation.spec
-judge.analysis.analyse -> addons.gate.outcome
-judge.analysis.analyse -> addons.gate.section
 judge.analysis.analyse -> addons.saturation.answer
 judge.analysis.analyse -> measure.goals.registry
-judge.analysis.analysis -> addons.gate.result
 judge.analysis.analysis -> addons.saturation.results
 judge.analysis.analysis -> measure.goals.registry
 judge.analysis.analysis -> report.document
@@ -69,7 +66,6 @@ report.html.sections -> addons.saturation.results
 report.html.sections -> addons.saturation.section
 report.markdown_report -> addons.saturation.results
 report.markdown_report -> addons.saturation.section
-report.sections.of_analysis -> addons.gate.section
 report.terminal.sections -> addons.saturation.results
 report.terminal.sections -> addons.saturation.section
 run_folder.plan_summary -> addons.saturation.spec

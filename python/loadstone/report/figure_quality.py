@@ -75,9 +75,9 @@ def trust_text(analysis: Analysis) -> str:
         shown.append(message("trust_others", figures=left, why=message("trust_other_reasons")))
     good = {"good": found.good - found.once, "once": found.once, "of": found.of}
     said = fmt.sentence(message("trust", **good, within_share=GOOD_WITHIN, others=shown))
-    if analysis.gate is None or analysis.gate.verdict == "invalid":
-        return said
-    return _("Both took turns, so their ratio is valid; of each by itself: {said}", said=said)
+    for answer in analysis.parts.values():
+        said = answer.trusted(said)
+    return said
 
 
 def _why_not(row: Row, failed: Mapping[str, str]) -> Message | None:

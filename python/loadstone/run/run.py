@@ -213,8 +213,9 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[FailIfObject
     A row whose bound is far away has its figure, with the bound: that is no failure.
     """
     lines = tuple(missed(objectives, analysis))
-    if analysis.gate is not None:
-        status = analysis.gate.status or (MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0)
+    decided = (answer.exit_status() for answer in analysis.parts.values())
+    if (status := next((one for one in decided if one is not None), None)) is not None:
+        status = status or (MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0)
         return RunResult(folder, analysis, lines, status, unwritten)
     rows = [row for table in analysis.tables for row in table.rows]
     compared = [comparison for family in analysis.families for comparison in family.comparisons]

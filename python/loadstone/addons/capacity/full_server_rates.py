@@ -1,7 +1,6 @@
 """What one server does when it is full, as data, and how a report opens with it."""
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
 
 from loadstone.addons.capacity.full_server import FullServer
 from loadstone.experiment.plan.labels import condition_label
@@ -47,8 +46,6 @@ class FullServerRates(AnalysisModel):
 
 class FullServers(AnswerList[FullServerRates]):
     """What one server does when it is full, at each place; left out where no server's CPU was seen."""
-
-    behind: ClassVar[str] = "saturations"
 
     def headline_of_levels(
         self, experiment: Experiment, tables: Sequence[ResultTable], *, quick: bool

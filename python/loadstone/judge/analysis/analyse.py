@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from loadstone.addons.gate.outcome import gate_of, without_claims
-from loadstone.addons.gate.section import gate_answer
 from loadstone.addons.saturation.answer import saturation_headline, saturations_of
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.analysis.analysis import Analysis, CheckSummary, FactorView, TrialView
+from loadstone.judge.analysis.claims import without_claims
 from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
 from loadstone.judge.analysis.crashes import crash_tables
@@ -46,20 +45,24 @@ def analyse_run(run: RecordedRun) -> Analysis:
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
     tables = make_tables(run, judged)
     compared, effects = compare_groups(run, judged), effects_of(run, judged)
-    gate = gate_of(run, compared, judged, elapsed_s(run))
-    families = without_claims(compared, gate)
     checks = summarise_checks(judged)
+    saturations = saturations_of(run, judged)
+    seen = RunFindings(run, judged, own_load(run, judged), tables, compared, effects, checks, saturations, {})
+    parts = evaluated(EVALUATIONS, seen)
+    refusals = (part.refusal_of_claims(compared) for part in parts.values())
+    refusal = next((one for one in refusals if one is not None), None)
+    families = compared if refusal is None else without_claims(compared, refusal)
+    parts |= evaluated(LATER_EVALUATIONS, replace(seen, families=families, answers=parts))
     needed_s, quick = needed_budget_s(run), run.plan.quick
     short = budget_too_short(run.plan.budget_s, needed_s, quick=quick) if needed_s else None
-    saturations = saturations_of(run, judged)
     points = saturation_headline(saturations)
     answers = evaluate_goals(run, judged)
     said = [one for answer in answers.values() if (one := answer.headline()) is not None]
     silent = unanswered(judged)
-    alone = gate_answer(gate) if gate is not None else short or silent or (points if not tables else None)
-    seen = RunFindings(run, judged, own_load(run, judged), tables, families, effects, checks, saturations, {})
-    parts = evaluated(EVALUATIONS, seen)
-    parts |= evaluated(LATER_EVALUATIONS, replace(seen, answers=parts))
+    openings = (part.opens_alone() for part in parts.values())
+    alone = (
+        next((one for one in openings if one is not None), None) or short or silent or (points if not tables else None)
+    )
     begin = (
         Opening.alone(alone)
         if alone is not None
@@ -99,7 +102,6 @@ def analyse_run(run: RecordedRun) -> Analysis:
         trials=[_view(run.experiment, trial) for trial in in_time],
         crashes=crash_tables(run),
         goals=answers,
-        gate=gate,
         speed=machine_speed(judged),
         scale=run.plan.scale,
         saturations=saturations,

@@ -16,7 +16,6 @@ from pydantic import (
     model_validator,
 )
 
-from loadstone.addons.gate.result import GateResult
 from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.experiment import Experiment
@@ -493,14 +492,30 @@ class Answer(BaseModel):
     behind: ClassVar[str] = ""
     """The key of the core behind which its own stands; empty: it stands at the end."""
 
+    def refusal_of_claims(self, families: Sequence[Family]) -> CheckResult | None:  # noqa: ARG002 (the seam's signature)
+        """What makes every comparison of the run invalid; None: nothing does."""
+        return None
+
+    def opens_alone(self) -> Message | None:
+        """The only sentence that opens the report; None: others open it."""
+        return None
+
     def headline_of_levels(
         self,
-        experiment: Experiment,  # noqa: ARG002 (the seam's signature)
+        experiment: Experiment,  # noqa: ARG002
         tables: Sequence[ResultTable],  # noqa: ARG002
         *,
         quick: bool,  # noqa: ARG002
     ) -> HeadlineOfLevels | None:
         """What opens the report in the place of a table's figures, where these are of no more levels."""
+        return None
+
+    def trusted(self, of_rows: str) -> str:
+        """What is said of how far the run can be trusted, by what is said of the rows of its tables."""
+        return of_rows
+
+    def exit_status(self) -> int | None:
+        """The status with which the run ends if it misses no objective; None: that is left to what was measured."""
         return None
 
 
@@ -573,8 +588,6 @@ class Analysis(AnalysisModel):
     """Where each condition saturates, where the experiment searches for it."""
     goals: dict[str, AnyAnswer] = Field(default={}, exclude_if=operator.not_)
     """What the goals found that the experiment declares, by their names; left out where there are none."""
-    gate: GateResult | None = Field(default=None, exclude_if=lambda gate: gate is None)
-    """Outcome of a gate; left out of other runs."""
     parts: dict[str, SerializeAsAny[Answer]] = {}
     """What add-ons found, by the keys of `ANSWERS`. Each is written under its key, as if it were a field."""
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from loadstone.addons.gate.section import gate_section
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.document import Section
 from loadstone.report.sections.costs import cost_section
@@ -22,11 +21,12 @@ def sections_of(analysis: Analysis) -> list[Section]:
     rows = [(row.label, row.costs, row.slices > 0) for table in analysis.tables for row in table.rows]
     costs = [] if (of_costs := cost_section(rows)) is None else [of_costs]
     others = (answer.section(name) for name, answer in analysis.goals.items())
-    gate = [] if analysis.gate is None else [gate_section(analysis.gate)]
     found = [
         shown
         for key, section_of in SECTIONS.items()
         if (answer := analysis.parts.get(key)) is not None and (shown := section_of(answer)) is not None
     ]
-    first, last = ([section for section in found if section.closes is closing] for closing in (False, True))
-    return [*gate, *crashes, *first, *costs, *others, *last]
+    leading = [section for section in found if section.leads]
+    closing = [section for section in found if section.closes]
+    middle = [section for section in found if not (section.leads or section.closes)]
+    return [*leading, *crashes, *middle, *costs, *others, *closing]
