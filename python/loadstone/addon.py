@@ -49,6 +49,10 @@ class AddOn:
     """That key -> a function of the answer, which makes its `report.document.Section`; None: it has nothing to say."""
     csv_files: Mapping[str, Place] = field(default_factory=dict)
     """File beside `tables.csv` -> a function of the analysis, which gives its lines, as `report.csv_report.CsvRows`."""
+    charts: Mapping[str, Place] = field(default_factory=dict)
+    """Key of `analysis.json` -> a function of the answer, which gives its pictures (`report.charts.chart.Chart`)."""
+    objective_figures: Mapping[str, Place] = field(default_factory=dict)
+    """Figure of an answer, as `--fail-if` names it -> a `judge.analysis.objectives.AnsweredFigure`."""
 
     def names(self, kind: str) -> Mapping[str, Place]:
         """What it brings of a kind."""

@@ -6,8 +6,6 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from loadstone.addons.saturation.results import Estimated, SaturationAnswer, SaturationPoint
-from loadstone.addons.saturation.section import part_names
 from loadstone.drivers.histogram import PER_MILLE
 from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.levels import Level
@@ -71,7 +69,7 @@ CSV_FILES: Slot[CsvRows] = Slot("csv_files")
 @use_language("en")
 def render(analysis: Analysis) -> dict[str, bytes]:
     """`tables.csv` and `comparisons.csv` in UTF-8, and `effects.csv`, `combinations.csv`, `host.csv`,
-    `parts.csv`, `saturation.csv`, `ramp.csv` and those of add-ons where there is something of the kind.
+    `parts.csv` and those of add-ons where there is something of the kind.
 
     A figure that is not known is an empty cell.
     """
@@ -81,7 +79,7 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     costed = list(dict.fromkeys(part for row in rows for part in row.costs))
     known = _factors(analysis)
     lines = [
-        {**_cells(table, row, known, parts), **_cost_cells(row.costs, costed), **_of_study(analysis, row, original)}
+        {**_cells(table, row, known, parts), **cost_cells(row.costs, costed), **_of_study(analysis, row, original)}
         for table in analysis.tables
         for row in table.rows
     ]
@@ -96,8 +94,6 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     further = {
         "host.csv": _host_rows,
         "parts.csv": _part_rows,
-        "saturation.csv": _saturation_rows,
-        "ramp.csv": _ramp_rows,
         **dict(CSV_FILES.items()),
     }
     for name, observed in ((name, list(rows_of(analysis))) for name, rows_of in further.items()):
@@ -158,7 +154,7 @@ def _of_columns(row: Row, keys: Sequence[str]) -> dict[str, CsvValue]:
     return {header: value(row) for key in keys for header, value in COLUMNS[key].csv.items()}
 
 
-def _cost_cells(costs: Mapping[str, CpuCost], parts: Sequence[str]) -> dict[str, CsvValue]:
+def cost_cells(costs: Mapping[str, CpuCost], parts: Sequence[str]) -> dict[str, CsvValue]:
     """What a request costs each part, with both ends of the interval, and whose it is within the part."""
     return {
         f"cpu_{part}_a_request{end}_ns": getattr(costs.get(part), f"{end}_ns".strip("_"), None)
@@ -379,62 +375,4 @@ def _combination_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
                 "low": cell.low,
                 "high": cell.high,
                 "check": cell.refusal.name if cell.refusal is not None else "",
-            }
-
-
-def _saturation_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
-    """Every level of every condition; of one without levels its answer alone."""
-    parts = part_names(analysis.saturations)
-    costed = list(dict.fromkeys(name for one in analysis.saturations for point in one.points for name in point.costs))
-    for answer in analysis.saturations:
-        points: list[SaturationPoint | None] = [*answer.points] or [None]
-        for point in points:
-            response = None if point is None else point.response_ns
-            yield {
-                **_saturation(answer),
-                "users": None if point is None else point.users,
-                "offered_per_s": None if point is None else point.rate_per_s,
-                "goodput_per_s": None if point is None else point.per_s,
-                "lowest_sweep_per_s": None if point is None else point.low,
-                "highest_sweep_per_s": None if point is None else point.high,
-                **{f"response_{name}_ns": getattr(response, name, None) for name in ("mean", "p50", "p99")},
-                "errors_share": None if point is None else point.errors,
-                **{f"cpu_{part}_share_of_core": None if point is None else point.cpu.get(part) for part in parts},
-                **_cost_cells({} if point is None else point.costs, costed),
-                "verdict": "" if point is None else point.verdict,
-                "reasons": "" if point is None else " ".join(map(fmt.sentence, point.reasons)),
-            }
-
-
-def _saturation(answer: SaturationAnswer) -> dict[str, CsvValue]:
-    limit, objective = answer.limiting, answer.objective
-    return {
-        "condition": answer.label,
-        "model": answer.model,
-        "kind": answer.kind,
-        **_estimated("point_users", answer.users),
-        **_estimated("point_per_s", answer.per_s),
-        "at_least_per_s": answer.at_least_per_s,
-        "limit": "" if limit is None else limit.bottleneck.part,
-        "limit_evidence": "" if limit is None else fmt.sentence(limit.bottleneck.message),
-        "objective": "" if objective is None else objective.text,
-        **_estimated("objective_per_s", None if objective is None else objective.rate_per_s),
-    }
-
-
-def _estimated(name: str, found: Estimated | None) -> dict[str, CsvValue]:
-    ends = ("value", "low", "high")
-    return {name if end == "value" else f"{name}_{end}": getattr(found, end, None) for end in ends}
-
-
-def _ramp_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
-    """Every step of every classical ramp."""
-    for answer in analysis.saturations:
-        for step in answer.ramp.steps if answer.ramp else ():
-            yield {
-                "condition": answer.label,
-                "users": step.users,
-                "from_s": step.from_s,
-                "to_s": step.to_s,
-                "goodput_per_s": step.per_s,
             }

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from loadstone.addons.saturation import section as view
-from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.judge.analysis.analysis import (
     Analysis,
     CheckSummary,
@@ -21,9 +19,9 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.charts.chart import NOT_DRAWN, Chart
 from loadstone.report.charts.chart_list import charts_of, drawn
-from loadstone.report.document import Section
+from loadstone.report.document import Grid, Section
 from loadstone.report.figure_quality import trust_text
-from loadstone.report.sections.of_analysis import sections_of
+from loadstone.report.sections.of_analysis import findings_of, sections_of
 from loadstone.report.summary import Anchors, example_lines
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import (
@@ -63,7 +61,7 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
         yield from (sentence(note), "")
-    yield from _saturation_lines(analysis, charts)
+    yield from (line for section in findings_of(analysis) for line in _findings(section, charts))
     yield from (line for section in sections_of(analysis) if section.leads for line in _section(section))
     if analysis.families:
         yield from (_("## Verdicts"), "")
@@ -238,35 +236,29 @@ def _claims(section: Section) -> Iterator[str]:
     yield ""
 
 
-def _saturation_lines(analysis: Analysis, charts: Sequence[Chart]) -> Iterator[str]:
-    """For each condition the answer, its picture, and the levels that it rests on."""
-    if analysis.saturations:
-        yield from (f"## {view.heading()}", "")
-    for answer in analysis.saturations:
-        yield from _answer(answer, {chart.kind: chart for chart in charts if chart.condition == answer.label})
+def _findings(section: Section, charts: Sequence[Chart]) -> Iterator[str]:
+    """For each condition what was found, its pictures, and what that rests on."""
+    yield from (f"## {sentence(section.heading)}", "")
+    for one in section.findings:
+        own = {chart.kind: chart for chart in charts if chart.condition == one.condition}
+        yield from (f"### {text(one.title)}", "", f"**{sentence(one.verdict)}**", "")
+        yield from (f"- {sentence(name)}: {sentence(said)}" for name, said in one.facts)
+        yield ""
+        for shown in one.shown:
+            yield from picture(own.get(shown.kind))
+            if shown.remarks:
+                yield from (" ".join(map(sentence, shown.remarks)), "")
+        yield from (line for grid in one.grids for line in _grid(grid))
+        if one.note is not None:
+            yield from (sentence(one.note), "")
 
 
-def _answer(answer: SaturationAnswer, charts: dict[str, Chart]) -> Iterator[str]:
-    yield from (f"### {text(view.title(answer))}", "", f"**{text(view.verdict(answer))}**", "")
-    yield from (f"- {text(name)}: {text(said)}" for name, said in view.facts(answer))
-    yield ""
-    yield from picture(charts.get("saturation"))
-    if answer.ramp is not None:
-        yield from picture(charts.get("ramp"))
-        yield from (" ".join(map(text, view.ramp_lines(answer))), "")
-    if shares := view.share_rows(answer):
-        yield from _levels(view.share_headers(), shares)
-    yield from _levels(view.point_headers(answer), [view.point_cells(answer, point) for point in answer.points])
-    if search := view.search_line(answer):
-        yield from (text(search), "")
-
-
-def _levels(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    if not rows:
+def _grid(grid: Grid) -> Iterator[str]:
+    if not grid.rows:
         return
-    yield f"| {' | '.join(map(text, headers))} |"
-    yield f"|{'---:|' * len(headers)}"
-    yield from (f"| {' | '.join(map(text, row))} |" for row in rows)
+    yield f"| {' | '.join(map(text, grid.heads))} |"
+    yield f"|{'---:|' * len(grid.heads)}"
+    yield from (f"| {' | '.join(map(text, row.cells))} |" for row in grid.rows)
     yield ""
 
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from loadstone.addons.saturation.answer import saturation_headline, saturations_of
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.analysis.analysis import Analysis, CheckSummary, FactorView, TrialView
@@ -46,8 +45,7 @@ def analyse_run(run: RecordedRun) -> Analysis:
     tables = make_tables(run, judged)
     compared, effects = compare_groups(run, judged), effects_of(run, judged)
     checks = summarise_checks(judged)
-    saturations = saturations_of(run, judged)
-    seen = RunFindings(run, judged, own_load(run, judged), tables, compared, effects, checks, saturations, {})
+    seen = RunFindings(run, judged, own_load(run, judged), tables, compared, effects, checks, {})
     parts = evaluated(EVALUATIONS, seen)
     refusals = (part.refusal_of_claims(compared) for part in parts.values())
     refusal = next((one for one in refusals if one is not None), None)
@@ -55,18 +53,18 @@ def analyse_run(run: RecordedRun) -> Analysis:
     parts |= evaluated(LATER_EVALUATIONS, replace(seen, families=families, answers=parts))
     needed_s, quick = needed_budget_s(run), run.plan.quick
     short = budget_too_short(run.plan.budget_s, needed_s, quick=quick) if needed_s else None
-    points = saturation_headline(saturations)
+    sayings = [one for part in parts.values() if (one := part.headline()) is not None]
     answers = evaluate_goals(run, judged)
-    said = [one for answer in answers.values() if (one := answer.headline()) is not None]
+    of_goals = [one for answer in answers.values() if (one := answer.headline()) is not None]
     silent = unanswered(judged)
     openings = (part.opens_alone() for part in parts.values())
-    alone = (
-        next((one for one in openings if one is not None), None) or short or silent or (points if not tables else None)
-    )
+    alone = next((one for one in openings if one is not None), None) or short or silent
+    if alone is None and not tables:
+        alone = next(iter(sayings), None)
     begin = (
         Opening.alone(alone)
         if alone is not None
-        else opening(run.experiment, tables, families, effects, points, said, [*parts.values()], quick=quick)
+        else opening(run.experiment, tables, families, effects, of_goals, [*parts.values()], quick=quick)
     )
     meanings = meanings_of(run, judged, tables)
     verdicts = Counter(trial.verdict for trial in judged)
@@ -104,7 +102,6 @@ def analyse_run(run: RecordedRun) -> Analysis:
         goals=answers,
         speed=machine_speed(judged),
         scale=run.plan.scale,
-        saturations=saturations,
         parts=parts,
         factors={name: FactorView(title=f.title, unit=f.unit) for name, f in run.experiment.factors.items()},
     )

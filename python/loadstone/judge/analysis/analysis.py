@@ -16,7 +16,6 @@ from pydantic import (
     model_validator,
 )
 
-from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import Level
@@ -484,6 +483,32 @@ class HeadlineOfLevels(NamedTuple):
     said: Message
 
 
+class KnownFigure(NamedTuple):
+    """What is known of a figure: it lies between `low` and `high`, which may be infinite."""
+
+    value: float | None
+    """None where only a bound is known."""
+    low: float
+    high: float
+
+    @property
+    def figures(self) -> list[float] | None:
+        """For a message: the value and the ends of its interval; None of a bound."""
+        return None if self.value is None else [self.value, self.low, self.high]
+
+
+class ConditionFigures(NamedTuple):
+    """What an answer has of one condition, beside the rows of tables."""
+
+    condition: dict[str, Level]
+    label: str
+    """The varied factors only; empty where nothing is varied."""
+    figures: Mapping[str, KnownFigure | Message]
+    """Name, as `--fail-if` has it -> what is known of the figure, or why nothing is."""
+    costs: Mapping[str, CpuCost]
+    """Part -> its CPU time for one correct reply."""
+
+
 class Answer(BaseModel):
     """What an add-on found in a run: data alone, which stands in `analysis.json` under a key of its own."""
 
@@ -492,8 +517,24 @@ class Answer(BaseModel):
     behind: ClassVar[str] = ""
     """The key of the core behind which its own stands; empty: it stands at the end."""
 
+    def condition_figures(self) -> Sequence[ConditionFigures]:
+        """Figures of conditions beside the rows of tables: what objectives and other add-ons ask for."""
+        return ()
+
+    def is_enough(self) -> bool:
+        """Whether a run that has it lacks nothing though no row of its tables has a figure."""
+        return False
+
+    def is_refused(self) -> bool:
+        """Whether something that it was asked could not be told: the run ends as one in which something is invalid."""
+        return False
+
     def refusal_of_claims(self, families: Sequence[Family]) -> CheckResult | None:  # noqa: ARG002 (the seam's signature)
         """What makes every comparison of the run invalid; None: nothing does."""
+        return None
+
+    def headline(self) -> Message | None:
+        """A sentence among those that open the report; where nothing else has a figure it is the headline."""
         return None
 
     def opens_alone(self) -> Message | None:
@@ -508,6 +549,10 @@ class Answer(BaseModel):
         quick: bool,  # noqa: ARG002
     ) -> HeadlineOfLevels | None:
         """What opens the report in the place of a table's figures, where these are of no more levels."""
+        return None
+
+    def trust_without_rows(self) -> Message | None:
+        """How far it can be trusted, in a run of which no row has a figure."""
         return None
 
     def trusted(self, of_rows: str) -> str:
@@ -584,8 +629,6 @@ class Analysis(AnalysisModel):
     """Users and rows were so many times those of the experiment."""
     factors: dict[str, FactorView] = {}
     """Titles of factors; a factor without an entry is called by its name."""
-    saturations: list[SaturationAnswer] = []
-    """Where each condition saturates, where the experiment searches for it."""
     goals: dict[str, AnyAnswer] = Field(default={}, exclude_if=operator.not_)
     """What the goals found that the experiment declares, by their names; left out where there are none."""
     parts: dict[str, SerializeAsAny[Answer]] = {}
@@ -594,6 +637,16 @@ class Analysis(AnalysisModel):
     def part(self, kind: type[A]) -> A | None:
         """The answer of this type; None where the run has none."""
         return next((answer for answer in self.parts.values() if isinstance(answer, kind)), None)
+
+    def known_part(self, key: str) -> Answer | None:
+        """The answer under this key; None where there is none, or none that an add-on of this installation knows."""
+        found = self.parts.get(key)
+        return None if isinstance(found, UnknownAnswer) else found
+
+    @property
+    def is_answered_beside_tables(self) -> bool:
+        """Whether an answer is enough where no row of a table has a figure."""
+        return any(answer.is_enough() for answer in self.parts.values())
 
     def with_part(self, key: str, answer: Answer) -> Self:
         """A copy with this answer, in the place of the one under its key."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from loadstone.judge.analysis.analysis import Answer, CheckSummary, EffectsAnswer, Family, ResultTable
 from loadstone.run_folder.reading import RecordedRun
@@ -23,7 +22,6 @@ class RunFindings:
     families: Sequence[Family]
     effects: Sequence[EffectsAnswer]
     checks: Sequence[CheckSummary]
-    saturations: Sequence[Any]
     answers: Mapping[str, Answer]
     """What is known already: to `LATER_EVALUATIONS` the answers of all `EVALUATIONS`; empty to these."""
 

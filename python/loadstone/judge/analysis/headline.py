@@ -31,8 +31,7 @@ class Opening:
     costs: Message | None
     """What a request costs; None where nothing is known of it."""
     answer: Message
-    """Both, the effects, the main verdicts of other comparisons, where conditions saturate, and what other goals
-    answer."""
+    """Both, the effects, the main verdicts of other comparisons, and what add-ons and goals answer."""
 
     @classmethod
     def alone(cls, sentence: Message) -> "Opening":
@@ -45,7 +44,6 @@ def opening(
     tables: Sequence[ResultTable],
     families: Sequence[Family],
     effects: Sequence[EffectsAnswer] = (),
-    saturations: Message | None = None,
     goals: Sequence[Message] = (),
     answers: Sequence[Answer] = (),
     *,
@@ -54,11 +52,12 @@ def opening(
     """The sentences that open the report of a run that measured something."""
     answered = {effect.name for effect in effects}
     verdicts = _main_verdicts([family for family in families if family.name not in answered])
-    first = headline(experiment, tables, families, saturations, answers, quick=quick)
+    sayings = [said for answer in answers if (said := answer.headline()) is not None]
+    first = headline(experiment, tables, families, answers, sayings, quick=quick)
     costs = cost_sentence(tables, families)
     parts = [first, *([costs] if costs is not None else []), *(effect.answer for effect in effects)]
     parts += [verdicts] if verdicts is not None else []
-    parts += [saturations] if saturations is not None and first is not saturations else []
+    parts += [said for said in sayings if said is not first]
     parts += goals
     return Opening(first, costs, parts[0] if len(parts) == 1 else message("sentences", parts=parts))
 
@@ -82,8 +81,8 @@ def headline(
     experiment: Experiment,
     tables: Sequence[ResultTable],
     families: Sequence[Family] = (),
-    saturations: Message | None = None,
     answers: Sequence[Answer] = (),
+    sayings: Sequence[Message] = (),
     *,
     quick: bool,
 ) -> Message:
@@ -91,7 +90,7 @@ def headline(
 
     What an add-on knows of as many levels comes before the figures of a table.
 
-    `saturations`: where conditions saturate, which is told where no row has a figure.
+    `sayings`: the sentences of the answers, of which the first is told where no row has a figure.
 
     A figure for each level of the first factor that a table varies, all at the same levels of the other factors: the
     place at which the most levels have an interval, the first such place in the order of the tables. It is never
@@ -104,7 +103,7 @@ def headline(
     if all(figure(row, metric) is None for row in usable):
         if any(pair.leading.kind in DECIDED for family in families for pair in family.comparisons):
             return message("headline_others_took_cpu", quick=quick)
-        return saturations or message("headline_no_figure", quick=quick)
+        return next(iter(sayings), None) or message("headline_no_figure", quick=quick)
     found = max(_groups(tables, metric), key=lambda group: group.weight, default=None)
     others = (answer.headline_of_levels(experiment, tables, quick=quick) for answer in answers)
     before = max((one for one in others if one is not None), key=lambda one: one.levels, default=None)

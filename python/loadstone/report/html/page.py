@@ -13,7 +13,6 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from loadstone.addons.saturation import section as saturation_view
 from loadstone.judge.analysis.analysis import Analysis, CheckSummary, TrialView
 from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, verdicts
@@ -26,14 +25,14 @@ from loadstone.report.html.sections import (
     effects_view,
     family_view,
     figure,
+    finding_view,
     hints,
     linked,
     main_table,
-    saturation_views,
     table_view,
     verdicts_picture,
 )
-from loadstone.report.sections.of_analysis import sections_of
+from loadstone.report.sections.of_analysis import findings_of, sections_of
 from loadstone.report.summary import Anchors
 from loadstone.report.tables import columns, observed
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS, goodput_name
@@ -184,6 +183,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
     opening = verdicts_picture(analysis, charts)
     main = main_table(analysis, anchors)
     first = None if opening or not main else next((chart for chart in charts if chart.kind == "rps"), None)
+    found = findings_of(analysis)
     folded = [chart for chart in charts if chart is not first]
     return {
         "analysis": analysis,
@@ -195,8 +195,8 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "scaled": summary.scaled(analysis),
         "time_used": summary.time_used(analysis),
         "shares": _shares(analysis),
-        "saturations": saturation_views(analysis, charts),
-        "saturation_heading": saturation_view.heading(),
+        "found": found,
+        "findings": {one.name: [finding_view(each, charts) for each in one.findings] for one in found},
         "verdicts": opening,
         "main": main and {**main, "picture": first and figure(first)},
         "costs": next((figure(chart) for chart in charts if chart.kind == "cost"), None),

@@ -1,6 +1,6 @@
-"""The sections of an analysis beside its tables, comparisons and saturation points, in the order of the report."""
+"""The sections of an analysis beside its tables and comparisons, in the order of the report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from loadstone.judge.analysis.analysis import Analysis
@@ -16,17 +16,25 @@ SECTIONS: Slot[SectionOf] = Slot("sections")
 
 
 def sections_of(analysis: Analysis) -> list[Section]:
-    """What goals beside tables, comparisons and saturation points have to say."""
+    """What goals beside tables and comparisons have to say; without those that have findings."""
     crashes = [crash_section(analysis.crashes)] if analysis.crashes else []
     rows = [(row.label, row.costs, row.slices > 0) for table in analysis.tables for row in table.rows]
     costs = [] if (of_costs := cost_section(rows)) is None else [of_costs]
     others = (answer.section(name) for name, answer in analysis.goals.items())
-    found = [
-        shown
-        for key, section_of in SECTIONS.items()
-        if (answer := analysis.parts.get(key)) is not None and (shown := section_of(answer)) is not None
-    ]
+    found = [section for section in _of_add_ons(analysis) if not section.findings]
     leading = [section for section in found if section.leads]
     closing = [section for section in found if section.closes]
     middle = [section for section in found if not (section.leads or section.closes)]
     return [*leading, *crashes, *middle, *costs, *others, *closing]
+
+
+def findings_of(analysis: Analysis) -> list[Section]:
+    """The sections that have findings: they stand before all others, unfolded."""
+    return [section for section in _of_add_ons(analysis) if section.findings]
+
+
+def _of_add_ons(analysis: Analysis) -> Iterator[Section]:
+    for key, section_of in SECTIONS.items():
+        answer = analysis.known_part(key)
+        if answer is not None and (section := section_of(answer)) is not None:
+            yield section

@@ -21,7 +21,7 @@ from loadstone.report import effects as effect_lines
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.figure_quality import different_rows, trust_text
-from loadstone.report.sections.of_analysis import sections_of
+from loadstone.report.sections.of_analysis import findings_of, sections_of
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.column import STALLED, Column, columns_that_fit, headers
 from loadstone.report.tables.columns import (
@@ -34,7 +34,7 @@ from loadstone.report.tables.columns import (
     suspect_lines,
     told_apart_lines,
 )
-from loadstone.report.terminal.sections import VERDICT_STYLES, saturations, sections
+from loadstone.report.terminal.sections import VERDICT_STYLES, findings, sections
 from loadstone.run_folder.earlier_runs import NEVER_TAKEN, OF_ONE_START, hides_secret, options_given
 from loadstone.text.language import _, plural
 from loadstone.text.message import Message, message
@@ -78,8 +78,8 @@ def outcome_lines(
     room -= sum(_height(console, part) for part in others)
     effects = _fitting(_effects(analysis), console, room - _table_lines_min(analysis))
     room -= sum(_height(console, part) for part in effects)
-    saturated = _fitting(list(saturations(analysis.saturations, short=True)), console, room)
-    room -= sum(_height(console, part) for part in saturated)
+    found = _fitting(list(findings(findings_of(analysis), short=True)), console, room)
+    room -= sum(_height(console, part) for part in found)
     # The pairs that effects rest on stand in the report.
     pairs = (
         comparison
@@ -93,7 +93,7 @@ def outcome_lines(
     room -= sum(_height(console, part) for part in compared)
     failed = _failed(analysis, console, max(0, room - _table_lines_min(analysis)))
     figures = _figures(analysis, width, room - sum(_height(console, part) for part in failed))
-    return [*head, *effects, *saturated, *compared, *others, *figures, *failed, *foot]
+    return [*head, *effects, *found, *compared, *others, *figures, *failed, *foot]
 
 
 def _failures(analysis: Analysis, width: int) -> list[RenderableType]:
@@ -158,7 +158,7 @@ def _height(console: Console, part: RenderableType) -> int:
 def _head(analysis: Analysis) -> list[RenderableType]:
     """The question, and what the run answers in figures; the verdicts follow in lines of their own."""
     parts: list[RenderableType] = [Text(), Text(fmt.plain(analysis.question), style="bold")]
-    if analysis.tables or not analysis.saturations:  # else the saturation points say it, each in its line
+    if analysis.tables or not analysis.is_answered_beside_tables:  # else its findings say it, each in its line
         parts.append(Text(fmt.sentence(analysis.headline) or fmt.sentence(analysis.answer), style="bold cyan"))
         if analysis.costs is not None and not analysis.effects:  # whose lines need the room
             parts.append(Text(fmt.sentence(analysis.costs), style="cyan"))
@@ -352,7 +352,7 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
     if analysis.needed_budget_s:
         why = _why(message("next_longer_budget"))
         return NextStep(why, _command(given, budget=_time(analysis.needed_budget_s)))
-    figures = analysis.saturations or any(row.goodput_per_s for row in different_rows(analysis))
+    figures = analysis.is_answered_beside_tables or any(row.goodput_per_s for row in different_rows(analysis))
     if analysis.complete and not figures:
         return NextStep(_why(message("next_doctor")), f"{own_command()} doctor")
     open_ones = [

@@ -15,13 +15,13 @@ from loadstone.judge.analysis.analysis import Analysis, CheckSummary, ResultTabl
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary
 from loadstone.report.figure_quality import bound_lines, trust_text
-from loadstone.report.sections.of_analysis import sections_of
+from loadstone.report.sections.of_analysis import findings_of, sections_of
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, columns_that_fit, headers
 from loadstone.report.tables.columns import MARKS, columns_for, full_load_line
 from loadstone.report.terminal.ending import ROW_STYLES, print_ending
-from loadstone.report.terminal.sections import effects, families, saturations, sections
+from loadstone.report.terminal.sections import effects, families, findings, sections
 from loadstone.safety.console import remarks
 from loadstone.text.language import _
 
@@ -61,7 +61,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     yield Text("; ".join([trust_text(analysis), summary.trials(analysis), *badges]), style="dim")
     yield from sections([section for section in sections_of(analysis) if section.leads], width)
     yield from effects(analysis.effects)
-    yield from saturations(analysis.saturations)
+    yield from findings(findings_of(analysis))
     yield from families(analysis.families, width)
     for table in analysis.tables:
         yield Text()
