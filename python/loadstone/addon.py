@@ -53,6 +53,12 @@ class AddOn:
     """Key of `analysis.json` -> a function of the answer, which gives its pictures (`report.charts.chart.Chart`)."""
     objective_figures: Mapping[str, Place] = field(default_factory=dict)
     """Figure of an answer, as `--fail-if` names it -> a `judge.analysis.objectives.AnsweredFigure`."""
+    goal_answers: Mapping[str, Place] = field(default_factory=dict)
+    """Kind of a declared goal -> its `judge.analysis.analysis.GoalAnswer`."""
+    goal_evaluations: Mapping[str, Place] = field(default_factory=dict)
+    """Kind of a declared goal -> a `judge.analysis.evaluations.GoalEvaluation`, which finds its answer."""
+    goal_sections: Mapping[str, Place] = field(default_factory=dict)
+    """Kind of a declared goal -> a function of its name and its answer, which makes its section."""
 
     def names(self, kind: str) -> Mapping[str, Place]:
         """What it brings of a kind."""

@@ -1,13 +1,11 @@
-"""What a goal answers: data, and a section of the report that a terminal, the page and Markdown each lay out.
+"""A section of the report, which a terminal, the page and Markdown each lay out.
 
 A section holds messages and figures, whose words and digits are the report's; texts only in the grids of findings.
 """
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
-from loadstone.judge.verdict import AnalysisModel
 from loadstone.run_folder.trial import TrialVerdict
 from loadstone.text.message import Message
 
@@ -83,7 +81,7 @@ class GridRow:
 
     cells: tuple[str, ...]
     verdict: TrialVerdict | None = None
-    """Of what the line was measured by; None where the grid has no verdicts."""
+    """On the trials behind the line; None where the grid has no verdicts."""
     why: tuple[Message, ...] = ()
     """Why that is not valid."""
 
@@ -163,17 +161,3 @@ class Section:
     """What is in it, in a few words beside its heading where it is folded."""
     in_foot: Message | None = None
     """A sentence among those on how far the run can be trusted, in the few lines that end it."""
-
-
-class GoalAnswer(AnalysisModel):
-    """What a goal of the experiment found. Its `kind` is that of the goal."""
-
-    kind: str
-
-    @abstractmethod
-    def section(self, name: str) -> Section:
-        """What a report shows of it, under the name that the experiment gives the goal."""
-
-    def headline(self) -> Message | None:
-        """A sentence among those that open the report; None: it stands in its section alone."""
-        return None

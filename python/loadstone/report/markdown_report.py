@@ -240,7 +240,7 @@ def _findings(section: Section, charts: Sequence[Chart]) -> Iterator[str]:
     """For each condition what was found, its pictures, and what that rests on."""
     yield from (f"## {sentence(section.heading)}", "")
     for one in section.findings:
-        own = {chart.kind: chart for chart in charts if chart.condition == one.condition}
+        own: dict[str, Chart] = {chart.kind: chart for chart in charts if chart.condition == one.condition}
         yield from (f"### {text(one.title)}", "", f"**{sentence(one.verdict)}**", "")
         yield from (f"- {sentence(name)}: {sentence(said)}" for name, said in one.facts)
         yield ""

@@ -215,7 +215,7 @@ class SaturationAnswers(AnswerList[SaturationAnswer]):
         return any(answer.kind == "none" for answer in self.root)
 
     def trust_without_rows(self) -> Message | None:
-        """How many of the points were found."""
+        """Say how many of the points were found."""
         sure = sum(answer.kind in ("plateau", "peak", "limit") for answer in self.root)
         return message("trust_saturation", good=sure, of=len(self.root)) if self.root else None
 

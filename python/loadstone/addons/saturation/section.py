@@ -285,7 +285,7 @@ def _finding(answer: SaturationAnswer) -> Finding:
 
 
 def _shares(answer: SaturationAnswer) -> Iterator[Grid]:
-    """How full each part was; none where nothing shows it."""
+    """A table of how full each part was; none where nothing shows it."""
     if rows := share_rows(answer):
         yield Grid("shares", tuple(share_headers()), tuple(GridRow(tuple(row)) for row in rows), on_terminal=False)
 

@@ -34,8 +34,6 @@ from loadstone.judge.verdict import (
     cost_of_all,
     cost_of_part,
 )
-from loadstone.measure.goals.registry import read_answer
-from loadstone.report.document import GoalAnswer
 from loadstone.run_folder.facts import DRIVER, AvgMax
 from loadstone.run_folder.look import Reason
 from loadstone.run_folder.trial import CheckResult, TrialVerdict
@@ -44,7 +42,6 @@ from loadstone.text.message import Message
 
 T = TypeVar("T")
 A = TypeVar("A", bound="Answer")
-AnyAnswer = Annotated[SerializeAsAny[GoalAnswer], BeforeValidator(read_answer)]
 IntervalUnit = Literal["slice", "second", "part", "trial"]
 """What latencies of one row are measured apart in."""
 
@@ -552,7 +549,7 @@ class Answer(BaseModel):
         return None
 
     def trust_without_rows(self) -> Message | None:
-        """How far it can be trusted, in a run of which no row has a figure."""
+        """A sentence on how far it can be trusted, for a run of which no row has a figure."""
         return None
 
     def trusted(self, of_rows: str) -> str:
@@ -574,6 +571,36 @@ class UnknownAnswer(RootModel[Any], Answer):
 
 ANSWERS: Slot[type[Answer]] = Slot("answers")
 """Those of add-ons, by their keys in `analysis.json`."""
+
+
+class GoalAnswer(AnalysisModel):
+    """What a goal found that the experiment declares. Its `kind` is that of the goal."""
+
+    kind: str
+
+    def headline(self) -> Message | None:
+        """A sentence among those that open the report; None: it stands in its section alone."""
+        return None
+
+
+class UnknownGoalAnswer(GoalAnswer):
+    """The answer of a goal whose kind this installation does not have, as it was read."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+GOAL_ANSWERS: Slot[type[GoalAnswer]] = Slot("goal_answers")
+"""Those of the goals that experiments declare, by their kinds."""
+
+
+def _read_goal(value: object) -> object:
+    """An answer that came back from a file, as the type that its kind has."""
+    if not isinstance(value, Mapping):
+        return value
+    return (GOAL_ANSWERS.get(str(value.get("kind"))) or UnknownGoalAnswer).model_validate(value)
+
+
+AnyGoalAnswer = Annotated[SerializeAsAny[GoalAnswer], BeforeValidator(_read_goal)]
 
 
 class Analysis(AnalysisModel):
@@ -629,7 +656,7 @@ class Analysis(AnalysisModel):
     """Users and rows were so many times those of the experiment."""
     factors: dict[str, FactorView] = {}
     """Titles of factors; a factor without an entry is called by its name."""
-    goals: dict[str, AnyAnswer] = Field(default={}, exclude_if=operator.not_)
+    goals: dict[str, AnyGoalAnswer] = Field(default={}, exclude_if=operator.not_)
     """What the goals found that the experiment declares, by their names; left out where there are none."""
     parts: dict[str, SerializeAsAny[Answer]] = {}
     """What add-ons found, by the keys of `ANSWERS`. Each is written under its key, as if it were a field."""

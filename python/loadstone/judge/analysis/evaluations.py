@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from loadstone.judge.analysis.analysis import Answer, CheckSummary, EffectsAnswer, Family, ResultTable
+from loadstone.judge.analysis.analysis import Answer, CheckSummary, EffectsAnswer, Family, GoalAnswer, ResultTable
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.slot import Slot
@@ -38,3 +39,18 @@ def evaluated(evaluations: Slot[Evaluation], judged: RunFindings) -> dict[str, A
     """Their answers, by their keys."""
     found = ((key, evaluate(judged)) for key, evaluate in evaluations.items())
     return {key: answer for key, answer in found if answer is not None}
+
+
+GoalEvaluation = Callable[[Mapping[str, Any], Sequence[TrialRecord], RecordedRun], GoalAnswer]
+"""Made of a goal's settings, as the experiment has them, of its judged trials, and of the run, for what else it has."""
+GOAL_EVALUATIONS: Slot[GoalEvaluation] = Slot("goal_evaluations")
+"""Those of the goals that experiments declare, by their kinds."""
+
+
+def evaluated_goals(run: RecordedRun, judged: Sequence[TrialRecord]) -> dict[str, GoalAnswer]:
+    """The answer of each goal that the experiment declares, by its name; without kinds that are not known here."""
+    return {
+        goal.name: evaluate(goal.settings, [trial for trial in judged if trial.group == goal.name], run)
+        for goal in run.plan.goals
+        if (evaluate := GOAL_EVALUATIONS.get(goal.kind)) is not None
+    }
