@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from generated import keep
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, RootModel, create_model
 from pydantic.dataclasses import is_pydantic_dataclass
 from pydantic.fields import FieldInfo
 
 from loadstone.addons.history.tags import Tags
 from loadstone.drivers.outcome import Interval, IntervalOperation
 from loadstone.experiment.plan.drive_plan import Plan
-from loadstone.judge.analysis.analysis import Analysis
+from loadstone.judge.analysis.analysis import ANSWERS, Analysis, Answer
+from loadstone.judge.verdict import AnalysisModel
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.facts import TrialFacts
 from loadstone.run_folder.look import Look
@@ -33,8 +34,30 @@ from loadstone.run_folder.trial import TrialRecord
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, SCHEMA = DOCS / "run-folder.md", DOCS / "run-folder.schema.json"
+
+
+def _written_answer(answer: type[Answer]) -> Any:
+    """The type that an add-on's answer has in the file: of a list its elements alone."""
+    return answer.model_fields["root"].annotation if issubclass(answer, RootModel) else answer
+
+
+def _whole_analysis() -> type[BaseModel]:
+    """The analysis as it is written, with the answers of all add-ons under their keys."""
+    of_core = [(name, (field.annotation, field)) for name, field in Analysis.model_fields.items() if name != "parts"]
+    names = [name for name, _ in of_core]
+    parts = {
+        key: (answer.behind, (_written_answer(answer), Field(default_factory=list))) for key, answer in ANSWERS.items()
+    }
+    fields: dict[str, Any] = {}
+    for name, field in of_core:
+        fields |= {name: field, **{key: part for key, (behind, part) in parts.items() if behind == name}}
+    last = {key: part for key, (behind, part) in parts.items() if behind not in names}
+    return create_model("Analysis", __base__=AnalysisModel, __doc__=Analysis.__doc__, **fields, **last)
+
+
+WHOLE_ANALYSIS = _whole_analysis()
 LISTED: tuple[type[BaseModel], ...] = (
-    *(PlanSummary, TrialRecord, TrialFacts, Look, CrashRecord, Interval, IntervalOperation, Analysis, Tags),
+    *(PlanSummary, TrialRecord, TrialFacts, Look, CrashRecord, Interval, IntervalOperation, WHOLE_ANALYSIS, Tags),
 )
 """What a line or a document holds, and the facts of a trial."""
 NOT_WRITTEN = {
@@ -59,6 +82,8 @@ def fields_of(model: type[Any]) -> dict[str, FieldInfo]:
 
 def descriptions(model: type[Any]) -> dict[str, str]:
     """Key -> the docstring below it, in one line."""
+    if model is WHOLE_ANALYSIS:
+        return {**descriptions(Analysis), **{key: _one_line(one.__doc__ or "") for key, one in ANSWERS.items()}}
     found: dict[str, str] = {}
     for base in reversed(model.__mro__):
         if is_model(base) and base is not BaseModel:

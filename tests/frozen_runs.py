@@ -12,12 +12,9 @@ import lzma
 import re
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future
-from contextlib import contextmanager
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 from ruamel.yaml import YAML
@@ -27,7 +24,6 @@ from loadstone.addons.history.compare_options import CompareOptions
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.analysis.objectives import missed, parse_objective
-from loadstone.report.charts import chart, renderer_process
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.json_report import with_texts
 from loadstone.report.terminal.outcome import show
@@ -36,6 +32,7 @@ from loadstone.safety.console import SafeConsole
 from loadstone.safety.errors import UserError
 from loadstone.text.language import ENGLISH, use_language
 
+from .core_reports import nothing_drawn, to_nine_digits
 from .korean_terms import english_in, names_in
 from .plan_text import PLAN, differing
 
@@ -65,7 +62,6 @@ OBJECTIVES = (
 RATIOS = ("goodput < -5%", "p99 > +10%")
 ARITHMETIC = "arithmetic"
 """How the machine rounds the last digit of exponentials, logarithms and products of matrices, as a digest."""
-_LONG = re.compile(rb"-?\d+\.\d{9,}(?:e-?\d+)?")
 TERMINAL_COLUMNS = 120
 DIFF_LINES = 40
 
@@ -106,7 +102,7 @@ def made(run: Path, other: Path | None = None) -> Files:
     }
     if other is not None:
         files["compared-runs.txt"] = _compared(CompareOptions((other, run), across=True, fail_if=RATIOS))
-    with use_language("ko"), _nothing_drawn():
+    with use_language("ko"), nothing_drawn():
         korean = {
             "terminal.ko.txt": _on_terminal(analysis, run),
             "report.ko.md": REPORTERS["md"](analysis)["report.md"],
@@ -115,7 +111,7 @@ def made(run: Path, other: Path | None = None) -> Files:
             files |= korean | {"report.ko.html": REPORTERS["html"](analysis)["report.html"]}
     left = _english_left(run, korean.values())
     assert not left, f"{run.name}: English words in what is made in Korean: {left}"
-    with _nothing_drawn():
+    with nothing_drawn():
         for name in (name for name in FORMATS if name not in ("svg", "png")):
             files |= REPORTERS[name](analysis)
     return dict(sorted((name, content) for name, content in files.items() if not name.startswith("charts/")))
@@ -170,7 +166,7 @@ def difference(before: Files, after: Files, lines_max: int | None = DIFF_LINES) 
     Where they were made by machines of unlike arithmetic, figures are compared to nine digits.
     """
     if before.get(ARITHMETIC) != after.get(ARITHMETIC):
-        before, after = ({name: _to_nine_digits(text) for name, text in files.items()} for files in (before, after))
+        before, after = ({name: to_nine_digits(text) for name, text in files.items()} for files in (before, after))
     before, after = ({**files, ARITHMETIC: b""} for files in (before, after))
     lines = (line for name in sorted({*before, *after}) for line in _of_file(name, before, after))
     shown = [*islice(lines, lines_max)]
@@ -208,10 +204,6 @@ def _arithmetic() -> bytes:
     return sha256(b"".join(one.tobytes() for one in found)).hexdigest().encode() + b"\n"
 
 
-def _to_nine_digits(text: bytes) -> bytes:
-    return _LONG.sub(lambda found: b"%.9g" % float(found[0]), text)
-
-
 def _english_left(run: Path, texts: Iterable[bytes]) -> list[str]:
     """Words that are neither names nor terms."""
     names = names_in(YAML(typ="safe").load(run / "experiment.yaml")) | set(re.findall(r"[a-z]{3,}", run.name))
@@ -233,7 +225,7 @@ def _console(printed: io.StringIO) -> SafeConsole:
 
 def _charts(analysis: Analysis) -> bytes:
     """The pictures as they are specified: how they are drawn depends on the fonts of the machine."""
-    with _nothing_drawn():
+    with nothing_drawn():
         specified = {chart.name: {"wide": chart.spec, "narrow": chart.narrow} for chart in charts_of(analysis)}
     return _as_json(specified)
 
@@ -250,24 +242,3 @@ def _compared(options: CompareOptions) -> bytes:
     except UserError as error:
         return f"{error}\n".replace(f"{options.runs[0].parent}/", "").encode()
     return f"{printed.getvalue()}status {outcome.status}\n{outcome.json_text}".encode()
-
-
-@contextmanager
-def _nothing_drawn() -> Iterator[None]:
-    """In the place of each drawing stands the digest of what is to be drawn."""
-
-    def begin(spec_json: str, _vega_lite: str) -> "Future[str]":
-        drawn: Future[str] = Future()
-        digest = sha256(_to_nine_digits(spec_json.encode())).hexdigest()
-        drawn.set_result(f'<svg class="marks" width="1" height="1" viewBox="0 0 1 1"><desc>{digest}</desc></svg>')
-        return drawn
-
-    caches = (chart._begun, chart._drawn)
-    for cache in caches:
-        cache.cache_clear()
-    try:
-        with mock.patch.object(renderer_process, "begin", begin):
-            yield
-    finally:
-        for cache in caches:
-            cache.cache_clear()

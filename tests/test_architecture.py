@@ -41,51 +41,14 @@ addons.history.trends -> addons.gate.rule
 addons.history.trends -> addons.gate.spec
 addons.history.trends_text -> addons.gate.texts
 addons.pages.machine -> addons.fleet.spec
-addons.studies.lessons -> addons.saturation.results
 experiment.plan.design.run_design -> addons.saturation.spec
 experiment.plan.run_plan -> addons.saturation.spec
 experiment.plan.workload_from_text -> servers.registry
 experiment.spec.experiment -> addons.gate.spec
 experiment.spec.experiment -> addons.saturation.spec
-judge.analysis.analyse -> addons.capacity.capacities
-judge.analysis.analyse -> addons.capacity.full_servers
-judge.analysis.analyse -> addons.gate.outcome
-judge.analysis.analyse -> addons.gate.section
-judge.analysis.analyse -> addons.saturation.answer
-judge.analysis.analyse -> addons.studies.conclusions
-judge.analysis.analyse -> addons.studies.lessons
-judge.analysis.analyse -> measure.goals.registry
-judge.analysis.analysis -> addons.capacity.full_server_goal
-judge.analysis.analysis -> addons.capacity.model.answer
-judge.analysis.analysis -> addons.gate.result
-judge.analysis.analysis -> addons.saturation.results
-judge.analysis.analysis -> measure.goals.registry
-judge.analysis.analysis -> report.document
 judge.analysis.comparisons -> addons.gate.rule
-judge.analysis.headline -> addons.capacity.full_server_goal
 judge.analysis.looks -> addons.gate.rule
 judge.analysis.looks -> addons.gate.spec
-judge.analysis.objectives -> addons.saturation.results
-measure.goals.declared -> report.document
-measure.goals.registry -> report.document
-report.charts.chart_list -> addons.saturation.chart
-report.csv_report -> addons.saturation.results
-report.csv_report -> addons.saturation.section
-report.html.page -> addons.saturation.section
-report.html.page -> addons.studies.section
-report.html.sections -> addons.saturation.results
-report.html.sections -> addons.saturation.section
-report.html.sections -> addons.studies.section
-report.markdown_report -> addons.saturation.results
-report.markdown_report -> addons.saturation.section
-report.markdown_report -> addons.studies.section
-report.sections.of_analysis -> addons.capacity.section
-report.sections.of_analysis -> addons.gate.section
-report.terminal.ending -> addons.studies.section
-report.terminal.outcome -> addons.studies.section
-report.terminal.sections -> addons.saturation.results
-report.terminal.sections -> addons.saturation.section
-report.terminal.sections -> addons.studies.section
 run_folder.plan_summary -> addons.saturation.spec
 run_folder.trial -> addons.saturation.spec
 """
@@ -106,7 +69,7 @@ READ_CAUSES = {
 """What looks for an error of the system behind that of a library. What a server did has types: `ServerRefused`."""
 GOALS = {"measure.goals", "addons.capacity.full_server_goal", "addons.saturation.goal"}
 GOALS |= {"addons.saturation.closed_steps", "addons.saturation.open_steps"}
-GOALS_MAY = GOALS | {"slot", "safety.errors", "text", "experiment", "judge", "drivers.histogram", "report.document"}
+GOALS_MAY = GOALS | {"slot", "safety.errors", "text", "experiment", "judge", "drivers.histogram"}
 GOALS_MAY |= {"run_folder.crash", "run_folder.look", "run_folder.plan_summary", "run_folder.reading"}
 GOALS_MAY |= {"run_folder.trial", "measure.listener", "addons.saturation", "addons.capacity"}
 """What a goal may know: what is planned, what was measured, how it is judged, and its add-on."""

@@ -39,6 +39,27 @@ class AddOn:
     beside_runs: Mapping[str, Place] = field(default_factory=dict)
     """Option -> `(folder, note)`: called once a run has begun; `note` tells the user a line."""
 
+    answers: Mapping[str, Place] = field(default_factory=dict)
+    """Key of `analysis.json` -> the `judge.analysis.analysis.Answer` that stands there."""
+    evaluations: Mapping[str, Place] = field(default_factory=dict)
+    """That key -> a `judge.analysis.evaluations.Evaluation`, which finds the answer."""
+    later_evaluations: Mapping[str, Place] = field(default_factory=dict)
+    """That key -> an `Evaluation` that rests on what the `evaluations` of all add-ons found."""
+    sections: Mapping[str, Place] = field(default_factory=dict)
+    """That key -> a function of the answer, which makes its `report.document.Section`; None: it has nothing to say."""
+    csv_files: Mapping[str, Place] = field(default_factory=dict)
+    """File beside `tables.csv` -> a function of the analysis, which gives its lines, as `report.csv_report.CsvRows`."""
+    charts: Mapping[str, Place] = field(default_factory=dict)
+    """Key of `analysis.json` -> a function of the answer, which gives its pictures (`report.charts.chart.Chart`)."""
+    objective_figures: Mapping[str, Place] = field(default_factory=dict)
+    """Figure of an answer, as `--fail-if` names it -> a `judge.analysis.objectives.AnsweredFigure`."""
+    goal_answers: Mapping[str, Place] = field(default_factory=dict)
+    """Kind of a declared goal -> its `judge.analysis.analysis.GoalAnswer`."""
+    goal_evaluations: Mapping[str, Place] = field(default_factory=dict)
+    """Kind of a declared goal -> a `judge.analysis.evaluations.GoalEvaluation`, which finds its answer."""
+    goal_sections: Mapping[str, Place] = field(default_factory=dict)
+    """Kind of a declared goal -> a function of its name and its answer, which makes its section."""
+
     def names(self, kind: str) -> Mapping[str, Place]:
         """What it brings of a kind."""
         brought: Mapping[str, Place] = getattr(self, kind)

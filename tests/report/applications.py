@@ -4,12 +4,12 @@ import random
 from itertools import product
 from typing import Any
 
+from loadstone.addons.studies.answers import LessonAnswer, LessonAnswers
 from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import (
     Analysis,
     Bottleneck,
     FactorView,
-    LessonAnswer,
     ResultTable,
     Row,
 )
@@ -162,8 +162,8 @@ def clients() -> ResultTable:
     )  # fmt: skip
 
 
-def lessons() -> list[LessonAnswer]:
-    return [
+def lessons() -> LessonAnswers:
+    return LessonAnswers([
         LessonAnswer(
             then="Errors were counted into TPS: 2,700 TPS at 2.6 % errors is above the 2,100 without.",
             now=verbatim(
@@ -179,7 +179,7 @@ def lessons() -> list[LessonAnswer]:
             then="LPOP under everysec beats no AOF: noise, or an empty list.",
             now=verbatim("All 312,004 LPOP found an element."), verdict="did_not_happen",
         ),
-    ]  # fmt: skip
+    ])  # fmt: skip
 
 
 def crashes() -> list[CrashTable]:
@@ -207,8 +207,8 @@ def application(analysis: Analysis) -> Analysis:
             "experiment": "aof-modes",
             "question": "What do the append-only-file modes cost, on Redis itself and behind an application?",
             "answer": verbatim("Behind the application, nothing that matters: the application is the limit."),
-            "tables": [posts(), clients()], "trials": [], "families": [], "answers": [], "checks": [], "notes": [],
-            "timeline": analysis.timeline[:40], "lessons": lessons(), "crashes": crashes(), "scale": 0.1,
+            "tables": [posts(), clients()], "trials": [], "families": [], "checks": [], "notes": [],
+            "timeline": analysis.timeline[:40], "parts": {"lessons": lessons()}, "crashes": crashes(), "scale": 0.1,
             "published_source": verbatim("A blog post, Kubernetes, nGrinder"),
             "factors": {
                 "store": FactorView(title="Store"), "users": FactorView(title="vUsers", unit="vUsers"),

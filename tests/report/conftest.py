@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from loadstone.addons.studies.answers import ConclusionAnswer, ConclusionAnswers
 from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import (
     Analysis,
     CheckSummary,
-    ConclusionAnswer,
     FactorView,
     ResultTable,
     Row,
@@ -276,7 +276,7 @@ def finish(builder: Builder, tables: list[ResultTable], as_published: bool) -> A
         published_source=verbatim("A blog post on RedisJSON, 11-year-old laptop, Redis in a container, go-redis"),
         notes=[verbatim("This run was quick: its trials are shorter than those of the full study.")],
         tables=tables,
-        answers=sample_answers(),
+        parts={"answers": sample_answers()},
         checks=summaries(builder.trials),
         timeline=builder.timeline,
         environment={
@@ -295,27 +295,29 @@ def finish(builder: Builder, tables: list[ResultTable], as_published: bool) -> A
     )
 
 
-def sample_answers() -> list[ConclusionAnswer]:
-    return [
-        ConclusionAnswer(
-            claim="Over 6,000 JSON SETs a second on a laptop.",
-            answer=verbatim("One Redis took 92,593 SETs of 222 B a second from 32 workers."),
-            evidence=list(map(verbatim, ["set, 100 B, 32 workers: 92,593 RPS (b01-021)"])),
-            verdict="holds",
-        ),
-        ConclusionAnswer(
-            claim="A partial update costs what a set of that size costs.",
-            answer=verbatim("The two were measured once each: a difference of this size may be chance."),
-            evidence=list(map(verbatim, ["update, 10 B: 18,868 RPS (b01-013)", "set, 10 B: 17,857 RPS (b01-000)"])),
-            verdict="one_block",
-        ),
-        ConclusionAnswer(
-            claim="A cluster would give tens to hundreds of thousands.",
-            answer=verbatim("One server on one machine cannot tell."),
-            evidence=[],
-            verdict="not_answered_here",
-        ),
-    ]
+def sample_answers() -> ConclusionAnswers:
+    return ConclusionAnswers(
+        [
+            ConclusionAnswer(
+                claim="Over 6,000 JSON SETs a second on a laptop.",
+                answer=verbatim("One Redis took 92,593 SETs of 222 B a second from 32 workers."),
+                evidence=list(map(verbatim, ["set, 100 B, 32 workers: 92,593 RPS (b01-021)"])),
+                verdict="holds",
+            ),
+            ConclusionAnswer(
+                claim="A partial update costs what a set of that size costs.",
+                answer=verbatim("The two were measured once each: a difference of this size may be chance."),
+                evidence=list(map(verbatim, ["update, 10 B: 18,868 RPS (b01-013)", "set, 10 B: 17,857 RPS (b01-000)"])),
+                verdict="one_block",
+            ),
+            ConclusionAnswer(
+                claim="A cluster would give tens to hundreds of thousands.",
+                answer=verbatim("One server on one machine cannot tell."),
+                evidence=[],
+                verdict="not_answered_here",
+            ),
+        ]
+    )
 
 
 def summaries(trials: list[TrialView]) -> list[CheckSummary]:
@@ -410,7 +412,7 @@ def empty_analysis() -> Analysis:
     ]
     return full.model_copy(
         update={
-            "tables": tables, "trials": [], "timeline": [], "checks": [], "answers": [], "complete": False,
+            "tables": tables, "trials": [], "timeline": [], "checks": [], "parts": {}, "complete": False,
             "trials_done": 0, "trials_valid": 0, "trials_suspect": 0, "trials_invalid": 0, "environment": {},
             "answer": verbatim("Nothing was measured."),
         }

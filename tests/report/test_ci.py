@@ -14,7 +14,7 @@ from loadstone.addons.gate.ci.formats import bencher, github, junit
 from loadstone.addons.gate.ci.summary import code, summary
 from loadstone.addons.gate.output import GateOutput
 from loadstone.addons.gate.result import GateFigure, GateResult, GateVerdict
-from loadstone.addons.gate.section import NAMES, gate_answer
+from loadstone.addons.gate.section import NAMES
 from loadstone.addons.gate.terminal import verdict_text
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import markdown_report
@@ -210,7 +210,7 @@ def test_every_report_of_the_run_begins_with_the_verdict_and_has_the_figures(
     analysis: Analysis, spoken: str, said: str
 ) -> None:
     result = gate(twin=[figure("same", slower=0.001, slower_low=-0.01, slower_high=0.012)])
-    of_gate = analysis.model_copy(update={"gate": result, "answer": gate_answer(result)})
+    of_gate = analysis.model_copy(update={"answer": result.opens_alone()}).with_part("gate", result)
     with use_language(spoken):
         page = html.unescape(html_report.render(of_gate)["report.html"].decode()).replace("\u00a0", " ")
         text = markdown_report.render(of_gate)["report.md"].decode().replace("\\", "")

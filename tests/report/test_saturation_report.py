@@ -12,7 +12,7 @@ from tests.report.saturations import KINDS, plateau
 
 from loadstone.addons.saturation import section as view
 from loadstone.addons.saturation.chart import ramp_chart, saturation_chart, values_of
-from loadstone.addons.saturation.results import SaturationAnswer
+from loadstone.addons.saturation.results import SaturationAnswer, SaturationAnswers
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.verdict import CpuCost
 from loadstone.report.charts.chart import draw
@@ -30,7 +30,9 @@ def answer(request: pytest.FixtureRequest) -> SaturationAnswer:
 def saturated(analysis: Analysis) -> Analysis:
     """A run that did nothing but look for saturation points, of all kinds."""
     answers = [make() for make in KINDS.values()]
-    return analysis.model_copy(update={"saturations": answers, "tables": [], "families": [], "timeline": []})
+    return analysis.model_copy(
+        update={"parts": {"saturations": SaturationAnswers(answers)}, "tables": [], "families": [], "timeline": []}
+    )
 
 
 def test_every_kind_says_what_was_asked(answer: SaturationAnswer) -> None:
@@ -99,7 +101,7 @@ def test_the_ramp_stands_beside_the_point() -> None:
 
 
 def test_two_conditions_have_pictures_of_their_own(saturated: Analysis) -> None:
-    pair = saturated.model_copy(update={"saturations": [plateau("get"), plateau("set")]})
+    pair = saturated.with_part("saturations", SaturationAnswers([plateau("get"), plateau("set")]))
     names = [chart.name for chart in charts_of(pair) if chart.kind in ("saturation", "ramp")]
     assert names == ["get-saturation", "get-ramp", "set-saturation", "set-ramp"]
 
@@ -127,7 +129,7 @@ def test_each_level_has_what_a_request_costs(saturated: Analysis, tmp_path: Path
     first, *others = answer.points
     costs = {"redis": CpuCost(ns=30_000, low_ns=29_000, high_ns=31_000), "app": CpuCost(ns=90_000)}
     points = [first.model_copy(update={"costs": costs}), *others]
-    told = saturated.model_copy(update={"saturations": [answer.model_copy(update={"points": points})]})
+    told = saturated.with_part("saturations", SaturationAnswers([answer.model_copy(update={"points": points})]))
     write_report(told, tmp_path, ("html", "md", "csv"))
     for name in ("report.html", "report.md"):
         assert "redis 30 µs + app 90 µs" in (tmp_path / name).read_text()
@@ -141,7 +143,7 @@ def test_each_level_has_what_a_request_costs(saturated: Analysis, tmp_path: Path
 @pytest.mark.parametrize("width", [60, 100])
 def test_a_terminal_has_the_answer_first(saturated: Analysis, width: int, *, verbose: bool) -> None:
     console = Console(width=width, record=True, file=io.StringIO())
-    show(saturated.model_copy(update={"saturations": [plateau()]}), console=console, verbose=verbose)
+    show(saturated.with_part("saturations", SaturationAnswers([plateau()])), console=console, verbose=verbose)
     said = console.export_text()
     assert "SATURATES at 10.8" in said
     assert "The limit" in said

@@ -8,7 +8,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from loadstone.addons.studies import section as study
+from loadstone.addons.studies.answers import LessonAnswers
+from loadstone.addons.studies.section import lessons_section
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.analysis.crashes import CrashRow, CrashTable
 from loadstone.report import csv_report, summary
@@ -69,16 +70,18 @@ def test_the_scale_is_in_csv_and_json_too(application: Analysis) -> None:
 @pytest.mark.parametrize("shown", FORMATS)
 def test_every_lesson_is_reported_then_and_now(application: Analysis, shown: Callable[[Analysis], str]) -> None:
     text = shown(application)
-    section = (
-        text[text.index(study.lessons_heading()) :]
-        if shown is not on_the_page
-        else text[text.rindex(study.lessons_heading()) :]
-    )
-    for lesson in application.lessons:
+    lessons = application.part(LessonAnswers)
+    assert lessons is not None
+    found = lessons_section(lessons)
+    assert found is not None
+    heading = fmt.sentence(found.heading)
+    section = text[text.index(heading) :] if shown is not on_the_page else text[text.rindex(heading) :]
+    assert len(found.claims) == len(lessons.root)
+    for lesson, claim in zip(lessons.root, found.claims, strict=True):
         assert lesson.then in section
         assert fmt.sentence(lesson.now) in section
-        assert study.lesson_verdict(lesson.verdict) in section
-    assert study.lessons_heading() not in shown(application.model_copy(update={"lessons": []}))
+        assert fmt.sentence(claim.verdict) in section
+    assert heading not in shown(application.with_part("lessons", LessonAnswers([])))
 
 
 @pytest.mark.parametrize("shown", FORMATS)
@@ -86,7 +89,7 @@ def test_every_report_tells_what_was_lost_and_what_was_not_tried(
     application: Analysis, shown: Callable[[Analysis], str]
 ) -> None:
     text = " ".join(shown(application).split())
-    (crashes,) = sections_of(application)
+    (crashes, _) = sections_of(application)
     heading = fmt.sentence(crashes.heading)
     section = text[text.index(heading) :]
     assert "AOF everysec" in section
@@ -167,12 +170,13 @@ def test_texts_of_applications_are_explained_where_there_is_one(application: Ana
 
 def test_hostile_texts_are_texts(application: Analysis) -> None:
     bad = "a|b <script>x</script>\n# h"
-    lesson = application.lessons[0].model_copy(update={"then": bad, "now": verbatim(bad)})
+    lessons = application.part(LessonAnswers)
+    assert lessons is not None
+    lesson = lessons.root[0].model_copy(update={"then": bad, "now": verbatim(bad)})
     table = application.crashes[0]
     row = table.rows[0].model_copy(update={"label": bad, "problems": [verbatim(bad)]})
-    evil = application.model_copy(
-        update={"lessons": [lesson], "crashes": [table.model_copy(update={"rows": [row], "title": bad, "note": bad})]}
-    )
+    crashes = [table.model_copy(update={"rows": [row], "title": bad, "note": bad})]
+    evil = application.model_copy(update={"crashes": crashes}).with_part("lessons", LessonAnswers([lesson]))
     text = in_markdown(evil)
     assert "<script" not in text
     assert "\n# h" not in text

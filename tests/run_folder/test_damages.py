@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 from tests.frozen_runs import unpacked
 
+from loadstone.addons.saturation.results import SaturationAnswers
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.run_folder.digests import DigestFile, Digests
@@ -176,7 +177,9 @@ def test_a_search_that_lost_a_probe_ends_before_it(tmp_path: Path) -> None:
     lost = next(line for line in lines if json.loads(line)["saturation"]["users"] == 4)
     file.write_bytes(b"".join(line for line in lines if line != lost))
     found = analyse(run)
-    assert [[point.users for point in one.search.points] for one in found.saturations] == [[1, 2]]
+    answers = found.part(SaturationAnswers)
+    assert answers is not None
+    assert [[point.users for point in one.search.points] for one in answers.root] == [[1, 2]]
     assert any(
         render_message(note).startswith("trials.jsonl: lines that the run wrote are missing (1)")
         for note in found.notes

@@ -4,10 +4,8 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from loadstone.addons.saturation.results import Estimated, SaturationAnswer, SaturationPoint
-from loadstone.addons.saturation.section import part_names
 from loadstone.drivers.histogram import PER_MILLE
 from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.levels import Level
@@ -19,6 +17,7 @@ from loadstone.report import verdicts
 from loadstone.report.tables.column import CsvValue
 from loadstone.report.tables.columns import COLUMNS, is_at_rate
 from loadstone.run_folder.facts import HOST
+from loadstone.slot import Slot
 from loadstone.text.language import use_language
 
 _LATENCIES = ("response", "service", "pool_wait")
@@ -61,10 +60,16 @@ COMBINATIONS = ("effects", "metric", "condition", "label", "figure", "low", "hig
 """The columns of `combinations.csv`."""
 
 
+CsvRows = Callable[[Analysis], Iterator[dict[str, CsvValue]]]
+"""The lines of a file, all with the same columns; no line: there is no such file."""
+CSV_FILES: Slot[CsvRows] = Slot("csv_files")
+"""Those of add-ons, by the names of their files."""
+
+
 @use_language("en")
 def render(analysis: Analysis) -> dict[str, bytes]:
-    """`tables.csv` and `comparisons.csv` in UTF-8, and `effects.csv`, `combinations.csv`, `full-servers.csv`,
-    `host.csv`, `parts.csv`, `saturation.csv` and `ramp.csv` where there is something of the kind.
+    """`tables.csv` and `comparisons.csv` in UTF-8, and `effects.csv`, `combinations.csv`, `host.csv`,
+    `parts.csv` and those of add-ons where there is something of the kind.
 
     A figure that is not known is an empty cell.
     """
@@ -74,7 +79,7 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     costed = list(dict.fromkeys(part for row in rows for part in row.costs))
     known = _factors(analysis)
     lines = [
-        {**_cells(table, row, known, parts), **_cost_cells(row.costs, costed), **_of_study(analysis, row, original)}
+        {**_cells(table, row, known, parts), **cost_cells(row.costs, costed), **_of_study(analysis, row, original)}
         for table in analysis.tables
         for row in table.rows
     ]
@@ -87,11 +92,9 @@ def render(analysis: Analysis) -> dict[str, bytes]:
         files["effects.csv"] = _written(list(EFFECTS), list(_effect_rows(analysis)))
         files["combinations.csv"] = _written(list(COMBINATIONS), list(_combination_rows(analysis)))
     further = {
-        "full-servers.csv": _full_server_rows,
         "host.csv": _host_rows,
         "parts.csv": _part_rows,
-        "saturation.csv": _saturation_rows,
-        "ramp.csv": _ramp_rows,
+        **dict(CSV_FILES.items()),
     }
     for name, observed in ((name, list(rows_of(analysis))) for name, rows_of in further.items()):
         if observed:
@@ -151,7 +154,7 @@ def _of_columns(row: Row, keys: Sequence[str]) -> dict[str, CsvValue]:
     return {header: value(row) for key in keys for header, value in COLUMNS[key].csv.items()}
 
 
-def _cost_cells(costs: Mapping[str, CpuCost], parts: Sequence[str]) -> dict[str, CsvValue]:
+def cost_cells(costs: Mapping[str, CpuCost], parts: Sequence[str]) -> dict[str, CsvValue]:
     """What a request costs each part, with both ends of the interval, and whose it is within the part."""
     return {
         f"cpu_{part}_a_request{end}_ns": getattr(costs.get(part), f"{end}_ns".strip("_"), None)
@@ -372,80 +375,4 @@ def _combination_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
                 "low": cell.low,
                 "high": cell.high,
                 "check": cell.refusal.name if cell.refusal is not None else "",
-            }
-
-
-def _full_server_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
-    """What one server does when it is full, at each place."""
-    for one in analysis.full_servers:
-        found = one.capacity
-        yield {
-            "label": one.label,
-            "condition": json.dumps(one.condition, ensure_ascii=False),
-            "server": one.server,
-            "how": found.how,
-            "per_s": found.per_s,
-            "per_s_low": found.low_per_s,
-            "per_s_high": found.high_per_s,
-            "users": found.users,
-            "busy_share": found.busy,
-            "why_not": "" if found.why is None else fmt.sentence(found.why),
-        }
-
-
-def _saturation_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
-    """Every level of every condition; of one without levels its answer alone."""
-    parts = part_names(analysis.saturations)
-    costed = list(dict.fromkeys(name for one in analysis.saturations for point in one.points for name in point.costs))
-    for answer in analysis.saturations:
-        points: list[SaturationPoint | None] = [*answer.points] or [None]
-        for point in points:
-            response = None if point is None else point.response_ns
-            yield {
-                **_saturation(answer),
-                "users": None if point is None else point.users,
-                "offered_per_s": None if point is None else point.rate_per_s,
-                "goodput_per_s": None if point is None else point.per_s,
-                "lowest_sweep_per_s": None if point is None else point.low,
-                "highest_sweep_per_s": None if point is None else point.high,
-                **{f"response_{name}_ns": getattr(response, name, None) for name in ("mean", "p50", "p99")},
-                "errors_share": None if point is None else point.errors,
-                **{f"cpu_{part}_share_of_core": None if point is None else point.cpu.get(part) for part in parts},
-                **_cost_cells({} if point is None else point.costs, costed),
-                "verdict": "" if point is None else point.verdict,
-                "reasons": "" if point is None else " ".join(map(fmt.sentence, point.reasons)),
-            }
-
-
-def _saturation(answer: SaturationAnswer) -> dict[str, CsvValue]:
-    limit, objective = answer.limiting, answer.objective
-    return {
-        "condition": answer.label,
-        "model": answer.model,
-        "kind": answer.kind,
-        **_estimated("point_users", answer.users),
-        **_estimated("point_per_s", answer.per_s),
-        "at_least_per_s": answer.at_least_per_s,
-        "limit": "" if limit is None else limit.bottleneck.part,
-        "limit_evidence": "" if limit is None else fmt.sentence(limit.bottleneck.message),
-        "objective": "" if objective is None else objective.text,
-        **_estimated("objective_per_s", None if objective is None else objective.rate_per_s),
-    }
-
-
-def _estimated(name: str, found: Estimated | None) -> dict[str, CsvValue]:
-    ends = ("value", "low", "high")
-    return {name if end == "value" else f"{name}_{end}": getattr(found, end, None) for end in ends}
-
-
-def _ramp_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
-    """Every step of every classical ramp."""
-    for answer in analysis.saturations:
-        for step in answer.ramp.steps if answer.ramp else ():
-            yield {
-                "condition": answer.label,
-                "users": step.users,
-                "from_s": step.from_s,
-                "to_s": step.to_s,
-                "goodput_per_s": step.per_s,
             }

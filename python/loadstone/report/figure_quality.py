@@ -64,9 +64,10 @@ def figure_quality(analysis: Analysis) -> FigureQuality:
 def trust_text(analysis: Analysis) -> str:
     """`3 of 54 figures good within 10 %; 38: their bounds are small, ...; 9: the interval is wider`."""
     found = figure_quality(analysis)
-    if analysis.saturations and not any(row.goodput_per_s for row in different_rows(analysis)):
-        sure = sum(saturation.kind in ("plateau", "peak", "limit") for saturation in analysis.saturations)
-        return fmt.sentence(message("trust_saturation", good=sure, of=len(analysis.saturations)))
+    if not any(row.goodput_per_s for row in different_rows(analysis)):
+        others = (answer.trust_without_rows() for answer in analysis.parts.values())
+        if (other := next((one for one in others if one is not None), None)) is not None:
+            return fmt.sentence(other)
     if not found.of:
         return fmt.sentence(message("trust_no_table"))
     shown = [message("trust_others", figures=number, why=why) for why, number in found.others[:_SHOWN_MAX]]
@@ -75,9 +76,9 @@ def trust_text(analysis: Analysis) -> str:
         shown.append(message("trust_others", figures=left, why=message("trust_other_reasons")))
     good = {"good": found.good - found.once, "once": found.once, "of": found.of}
     said = fmt.sentence(message("trust", **good, within_share=GOOD_WITHIN, others=shown))
-    if analysis.gate is None or analysis.gate.verdict == "invalid":
-        return said
-    return _("Both took turns, so their ratio is valid; of each by itself: {said}", said=said)
+    for answer in analysis.parts.values():
+        said = answer.trusted(said)
+    return said
 
 
 def _why_not(row: Row, failed: Mapping[str, str]) -> Message | None:

@@ -3,9 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from loadstone.addons.saturation import section as view
-from loadstone.addons.saturation.results import SaturationAnswer
-from loadstone.addons.studies.section import answer_verdict, lesson_verdict, lessons_heading
 from loadstone.judge.analysis.analysis import (
     Analysis,
     CheckSummary,
@@ -22,9 +19,9 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.charts.chart import NOT_DRAWN, Chart
 from loadstone.report.charts.chart_list import charts_of, drawn
-from loadstone.report.document import Section
+from loadstone.report.document import Grid, Section
 from loadstone.report.figure_quality import trust_text
-from loadstone.report.sections.of_analysis import sections_of
+from loadstone.report.sections.of_analysis import findings_of, sections_of
 from loadstone.report.summary import Anchors, example_lines
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import (
@@ -64,7 +61,7 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
         yield from (sentence(note), "")
-    yield from _saturation_lines(analysis, charts)
+    yield from (line for section in findings_of(analysis) for line in _findings(section, charts))
     yield from (line for section in sections_of(analysis) if section.leads for line in _section(section))
     if analysis.families:
         yield from (_("## Verdicts"), "")
@@ -90,8 +87,6 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     for table in analysis.tables:
         yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
     yield from (line for section in sections_of(analysis) if not section.leads for line in _section(section))
-    yield from _conclusions(analysis)
-    yield from _lesson_lines(analysis)
     yield from _observed_lines(analysis, anchors)
     for chart in charts:
         if chart.kind == "timeline":
@@ -159,16 +154,6 @@ def _figure(column: Column, row: Row) -> str:
     return f"~~{text(figure)}~~" if column.is_struck(row) and figure != fmt.NONE else text(figure)
 
 
-def _conclusions(analysis: Analysis) -> Iterator[str]:
-    if not analysis.answers:
-        return
-    yield from (_("## Published conclusions, tested"), "")
-    for number, answer in enumerate(analysis.answers, 1):
-        yield f"{number}. {text(answer.claim)} **{answer_verdict(answer.verdict)}**: {sentence(answer.answer)}"
-        yield from (f"   - {sentence(line)}" for line in answer.evidence)
-    yield ""
-
-
 def _checks(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     yield from (_("## Checks"), "")
     if not analysis.checks:
@@ -232,49 +217,48 @@ def _section(section: Section) -> Iterator[str]:
         yield ""
         problems = [f"- {text(line.label)}: {sentence(said)}" for line in table.lines for said in line.problems]
         yield from (*problems, "") if problems else ()
+    if section.claims:
+        yield from _claims(section)
     if section.reading is not None:
         yield from (sentence(section.reading), "")
 
 
-def _lesson_lines(analysis: Analysis) -> Iterator[str]:
-    """What went wrong then, what shows here, and whether it was caught."""
-    if not analysis.lessons:
-        return
-    yield from (f"## {lessons_heading()}", "", _("| then | now | verdict |"), "|---|---|---|")
-    for lesson in analysis.lessons:
-        yield f"| {text(lesson.then)} | {sentence(lesson.now)} | **{lesson_verdict(lesson.verdict)}** |"
+def _claims(section: Section) -> Iterator[str]:
+    """A list with what each answer rests on, or a table of what was and what is."""
+    if section.then_and_now:
+        yield from (_("| then | now | verdict |"), "|---|---|---|")
+        for claim in section.claims:
+            yield f"| {text(claim.text)} | {sentence(claim.answer)} | **{sentence(claim.verdict)}** |"
+    else:
+        for number, claim in enumerate(section.claims, 1):
+            yield f"{number}. {text(claim.text)} **{sentence(claim.verdict)}**: {sentence(claim.answer)}"
+            yield from (f"   - {sentence(line)}" for line in claim.evidence)
     yield ""
 
 
-def _saturation_lines(analysis: Analysis, charts: Sequence[Chart]) -> Iterator[str]:
-    """For each condition the answer, its picture, and the levels that it rests on."""
-    if analysis.saturations:
-        yield from (f"## {view.heading()}", "")
-    for answer in analysis.saturations:
-        yield from _answer(answer, {chart.kind: chart for chart in charts if chart.condition == answer.label})
+def _findings(section: Section, charts: Sequence[Chart]) -> Iterator[str]:
+    """For each condition what was found, its pictures, and what that rests on."""
+    yield from (f"## {sentence(section.heading)}", "")
+    for one in section.findings:
+        own: dict[str, Chart] = {chart.kind: chart for chart in charts if chart.condition == one.condition}
+        yield from (f"### {text(one.title)}", "", f"**{sentence(one.verdict)}**", "")
+        yield from (f"- {sentence(name)}: {sentence(said)}" for name, said in one.facts)
+        yield ""
+        for shown in one.shown:
+            yield from picture(own.get(shown.kind))
+            if shown.remarks:
+                yield from (" ".join(map(sentence, shown.remarks)), "")
+        yield from (line for grid in one.grids for line in _grid(grid))
+        if one.note is not None:
+            yield from (sentence(one.note), "")
 
 
-def _answer(answer: SaturationAnswer, charts: dict[str, Chart]) -> Iterator[str]:
-    yield from (f"### {text(view.title(answer))}", "", f"**{text(view.verdict(answer))}**", "")
-    yield from (f"- {text(name)}: {text(said)}" for name, said in view.facts(answer))
-    yield ""
-    yield from picture(charts.get("saturation"))
-    if answer.ramp is not None:
-        yield from picture(charts.get("ramp"))
-        yield from (" ".join(map(text, view.ramp_lines(answer))), "")
-    if shares := view.share_rows(answer):
-        yield from _levels(view.share_headers(), shares)
-    yield from _levels(view.point_headers(answer), [view.point_cells(answer, point) for point in answer.points])
-    if search := view.search_line(answer):
-        yield from (text(search), "")
-
-
-def _levels(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    if not rows:
+def _grid(grid: Grid) -> Iterator[str]:
+    if not grid.rows:
         return
-    yield f"| {' | '.join(map(text, headers))} |"
-    yield f"|{'---:|' * len(headers)}"
-    yield from (f"| {' | '.join(map(text, row))} |" for row in rows)
+    yield f"| {' | '.join(map(text, grid.heads))} |"
+    yield f"|{'---:|' * len(grid.heads)}"
+    yield from (f"| {' | '.join(map(text, row.cells))} |" for row in grid.rows)
     yield ""
 
 

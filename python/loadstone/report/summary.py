@@ -40,7 +40,7 @@ def trials(analysis: Analysis) -> str:
 def status_marks(analysis: Analysis) -> list[tuple[str, str]]:
     """Short labels for what kind of run this was, each with its explanation."""
     found = []
-    compares = bool(analysis.tables) or not analysis.saturations
+    compares = bool(analysis.tables) or not analysis.is_answered_beside_tables
     if compares and (comparison := fmt.sentence(analysis.comparison)):
         found.append((comparison, _("What this run can show about differences between conditions.")))
     if analysis.quick:

@@ -213,16 +213,17 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[FailIfObject
     A row whose bound is far away has its figure, with the bound: that is no failure.
     """
     lines = tuple(missed(objectives, analysis))
-    if analysis.gate is not None:
-        status = analysis.gate.status or (MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0)
+    decided = (answer.exit_status() for answer in analysis.parts.values())
+    if (status := next((one for one in decided if one is not None), None)) is not None:
+        status = status or (MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0)
         return RunResult(folder, analysis, lines, status, unwritten)
     rows = [row for table in analysis.tables for row in table.rows]
     compared = [comparison for family in analysis.families for comparison in family.comparisons]
-    searched = bool(analysis.saturations)  # some rows: the budget did not reach them
-    nothing = not searched and bool(rows) and all(row.verdict == "missing" for row in rows)
+    answered = analysis.is_answered_beside_tables  # then the budget did not reach some rows
+    nothing = not answered and bool(rows) and all(row.verdict == "missing" for row in rows)
     refused = [row for row in rows if row.verdict == "invalid"]
     broken = any(section.alarms for section in sections_of(analysis))
-    pointless = any(point.kind == "none" for point in analysis.saturations)
+    pointless = any(answer.is_refused() for answer in analysis.parts.values())
     nothing = nothing or analysis.unanswered is not None
     invalid = bool(refused) or pointless or broken or any(pair.primary.kind == "invalid" for pair in compared)
     status = MISSED_STATUS if lines else INVALID_STATUS if invalid or nothing else UNWRITTEN_STATUS if unwritten else 0

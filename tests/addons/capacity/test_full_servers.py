@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.frozen_runs import unpacked
 
-from loadstone.addons.capacity.full_server_goal import FullServerRates
+from loadstone.addons.capacity.full_server_rates import FullServerRates, FullServers
 from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.judge.analysis.analyse import analyse, analyse_run
 from loadstone.judge.analysis.analysis import Analysis
@@ -21,8 +21,13 @@ def analysed(name: str, folder: Path) -> Analysis:
     return analyse(unpacked(name, folder))
 
 
+def full_servers(analysis: Analysis) -> list[FullServerRates]:
+    found = analysis.part(FullServers)
+    return [] if found is None else found.root
+
+
 def by_label(analysis: Analysis) -> dict[str, FullServerRates]:
-    return {one.label: one for one in analysis.full_servers}
+    return {one.label: one for one in full_servers(analysis)}
 
 
 def test_a_place_is_a_server_an_operation_and_a_payload_over_all_numbers_of_users(tmp_path: Path) -> None:
@@ -58,11 +63,11 @@ def _is(trial: TrialRecord, payload: str, workers: int) -> bool:
 
 def test_where_a_rate_or_an_application_is_the_load_no_server_has_a_capacity(tmp_path: Path) -> None:
     for name in ("redis-rate", "memory-vs-disk", "saturate-open"):
-        assert analysed(name, tmp_path / name).full_servers == []
+        assert full_servers(analysed(name, tmp_path / name)) == []
 
 
 def test_beside_programs_that_have_its_cpu_nothing_is_known(tmp_path: Path) -> None:
-    found = analysed("caches", tmp_path).full_servers
+    found = full_servers(analysed("caches", tmp_path))
     assert {one.server for one in found} >= {"redis", "valkey", "memcached"}
     assert {one.capacity.how for one in found} == {"refused"}
     assert "other programs had its CPU" in render_message(
@@ -76,5 +81,5 @@ def test_reports_have_a_section_and_a_file_of_it(tmp_path: Path) -> None:
     assert "full-servers" in [section.name for section in sections_of(analysis)]
     lines = render(analysis)["full-servers.csv"].decode().splitlines()
     assert lines[0].startswith("label,condition,server,how,per_s,")
-    assert len(lines) == 1 + len(analysis.full_servers)
+    assert len(lines) == 1 + len(full_servers(analysis))
     assert Analysis.model_validate_json(analysis.model_dump_json()) == analysis

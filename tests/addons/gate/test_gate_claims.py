@@ -122,8 +122,9 @@ def test_the_comparisons_of_its_report_claim_nothing(tmp_path: Path) -> None:
     """Nor what is made of them: the list of runs, the lessons, what its tables conclude."""
     run = read_run(unpacked("gate-twin", tmp_path))
     found = analyse_run(replace(run, trials=list(map(dearer, run.trials))))
-    assert found.gate is not None
-    assert (found.gate.verdict, found.gate.decided_by) == ("invalid", ["cpu"])
+    gate = found.part(GateResult)
+    assert gate is not None
+    assert (gate.verdict, gate.decided_by) == ("invalid", ["cpu"])
     pairs = [one for family in found.families for one in family.comparisons]
     assert {(one.primary.kind, one.primary.refusal and one.primary.refusal.name) for one in pairs} == {
         ("invalid", "twin")

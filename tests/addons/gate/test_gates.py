@@ -25,7 +25,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> RecordedRun:
 
 
 def gate_of(run: RecordedRun) -> GateResult:
-    found = analyse_run(run).gate
+    found = analyse_run(run).part(GateResult)
     assert found is not None
     return found
 

@@ -11,6 +11,7 @@ import pytest
 from tests.changed_facts import with_facts, written
 from tests.frozen_runs import unpacked
 
+from loadstone.addons.gate.result import GateResult
 from loadstone.addons.gate.rule import starts_reach
 from loadstone.addons.history.changes import History, first_figures, history_of
 from loadstone.addons.history.history_report import csv_text, figure_lines, overview_lines
@@ -31,17 +32,22 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     return run, analyse_run(run)
 
 
+def gate_of(analysis: Analysis) -> GateResult:
+    found = analysis.part(GateResult)
+    assert found is not None
+    return found
+
+
 def figures(measured: Measured, day: int, **changed: Any) -> RunFigures:
     """The figures of the gate on another day, with other trials, groups or servers of the run, or another outcome."""
     run, analysis = measured
-    gate = analysis.gate
-    assert gate is not None
+    gate = gate_of(analysis)
     servers = {**run.environment["servers"], **changed.pop("servers", {})}
     environment = {**run.environment, "servers": servers, **changed.pop("environment", {})}
     plan = run.plan.model_copy(update={"groups": changed.pop("groups", run.plan.groups)})
     trials = list(map(changed.pop("trial", lambda one: one), run.trials))
     other = replace(run, environment=environment, plan=plan, trials=trials)
-    outcome = analysis.model_copy(update={"gate": gate.model_copy(update=changed)})
+    outcome = analysis.with_part("gate", gate.model_copy(update=changed))
     return run_figures(other, outcome, float(day)).model_copy(update={"run": f"day-{day}"})
 
 
@@ -75,7 +81,7 @@ def test_gates_under_one_load_make_a_line_whatever_machine_they_ran_on(measured:
     (line,) = figure.over.lines
     assert figure.over.label == "redis: cpu"
     _, analysis = measured
-    cpu = next(one for one in analysis.gate.figures if one.name == "cpu")
+    cpu = next(one for one in gate_of(analysis).figures if one.name == "cpu")
     shown = line.points[0].figure
     assert (shown.value, cpu.interval_level > 0.99) == (cpu.ratio, True)
     assert cpu.low < shown.low < shown.value < shown.high < cpu.high, "at 95 %, where the gate's own is wider"
@@ -102,7 +108,7 @@ def test_another_load_is_another_line(measured: Measured, change: Callable[[dict
 def test_the_rate_that_a_gate_chose_is_no_other_load(measured: Measured) -> None:
     """Of the P99: half of what the slower one does, another number each time. Where it was asked for, it is."""
     run, analysis = measured
-    p99 = next(one for one in analysis.gate.figures if one.name == "p99")
+    p99 = next(one for one in gate_of(analysis).figures if one.name == "p99")
     known = p99.model_copy(update={"ratio": 1.1, "low": 1.0, "high": 1.2, "interval_level": 0.99})
 
     def slower(plan: dict[str, Any]) -> None:
@@ -148,7 +154,7 @@ def test_what_is_started_once_is_another_line_and_its_intervals_hold_what_starts
 def test_noise_of_starts_is_no_hint(measured: Measured) -> None:
     """Ten gates and ten more, 16 % apart: starts of one version of what is started once differ by as much."""
     _, analysis = measured
-    cpu = next(one for one in analysis.gate.figures if one.name == "cpu")
+    cpu = next(one for one in gate_of(analysis).figures if one.name == "cpu")
 
     def gate(make: Callable[..., RunFigures], day: int) -> RunFigures:
         ratio = (1.0 if day < 10 else 1.16) * (1 + 0.002 * (day * 7 % 5))
@@ -175,7 +181,7 @@ def test_noise_of_starts_is_no_hint(measured: Measured) -> None:
 def test_many_gates_without_a_figure_are_counted(measured: Measured) -> None:
     """P99 is not measured where the rate and the CPU are known to be lost."""
     _, analysis = measured
-    known = [one for one in analysis.gate.figures if one.name == "cpu"]
+    known = [one for one in gate_of(analysis).figures if one.name == "cpu"]
     without = [figures(measured, day, figures=[]) for day in range(2, 5)]
     few = [figures(measured, 1, figures=known), *without]
     assert "Without this figure: day-2, day-3, day-4" in figure_lines(history(*few), 120)
@@ -185,5 +191,5 @@ def test_many_gates_without_a_figure_are_counted(measured: Measured) -> None:
 
 def test_an_invalid_gate_has_no_place(measured: Measured) -> None:
     _, analysis = measured
-    unclaimed = [one.model_copy(update={"verdict": "unclaimed", "ratio": None}) for one in analysis.gate.figures]
+    unclaimed = [one.model_copy(update={"verdict": "unclaimed", "ratio": None}) for one in gate_of(analysis).figures]
     assert figures(measured, 1, verdict="invalid", figures=unclaimed).places == []

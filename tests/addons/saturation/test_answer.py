@@ -8,9 +8,9 @@ import pytest
 from tests.saturation_runs import Session
 from tests.saturation_trials import System, failing, full_generator, saturated, system_of, undriven
 
-from loadstone.addons.saturation.answer import saturation_headline, saturations_of
+from loadstone.addons.saturation.answer import saturations_of
 from loadstone.addons.saturation.options import SearchOptions
-from loadstone.addons.saturation.results import SaturationAnswer
+from loadstone.addons.saturation.results import SaturationAnswer, SaturationAnswers
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.message import verbatim
 from loadstone.text.sentences import render_message
@@ -197,7 +197,7 @@ def test_a_run_whose_budget_ended_says_how_far_it_came(answered: Answered) -> No
 
 
 def test_the_headline_has_every_condition(closed: SaturationAnswer, opened: SaturationAnswer) -> None:
-    assert saturation_headline([]) is None
-    said = render_message(saturation_headline([closed, opened.model_copy(update={"label": "list"})]))
+    assert SaturationAnswers([]).headline() is None
+    said = render_message(SaturationAnswers([closed, opened.model_copy(update={"label": "list"})]).headline())
     assert said.startswith("SATURATES at ")
     assert "list: KEEPS P99 <= 10 ms up to " in said

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from loadstone.addons.studies.answers import LessonAnswer
 from loadstone.addons.studies.lessons import StudyEvidence, evaluate_lessons
 from loadstone.judge.analysis.analyse import summarise_checks
-from loadstone.judge.analysis.analysis import Bottleneck, LessonAnswer, ResultTable, Row
+from loadstone.judge.analysis.analysis import Bottleneck, ResultTable, Row
 from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.run_folder.facts import AvgMax

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from loadstone.addons.studies.answers import ConclusionAnswers
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.checks.checks import judge_trial
@@ -42,7 +43,9 @@ def test_a_clean_run(path: Path) -> None:
     assert found.notes == []
     assert render_message(found.published_source) == "The original"
     assert [table.name for table in found.tables] == ["by-size", "idle"]
-    assert [answer.verdict for answer in found.answers] == [
+    answers = found.part(ConclusionAnswers)
+    assert answers is not None
+    assert [answer.verdict for answer in answers.root] == [
         "undecided",
         "one_block",
         "not_answered_here",

@@ -71,7 +71,7 @@ def test_it_stands_beside_the_rows_own_figures(study: Study, analysed: Callable[
 
 def test_it_decides_nothing_else(study: Study, analysed: Callable[..., Analysis]) -> None:
     without, found = analysed(), analysed(at_rate(study, "set", goodput_per_s=1.0))
-    for name in ("families", "answer", "headline", "answers", "lessons", "comparison"):
+    for name in ("families", "answer", "headline", "parts", "comparison"):
         assert getattr(found, name) == getattr(without, name), name
     assert found.complete == without.complete
     assert found.trials_done == without.trials_done + 1 == len(study.trials()) + 1

@@ -7,13 +7,13 @@ import pytest
 from tests.verdicts import verdict
 
 from loadstone.addons.capacity.full_server import FullServer
-from loadstone.addons.capacity.full_server_goal import FullServerRates
+from loadstone.addons.capacity.full_server_rates import FullServerRates, FullServers
 from loadstone.drivers.outcome import Quantiles
-from loadstone.judge.analysis.analysis import Comparison, Family, ResultTable, Row
+from loadstone.judge.analysis.analysis import Answer, Comparison, Family, ResultTable, Row
 from loadstone.judge.analysis.comparisons import _contrary_warning
 from loadstone.judge.analysis.headline import cost_sentence, headline, opening
 from loadstone.judge.verdict import COST, UNBOUNDED, CpuCost, GeneratorBound, Side
-from loadstone.text.message import message
+from loadstone.text.message import Message, verbatim
 from loadstone.text.sentences import render_message
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
@@ -134,13 +134,24 @@ def test_without_a_usable_figure_there_is_none(synthetic: ModuleType) -> None:
     assert of(synthetic).startswith("Nothing was measured")
 
 
-def test_where_conditions_saturate_is_said_after_the_figures_or_in_their_place(synthetic: ModuleType) -> None:
-    points = message("saturations", answers=["local: SATURATES at 4 users", "remote: SATURATES at 9 users"])
-    said = "local: SATURATES at 4 users. remote: SATURATES at 9 users"
+class Told(Answer):
+    """What an add-on has to say."""
+
+    said: Message
+
+    def headline(self) -> Message:
+        return self.said
+
+
+def test_what_an_add_on_says_comes_after_the_figures_or_in_their_place(synthetic: ModuleType) -> None:
+    said = "local: SATURATES at 4 users."
+    points = [Told(said=verbatim(said))]
     refused, measured = table(row(200.0, verdict="invalid")), table(row(200.0), row(400.0, operation="get"))
-    of_refused = opening(synthetic.make_experiment(), [refused], [], (), points, quick=False).answer
+    of_refused = opening(synthetic.make_experiment(), [refused], [], answers=points, quick=False).answer
     assert render_message(of_refused) == said
-    of_measured = render_message(opening(synthetic.make_experiment(), [measured], [], (), points, quick=False).answer)
+    of_measured = render_message(
+        opening(synthetic.make_experiment(), [measured], [], answers=points, quick=False).answer
+    )
     assert of_measured.startswith("At 1 kB, 32 workers: set 200")
     assert said in of_measured
 
@@ -255,7 +266,7 @@ def full(operation: str, payload: str, per_s: float | None, **changes: Any) -> F
 def test_what_a_full_server_does_comes_before_what_it_did_under_some_users(synthetic: ModuleType) -> None:
     tables = [table(row(200.0), row(400.0, operation="get"))]
     known = [full("set", "1 kB", 1_000.0), full("get", "1 kB", 2_000.0)]
-    found = render_message(headline(synthetic.make_experiment(), tables, full_servers=known, quick=False))
+    found = render_message(headline(synthetic.make_experiment(), tables, answers=[FullServers(known)], quick=False))
     assert found == (
         "Peak of one redis at 1 kB: set 1,000 [980, 1,020] (measured at 32 workers) and get 2,000 [1,960, 2,040] "
         "(measured at 32 workers) a second."
@@ -274,7 +285,7 @@ def test_rows_open_a_report_of_more_levels_than_full_servers_are_known_of(
     synthetic: ModuleType, known: list[FullServerRates]
 ) -> None:
     tables = [table(row(200.0), row(400.0, operation="get"))]
-    found = render_message(headline(synthetic.make_experiment(), tables, full_servers=known, quick=False))
+    found = render_message(headline(synthetic.make_experiment(), tables, answers=[FullServers(known)], quick=False))
     assert found.startswith("At 1 kB, 32 workers: set 200 ")
 
 

@@ -131,7 +131,7 @@ def analysis(*rows: Row) -> Analysis:
     given |= dict.fromkeys(
         ("trials_planned", "trials_done", "trials_valid", "trials_suspect", "trials_invalid"), len(rows)
     )
-    given |= {"published_source": None, "notes": [], "answers": [], "checks": [], "timeline": [], "environment": {}}
+    given |= {"published_source": None, "notes": [], "checks": [], "timeline": [], "environment": {}}
     return Analysis(**given, tables=tables)
 
 

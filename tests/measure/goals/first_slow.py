@@ -1,7 +1,7 @@
 """How long it takes until the first slow reply, from the beginning of the load: a goal as an author would add it."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -10,10 +10,11 @@ from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.spec.part import Duration, SpecPart
+from loadstone.judge.analysis.analysis import GoalAnswer
 from loadstone.judge.checks.checks import forbidding
 from loadstone.judge.verdict import AnalysisModel
 from loadstone.measure.goals.declared import AddOnGoal
-from loadstone.report.document import GoalAnswer, Section, SectionCell, SectionColumn, SectionTable, TableRow
+from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
@@ -67,17 +68,6 @@ class FirstSlowAnswer(GoalAnswer):
     slow_s: float
     rows: list[FirstSlowRow]
 
-    def section(self, name: str) -> Section:
-        """A table."""
-        columns = (
-            SectionColumn(message("first_slow_condition"), message("first_slow_condition_meaning")),
-            SectionColumn(message("first_slow_tries"), message("first_slow_tries_meaning")),
-            SectionColumn(message("first_slow_slow"), message("first_slow_slow_meaning")),
-            SectionColumn(message("first_slow_first"), message("first_slow_first_meaning")),
-        )
-        heading = message("first_slow_heading", slow_s=self.slow_s)
-        return Section(name, heading, (SectionTable(name, columns, tuple(map(_line, self.rows))),))
-
     def headline(self) -> Message:
         """The earliest of all."""
         known = [row for row in self.rows if row.first_s is not None]
@@ -92,7 +82,6 @@ class FirstSlow(AddOnGoal[FirstSlowSettings]):
 
     kind = "first_slow"
     settings_type = FirstSlowSettings
-    answer_type = FirstSlowAnswer
 
     def following(self, trials: Sequence[TrialRecord]) -> PlannedTrial | None:
         """All conditions, and then all of them again."""
@@ -103,21 +92,6 @@ class FirstSlow(AddOnGoal[FirstSlowSettings]):
             for template in self.planned.trials
         )
         return next((trial for trial in tries if trial.name not in done), None)
-
-    @classmethod
-    def answer(cls, settings: FirstSlowSettings, trials: Sequence[TrialRecord], run: RecordedRun) -> FirstSlowAnswer:
-        """By the longest response time of each interval."""
-        slow_s = duration_s(settings.slow)
-        by_label: dict[str, list[float | None]] = {}
-        for trial in trials:
-            if not forbidding(trial):
-                label = label_of(run.experiment, trial.condition)
-                by_label.setdefault(label, []).append(_first_s(run, trial, slow_s))
-        rows = []
-        for label, firsts in by_label.items():
-            known = [first for first in firsts if first is not None]
-            rows.append(FirstSlowRow(label=label, times=len(firsts), slow=len(known), first_s=min(known, default=None)))
-        return FirstSlowAnswer(slow_s=slow_s, rows=rows)
 
 
 def _cold(plan: Plan) -> Plan:
@@ -133,6 +107,33 @@ def _first_s(run: RecordedRun, trial: TrialRecord, slow_s: float) -> float | Non
     return min(slow, default=None)
 
 
+def evaluate(settings: Mapping[str, Any], trials: Sequence[TrialRecord], run: RecordedRun) -> FirstSlowAnswer:
+    """By the longest response time of each interval."""
+    slow_s = duration_s(FirstSlowSettings.model_validate(settings).slow)
+    by_label: dict[str, list[float | None]] = {}
+    for trial in trials:
+        if not forbidding(trial):
+            label = label_of(run.experiment, trial.condition)
+            by_label.setdefault(label, []).append(_first_s(run, trial, slow_s))
+    rows = []
+    for label, firsts in by_label.items():
+        known = [first for first in firsts if first is not None]
+        rows.append(FirstSlowRow(label=label, times=len(firsts), slow=len(known), first_s=min(known, default=None)))
+    return FirstSlowAnswer(slow_s=slow_s, rows=rows)
+
+
+def section(name: str, found: FirstSlowAnswer) -> Section:
+    """A table."""
+    columns = (
+        SectionColumn(message("first_slow_condition"), message("first_slow_condition_meaning")),
+        SectionColumn(message("first_slow_tries"), message("first_slow_tries_meaning")),
+        SectionColumn(message("first_slow_slow"), message("first_slow_slow_meaning")),
+        SectionColumn(message("first_slow_first"), message("first_slow_first_meaning")),
+    )
+    heading = message("first_slow_heading", slow_s=found.slow_s)
+    return Section(name, heading, (SectionTable(name, columns, tuple(map(_line, found.rows))),))
+
+
 def _line(row: FirstSlowRow) -> TableRow:
     cells = (SectionCell(row.times), SectionCell(row.slow), SectionCell(row.first_s, "seconds"))
     return TableRow(row.label, cells, message("first_slow_short", slow=row.slow, times=row.times))
@@ -141,5 +142,8 @@ def _line(row: FirstSlowRow) -> TableRow:
 ADD_ON = AddOn(
     "first_slow",
     declared_goals={"first_slow": f"{__name__}:FirstSlow"},
+    goal_answers={"first_slow": f"{__name__}:FirstSlowAnswer"},
+    goal_evaluations={"first_slow": f"{__name__}:evaluate"},
+    goal_sections={"first_slow": f"{__name__}:section"},
     sentences={"first_slow": f"{__name__}:SENTENCES"},
 )

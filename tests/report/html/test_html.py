@@ -193,7 +193,7 @@ def test_an_invalid_comparison_prints_no_ratio(judged: Analysis) -> None:
     one = next(c for c in family.comparisons if c.primary.kind == "invalid").model_copy(update={"exploratory": []})
     ratio = one.primary.model_copy(update={"estimate": 1.2345, "low": 1.1, "high": 1.3, "total": 1.2345})
     alone = family.model_copy(update={"comparisons": [one.model_copy(update={"primary": ratio})]})
-    found = judged.model_copy(update={"families": [alone], "tables": [], "trials": [], "answers": []})
+    found = judged.model_copy(update={"families": [alone], "tables": [], "trials": [], "parts": {}})
     text = html.render(found)["report.html"].decode()
     body = text[text.index('id="verdicts"') : text.index('id="results"')]
     shown = re.sub(r'src="data:[^"]+"', "", body)

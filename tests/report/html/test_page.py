@@ -353,7 +353,7 @@ def test_hostile_names_are_only_texts(
     tables = [*small.tables, judged.tables[1]]
     family = judged.families[0].model_copy(update={"comparisons": judged.families[0].comparisons[:2]})
     tables.append(application.tables[1])
-    of_study = {"lessons": application.lessons, "crashes": application.crashes, "scale": application.scale}
+    of_study = {"parts": application.parts, "crashes": application.crashes, "scale": application.scale}
     mixed = small.model_copy(update={"tables": tables, "notes": [verbatim("note")], "families": [family], **of_study})
     evil = Analysis.model_validate(hostile(mixed.model_dump()))
     [path] = write_report(evil, tmp_path, ["html"])

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadstone.addons.capacity.model.answer import Capacity
+from loadstone.addons.capacity.model.answer import Capacities, Capacity
 from loadstone.addons.capacity.model.findings import Checked, capacity_of
 from loadstone.addons.capacity.model.load_levels import LoadLevel, conditions_of, levels_of
 from loadstone.experiment.plan.labels import condition_label
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import Experiment, level_behind
 from loadstone.experiment.spec.levels import REFERENCE, Condition, is_level
+from loadstone.judge.analysis.evaluations import RunFindings
 from loadstone.judge.checks.checks import forbidding
 from loadstone.machine.placement import OWN_CPUS
 from loadstone.run_folder.part_kinds import SUBJECT
@@ -40,6 +41,12 @@ def find_capacities(run: RecordedRun, judged: Sequence[TrialRecord]) -> list[Con
         capacity, checked = capacity_of(condition, condition_label(run.experiment, condition, varied), levels)
         made.append(ConditionCapacity(capacity, tuple(levels), checked))
     return made
+
+
+def evaluate_capacities(found: RunFindings) -> Capacities | None:
+    """The answer that stands under `capacities` in the analysis."""
+    capacities = capacities_of(found.run, found.trials)
+    return Capacities(capacities) if capacities else None
 
 
 def capacities_of(run: RecordedRun, judged: Sequence[TrialRecord]) -> list[Capacity]:

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from loadstone.addons.capacity.full_server import (
     TAKEN_MAX,
-    FullServer,
     ServerLoadLevel,
     level_of,
     servers_of,
@@ -23,10 +22,8 @@ from loadstone.experiment.plan.run_plan import FULL_SERVERS, WARM_BLOCK, Block, 
 from loadstone.experiment.plan.trial_plans import in_slices
 from loadstone.experiment.spec.driver_names import NATIVE
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.levels import Level as FactorLevel
 from loadstone.experiment.spec.levels import drop_factors, factors_in, identity
 from loadstone.judge.checks.checks import forbidding
-from loadstone.judge.verdict import AnalysisModel
 from loadstone.measure.goals.goal import (
     Goal,
     GoalContext,
@@ -41,7 +38,6 @@ from loadstone.measure.goals.goal import (
 )
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import _
-from loadstone.text.message import Message, message
 
 USERS_FIRST, USERS_MOST = 16, 128
 """More users than its levels have: twice as many, and at least and at most so many."""
@@ -54,38 +50,6 @@ GENERATOR_FULL = 0.97
 """A generator that is so busy has no more users to offer."""
 UserLevels = list[PlannedTrial]
 """Planned trials whose conditions differ in nothing but their users."""
-
-
-class FullServerRates(AnalysisModel):
-    """What one server does at most, at one place of the run's conditions."""
-
-    server: str
-    condition: dict[str, FactorLevel]
-    """Without the factors that set how many users there are."""
-    label: str
-    """`set, 1 kB`."""
-    users_are: str = "users"
-    """What the experiment calls them: `workers`."""
-    users_vary: bool = False
-    """Whether the experiment varies how many there are."""
-    capacity: FullServer
-
-    @property
-    def said(self) -> Message:
-        """`127,000 [125,000, 129,000] a second (measured at 32 workers)`, or why it is not known."""
-        found = self.capacity
-        if found.per_s is None:
-            return found.why or message("full_unknown")
-        return message(
-            "full_figure",
-            per_s=found.per_s,
-            low=found.low_per_s,
-            high=found.high_per_s,
-            how=found.how,
-            users=found.users,
-            users_are=self.users_are,
-            busy=found.busy,
-        )
 
 
 class FullServerGoal(Goal):

@@ -3,16 +3,24 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.addons.capacity.full_server import when_full
-from loadstone.addons.capacity.full_server_goal import FullServerRates, levels_of, load_factors
+from loadstone.addons.capacity.full_server_goal import levels_of, load_factors
+from loadstone.addons.capacity.full_server_rates import FullServerRates, FullServers
 from loadstone.experiment.plan.labels import condition_label, prints
 from loadstone.experiment.plan.run_plan import FULL_SERVERS, WARM_BLOCK
 from loadstone.experiment.spec.experiment import Experiment, conditions_varied
 from loadstone.experiment.spec.levels import Condition, drop_factors, identity
+from loadstone.judge.analysis.evaluations import RunFindings
 from loadstone.judge.analysis.fixed_rates import own_load
 from loadstone.judge.analysis.tables import tables_of_mode
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
+
+
+def evaluate_full_servers(found: RunFindings) -> FullServers | None:
+    """The answer that stands under `full_servers` in the analysis."""
+    full = full_servers_of(found.run, found.trials)
+    return FullServers(full) if full else None
 
 
 def full_servers_of(run: RecordedRun, trials: Sequence[TrialRecord]) -> list[FullServerRates]:

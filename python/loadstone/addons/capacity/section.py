@@ -1,9 +1,7 @@
 """What a report shows of where the capacity goes, a line a condition, and of what full servers do at most."""
 
-from collections.abc import Sequence
-
-from loadstone.addons.capacity.full_server_goal import FullServerRates
-from loadstone.addons.capacity.model.answer import Capacity
+from loadstone.addons.capacity.full_server_rates import FullServerRates, FullServers
+from loadstone.addons.capacity.model.answer import Capacities, Capacity
 from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.text.message import message
@@ -18,12 +16,12 @@ _CAPACITY_COLUMNS = (
 )
 
 
-def capacity_section(capacities: Sequence[Capacity]) -> Section:
+def capacity_section(capacities: Capacities) -> Section:
     """What fills first under each condition, and what next."""
     return Section(
         name="capacity",
         heading=message("capacity_heading"),
-        tables=(SectionTable("", _CAPACITY_COLUMNS, tuple(map(_capacity_line, capacities))),),
+        tables=(SectionTable("", _CAPACITY_COLUMNS, tuple(map(_capacity_line, capacities.root))),),
         reading=message("capacity_reading"),
         in_outcome=False,
     )
@@ -60,13 +58,14 @@ _HOW = {
 }
 
 
-def full_server_section(found: Sequence[FullServerRates]) -> Section:
-    """A line for each place and server."""
+def full_server_section(found: FullServers) -> Section:
+    """A line for each place and server. In the few lines that end a run it stands in the headline, or nowhere."""
     return Section(
         name=FULL_SERVERS,
         heading=message("full_heading"),
-        tables=(SectionTable("", _FULL_COLUMNS, tuple(map(_full_line, found))),),
+        tables=(SectionTable("", _FULL_COLUMNS, tuple(map(_full_line, found.root))),),
         reading=message("full_reading"),
+        in_outcome=False,
     )
 
 

@@ -7,6 +7,15 @@ ADD_ON = AddOn(
     commands={
         "gate": "loadstone.addons.gate.command:gate_app",
     },
+    answers={
+        "gate": "loadstone.addons.gate.result:GateResult",
+    },
+    evaluations={
+        "gate": "loadstone.addons.gate.outcome:evaluate_gate",
+    },
+    sections={
+        "gate": "loadstone.addons.gate.section:gate_section",
+    },
     sentences={
         "gate": "loadstone.addons.gate.texts:GATE",
     },

@@ -26,7 +26,9 @@ from loadstone.experiment.plan.look_schedule import gate_level
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import AA_FACTOR, TWIN_LEVELS
 from loadstone.judge.analysis.analysis import Comparison, Family
-from loadstone.judge.analysis.comparisons import INTERRUPTED, family_answer
+from loadstone.judge.analysis.comparisons import INTERRUPTED
+from loadstone.judge.analysis.completion import elapsed_s
+from loadstone.judge.analysis.evaluations import RunFindings
 from loadstone.judge.cost import cost_of
 from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.settings import Settings
@@ -36,8 +38,6 @@ from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.message import Message, message
 from loadstone.text.units import margin_share
 
-_KEPT = ("a", "b", "metric", "larger_is_faster", "margin", "unit", "blocks", "blocks_min", "quick", "rate_per_s")
-
 
 def unclaimed(figure: GateFigure) -> GateFigure:
     """A figure of an invalid gate."""
@@ -45,46 +45,6 @@ def unclaimed(figure: GateFigure) -> GateFigure:
         return figure
     claims = ("ratio", "low", "high", "slower", "slower_low", "slower_high", "visible", "why")
     return figure.model_copy(update={"verdict": "unclaimed", **dict.fromkeys(claims)})
-
-
-def without_claims(families: Sequence[Family], gate: GateResult | None) -> list[Family]:
-    """The comparisons as every report has them: of an invalid gate each is invalid, by what makes the gate so."""
-    refusal = None if gate is None or gate.verdict != "invalid" else _refusal_of_claims(families, gate)
-    return [one if refusal is None else _refused(one, refusal) for one in families]
-
-
-def _refusal_of_claims(families: Sequence[Family], gate: GateResult) -> CheckResult | None:
-    """That the base differs from itself, or what a check of the trials says."""
-    if gate.message.kind == "gate_one_process":
-        return CheckResult(
-            name="one_process", verdict="invalid", measured=None, limit=None, unit="", reason=gate.message
-        )
-    apart = next((one for one in gate.twin if one.name in gate.decided_by), None)
-    if apart is None:
-        return next((one.primary.refusal for family in families for one in family.comparisons), None)
-    return CheckResult(
-        name="twin",
-        verdict="invalid",
-        measured=round(100 * abs(apart.slower or 0.0), 6),
-        limit=round(100 * apart.tolerance, 6),
-        unit="%",
-        reason=gate.message,
-    )
-
-
-def _refused(family: Family, refusal: CheckResult) -> Family:
-    comparisons = [_without(one, refusal) for one in family.comparisons]
-    return family.model_copy(update={"comparisons": comparisons, "answer": family_answer(comparisons)})
-
-
-def _without(comparison: Comparison, refusal: CheckResult) -> Comparison:
-    found = comparison.primary
-    if found.kind == "invalid":
-        return comparison.model_copy(update={"costs": [], "exploratory": []})
-    points = [point.model_copy(update={"log_ratio": None}) for point in found.points]
-    kept = {name: getattr(found, name) for name in _KEPT}
-    primary = Verdict(kind="invalid", refusal=refusal, points=points, **kept)
-    return comparison.model_copy(update={"primary": primary, "costs": [], "exploratory": []})
 
 
 TARGET = "target"
@@ -130,8 +90,13 @@ SEEN = 1.22
 """A loss is seen 8 times in 10 if it lies beyond the margin by so many half widths of the interval: 1 + .84 / 3.8."""
 
 
+def evaluate_gate(found: RunFindings) -> GateResult | None:
+    """The answer that stands under `gate` in the analysis."""
+    return gate_of(found.run, found.families, found.trials, elapsed_s(found.run))
+
+
 def gate_of(
-    run: RecordedRun, families: Sequence[Family], trials: Sequence[TrialRecord], elapsed_s: float
+    run: RecordedRun, families: Sequence[Family], trials: Sequence[TrialRecord], took_s: float
 ) -> GateResult | None:
     """The outcome of a run that is a gate; None of any other."""
     gate = run.experiment.gate
@@ -164,7 +129,7 @@ def gate_of(
     elif cut is None:
         of = {"rate": pace, "cpu": pace, "p99": paces.get(GATE_P99)}
         figures = [
-            _unmeasured(with_needs(one, of.get(one.name), elapsed_s, run.plan.budget_s), message("gate_not_begun"))
+            _unmeasured(with_needs(one, of.get(one.name), took_s, run.plan.budget_s), message("gate_not_begun"))
             for one in figures
         ]
     open_ = verdict == "undecided" and cut is None
@@ -183,7 +148,7 @@ def gate_of(
         tolerance=margin_share(gate.cost_margin),
         run=run.path.resolve().name,
         began_unix_s=min((trial.started_unix_ns for trial in trials), default=0) / 1e9,
-        elapsed_s=round(elapsed_s, 3),
+        elapsed_s=round(took_s, 3),
         budget_s=run.plan.budget_s,
         machine=_machine(run.environment),
     )

@@ -87,14 +87,18 @@ class GateOutput(OutputOptions):
 
     def lines(self, analysis: "Analysis") -> Iterable[str] | None:
         """See `OutputOptions`: the verdict, and a line a figure."""
+        from loadstone.addons.gate.result import GateResult
         from loadstone.addons.gate.terminal import gate_lines
 
-        return None if analysis.gate is None else gate_lines(analysis.gate)
+        result = analysis.part(GateResult)
+        return None if result is None else gate_lines(result)
 
     def write(self, analysis: "Analysis") -> None:
         """See `OutputOptions`: the files for CI that were asked for."""
-        if analysis.gate is not None:
-            self.write_gate(analysis.gate)
+        from loadstone.addons.gate.result import GateResult
+
+        if (result := analysis.part(GateResult)) is not None:
+            self.write_gate(result)
 
     def write_gate(self, result: "GateResult") -> None:
         """Write what was asked for. Raises LoadstoneError where it cannot be written."""

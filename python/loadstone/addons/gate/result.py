@@ -1,11 +1,15 @@
 """What a gate found, as data: `gate.json`."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
 
+from loadstone.judge.analysis.analysis import Answer, Family
 from loadstone.judge.verdict import AnalysisModel, Requests
-from loadstone.text.message import Message
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.language import _
+from loadstone.text.message import Message, message
 
 Standing = Literal["slower", "same", "not_slower", "faster", "undecided", "invalid", "unclaimed"]
 """State of B against A. slower: by more than the margin, with the whole interval on that side. same: the interval lies
@@ -71,7 +75,7 @@ class GateFigure(AnalysisModel):
         return [None if one is None else round(one / (1 - one), 6) for one in self.less]
 
 
-class GateResult(AnalysisModel):
+class GateResult(AnalysisModel, Answer):
     """The whole outcome of a gate. `gate.json` in the run's folder; its schema is docs/gate.schema.json."""
 
     format: Literal[1] = 1
@@ -102,3 +106,40 @@ class GateResult(AnalysisModel):
     budget_s: float
     machine: dict[str, str]
     """What the figures were measured on: CPU, how many, kernel, loadstone's version."""
+
+    def opens_alone(self) -> Message:
+        """The verdict."""
+        return message("gate_answer", head=self.head, base=self.base, verdict=self.message)
+
+    def refusal_of_claims(self, families: Sequence[Family]) -> CheckResult | None:
+        """Every comparison of an invalid gate is invalid by what makes the gate so."""
+        return None if self.verdict != "invalid" else _refusal_of_claims(families, self)
+
+    def exit_status(self) -> int:
+        """As the gate has it."""
+        return self.status
+
+    def trusted(self, of_rows: str) -> str:
+        """With the ratio, which is good where figures are not."""
+        if self.verdict == "invalid":
+            return of_rows
+        return _("Both took turns, so their ratio is valid; of each by itself: {said}", said=of_rows)
+
+
+def _refusal_of_claims(families: Sequence[Family], gate: "GateResult") -> CheckResult | None:
+    """That the base differs from itself, or what a check of the trials says."""
+    if gate.message.kind == "gate_one_process":
+        return CheckResult(
+            name="one_process", verdict="invalid", measured=None, limit=None, unit="", reason=gate.message
+        )
+    apart = next((one for one in gate.twin if one.name in gate.decided_by), None)
+    if apart is None:
+        return next((one.primary.refusal for family in families for one in family.comparisons), None)
+    return CheckResult(
+        name="twin",
+        verdict="invalid",
+        measured=round(100 * abs(apart.slower or 0.0), 6),
+        limit=round(100 * apart.tolerance, 6),
+        unit="%",
+        reason=gate.message,
+    )

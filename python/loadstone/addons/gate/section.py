@@ -3,7 +3,7 @@
 from loadstone.addons.gate.result import GateFigure, GateResult
 from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow, Unit
 from loadstone.text.language import author_text
-from loadstone.text.message import Message, message
+from loadstone.text.message import message
 
 NAMES = {
     "rate": author_text("requests a second"),
@@ -24,11 +24,6 @@ _COLUMNS = (
     SectionColumn(message("gate_column_twin"), message("gate_column_twin_meaning")),
 )
 """The last one where there is a twin; on a narrow screen the first ones are seen."""
-
-
-def gate_answer(result: GateResult) -> Message:
-    """The sentence that opens the report."""
-    return message("gate_answer", head=result.head, base=result.base, verdict=result.message)
 
 
 def gate_section(result: GateResult) -> Section:

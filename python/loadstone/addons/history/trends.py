@@ -107,8 +107,8 @@ class OverRuns(AnalysisModel):
 
 def run_figures(run: RecordedRun, analysis: Analysis, began_unix_s: float) -> RunFigures:
     """The figures of a run, of its tables' rows and declared comparisons. Rows that are invalid have none."""
-    if analysis.gate is not None:
-        return _of_gate(run, analysis.gate, began_unix_s)
+    if (gate := analysis.part(GateResult)) is not None:
+        return _of_gate(run, gate, began_unix_s)
     trials = {trial.trial: trial for trial in run.trials}
     rows = (_of_row(run, row, trials) for table in analysis.tables for row in table.rows)
     pairs = (_of_pair(run, pair, trials) for family in analysis.families for pair in family.comparisons)

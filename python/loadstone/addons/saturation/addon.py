@@ -10,6 +10,26 @@ ADD_ON = AddOn(
     goals={
         "saturation": "loadstone.addons.saturation.goal:SaturationGoal",
     },
+    answers={
+        "saturations": "loadstone.addons.saturation.results:SaturationAnswers",
+    },
+    evaluations={
+        "saturations": "loadstone.addons.saturation.answer:evaluate_saturations",
+    },
+    sections={
+        "saturations": "loadstone.addons.saturation.section:saturation_section",
+    },
+    csv_files={
+        "saturation.csv": "loadstone.addons.saturation.csv_rows:saturation_rows",
+        "ramp.csv": "loadstone.addons.saturation.csv_rows:ramp_rows",
+    },
+    charts={
+        "saturations": "loadstone.addons.saturation.chart:charts_of_answers",
+    },
+    objective_figures={
+        "saturation": "loadstone.addons.saturation.objectives:PointUsers",
+        "capacity": "loadstone.addons.saturation.objectives:PointRate",
+    },
     sentences={
         "saturation": "loadstone.addons.saturation.texts:SATURATION",
         "saturation_report": "loadstone.addons.saturation.texts:SATURATION_REPORT",

@@ -29,6 +29,7 @@ from loadstone.addons.saturation.results import (
     RampAnswer,
     RampStep,
     SaturationAnswer,
+    SaturationAnswers,
     SaturationPoint,
     Search,
     SearchPoint,
@@ -39,6 +40,7 @@ from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.plan.drive_plan import RampUp
 from loadstone.experiment.plan.labels import condition_label
 from loadstone.experiment.spec.levels import identity
+from loadstone.judge.analysis.evaluations import RunFindings
 from loadstone.judge.bottleneck import Bottleneck, bottleneck_of
 from loadstone.judge.checks.checks import BOUNDS, counted_reasons, failed_checks
 from loadstone.judge.cost import costs_of
@@ -156,6 +158,11 @@ _NEAR_LIMIT = 0.95
 """Rates from so much of the limit on show what the limit is."""
 
 
+def evaluate_saturations(found: RunFindings) -> SaturationAnswers:
+    """The answer that stands under `saturations` in the analysis; none of a run that does not search for any."""
+    return SaturationAnswers(saturations_of(found.run, found.trials))
+
+
 def saturations_of(run: RecordedRun, judged: Sequence[TrialRecord]) -> list[SaturationAnswer]:
     """Where each planned condition saturates; `judged` are all trials of the run."""
     planned = run.plan.saturation
@@ -182,12 +189,6 @@ def saturation_of(
     """Where the condition of a line saturates, by its judged trials; it is called by the factors that are `varied`."""
     made = _open if settings.model == "open" else _closed
     return made(run, settings, line, varied, trials)
-
-
-def saturation_headline(answers: Sequence[SaturationAnswer]) -> Message | None:
-    """Where each condition saturates; None of runs that did not measure it."""
-    said = [message("saturation_of", label=answer.label, said=answer.message) for answer in answers]
-    return message("saturations", answers=said) if said else None
 
 
 def _closed(

@@ -1,6 +1,7 @@
 """Throughput, response time and CPU of each part against the load, on one axis, with the point and its interval;
 and a single ramp."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, floor, log, log2
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from loadstone.addons.saturation import section as view
-from loadstone.addons.saturation.results import RampAnswer, SaturationAnswer, SaturationPoint
+from loadstone.addons.saturation.results import RampAnswer, SaturationAnswer, SaturationAnswers, SaturationPoint
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, ChartData, VegaSpec, either, fixed, layer, make, named, tooltip
@@ -455,3 +456,9 @@ def _label(read: alt.Chart, dy: float) -> Any:
     """What was read, above or below its mark."""
     text = read.mark_text(dy=dy, align="left", fontSize=11.5, fontWeight=600, color=theme.SERIES[3])
     return text.encode(text=alt.Text("label:N"))
+
+
+def charts_of_answers(found: SaturationAnswers) -> Iterator[Chart | None]:
+    """The pictures of each condition: its levels, and the ramp beside them."""
+    for answer in found.root:
+        yield from (saturation_chart(answer), ramp_chart(answer))

@@ -1,13 +1,15 @@
 """Where a condition saturates, as data: the point with its interval, what was measured, and which part is the limit."""
 
-from typing import Literal
+import math
+from typing import ClassVar, Literal
 
 from loadstone.drivers.outcome import Quantiles
 from loadstone.experiment.spec.levels import Level
+from loadstone.judge.analysis.analysis import AnswerList, ConditionFigures, KnownFigure
 from loadstone.judge.bottleneck import Bottleneck
 from loadstone.judge.verdict import AnalysisModel, CpuCost
 from loadstone.run_folder.trial import TrialVerdict
-from loadstone.text.message import Message
+from loadstone.text.message import Message, message
 
 PointKind = Literal["plateau", "peak", "limit", "at_least", "none"]
 """plateau: throughput levels off. peak: it falls again. limit: the highest rate of the open model that keeps its
@@ -178,3 +180,53 @@ class SaturationAnswer(AnalysisModel):
         if point is None:
             return max(loads, key=lambda load: load[0], default=(0.0, None))[1]
         return min(loads, key=lambda load: abs(load[0] - point.value), default=(0.0, None))[1]
+
+    @property
+    def users_known(self) -> KnownFigure | Message:
+        """What is known of the users of the saturation point, or why nothing is."""
+        if self.users is not None:
+            return KnownFigure(self.users.value, self.users.low, self.users.high)
+        return message("objective_of_users_at_rates") if self.model == "open" else self.message
+
+    @property
+    def rate_known(self) -> KnownFigure | Message:
+        """What is known of the highest rate, or why nothing is."""
+        if self.per_s is not None:
+            return KnownFigure(self.per_s.value, self.per_s.low, self.per_s.high)
+        return self.message if self.at_least_per_s is None else KnownFigure(None, self.at_least_per_s, math.inf)
+
+
+class SaturationAnswers(AnswerList[SaturationAnswer]):
+    """Where each condition saturates, where the experiment searches for it."""
+
+    behind: ClassVar[str] = "factors"
+
+    def headline(self) -> Message | None:
+        """Where each condition saturates."""
+        said = [message("saturation_of", label=answer.label, said=answer.message) for answer in self.root]
+        return message("saturations", answers=said) if said else None
+
+    def is_enough(self) -> bool:
+        """Whether it was searched for; rows that are missing were not reached in time."""
+        return bool(self.root)
+
+    def is_refused(self) -> bool:
+        """Whether a condition has no point, nor a bound of one."""
+        return any(answer.kind == "none" for answer in self.root)
+
+    def trust_without_rows(self) -> Message | None:
+        """Say how many of the points were found."""
+        sure = sum(answer.kind in ("plateau", "peak", "limit") for answer in self.root)
+        return message("trust_saturation", good=sure, of=len(self.root)) if self.root else None
+
+    def condition_figures(self) -> list[ConditionFigures]:
+        """Users and rate of each point, and what a request costs nearest to it."""
+        return [
+            ConditionFigures(
+                answer.condition,
+                answer.label,
+                {"saturation": answer.users_known, "capacity": answer.rate_known},
+                {} if answer.at_the_point is None else answer.at_the_point.costs,
+            )
+            for answer in self.root
+        ]

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from loadstone.addons.saturation.results import Estimated, SaturationAnswer, SaturationPoint
+from loadstone.addons.saturation.results import Estimated, SaturationAnswer, SaturationAnswers, SaturationPoint
 from loadstone.addons.saturation.spec import latency_objective
 from loadstone.report import figure_format as fmt
+from loadstone.report.document import Finding, Grid, GridRow, Section, Shown
 from loadstone.report.tables.column import cost_text
 from loadstone.text.language import _, plural
 from loadstone.text.message import Message, message
@@ -21,19 +22,9 @@ _LOAD_ENDED = (
 LATENCIES = (("mean", "MTT"), ("p50", "P50"), ("p99", "P99"))
 
 
-def heading() -> str:
-    """What the part of a report is called."""
-    return render_message(message("saturation_heading"))
-
-
 def title(answer: SaturationAnswer) -> str:
     """The condition; where nothing is varied, what is found."""
     return fmt.plain(answer.label) or render_message(message("saturation_title"))
-
-
-def verdict(answer: SaturationAnswer) -> str:
-    """The verdict in one line."""
-    return fmt.sentence(answer.message)
 
 
 def load_of(point: SaturationPoint) -> float | None:
@@ -169,11 +160,6 @@ def _figures(found: Estimated) -> list[float]:
     return [found.value, found.low, found.high]
 
 
-def limit_line(answer: SaturationAnswer) -> str:
-    """The limit with its evidence in one line."""
-    return fmt.sentence(_limit(answer))
-
-
 def spoken(answer: SaturationAnswer) -> str:
     """The answer in a sentence for someone who cannot see the picture."""
     return " ".join(f"{name}: {said}." for name, said in facts(answer))
@@ -200,10 +186,10 @@ def share_rows(answer: SaturationAnswer) -> list[list[str]]:
     ]
 
 
-def search_line(answer: SaturationAnswer) -> str:
+def _search(answer: SaturationAnswer) -> Message | None:
     """The steps of the search with their rates, and why it ended."""
     if not answer.search.points:
-        return ""
+        return None
     of_users = answer.search.points[0].users is not None
     steps = [
         message(
@@ -211,7 +197,7 @@ def search_line(answer: SaturationAnswer) -> str:
         )
         for point in answer.search.points
     ]
-    return fmt.sentence(message("saturation_search", steps=steps, of_users=of_users, why=answer.search.why))
+    return message("saturation_search", steps=steps, of_users=of_users, why=answer.search.why)
 
 
 def part_names(answers: Sequence[SaturationAnswer]) -> list[str]:
@@ -247,21 +233,64 @@ def _has_costs(answer: SaturationAnswer) -> bool:
     return any(point.costs for point in answer.points)
 
 
-def ramp_lines(answer: SaturationAnswer) -> list[str]:
+def _ramp(answer: SaturationAnswer) -> Iterator[Message]:
     """What a classical ramp of the same condition says, beside the point that was measured."""
     ramp = answer.ramp
     if ramp is None:
-        return []
+        return
     steps = ramp.steps
-    said = [
-        message(
-            "ramp_driven",
-            users=steps[-1].users if steps else 0,
-            seconds=steps[-1].to_s if steps else 0.0,
-            steps=len(steps),
-        ),
-        message("ramp_eye", users=ramp.eye_users, per_s=ramp.eye_per_s),
-        message("ramp_kneedle", users=ramp.knee_users, per_s=ramp.knee_per_s),
-        ramp.message,
-    ]
-    return [fmt.sentence(one) for one in said]
+    yield message(
+        "ramp_driven",
+        users=steps[-1].users if steps else 0,
+        seconds=steps[-1].to_s if steps else 0.0,
+        steps=len(steps),
+    )
+    yield message("ramp_eye", users=ramp.eye_users, per_s=ramp.eye_per_s)
+    yield message("ramp_kneedle", users=ramp.knee_users, per_s=ramp.knee_per_s)
+    yield ramp.message
+
+
+def ramp_lines(answer: SaturationAnswer) -> list[str]:
+    """What a classical ramp says, as text; none where none was driven."""
+    return [fmt.sentence(one) for one in _ramp(answer)]
+
+
+def saturation_section(found: SaturationAnswers) -> Section | None:
+    """A finding a condition."""
+    if not found.root:
+        return None
+    return Section(
+        name="saturation",
+        heading=message("saturation_heading"),
+        findings=tuple(map(_finding, found.root)),
+        basis=message("saturation_basis"),
+    )
+
+
+def _finding(answer: SaturationAnswer) -> Finding:
+    remarks = tuple(_ramp(answer))
+    return Finding(
+        condition=answer.label,
+        title=title(answer),
+        kind=answer.kind,
+        mark=MARKS[answer.kind],
+        verdict=answer.message,
+        facts=tuple(_facts(answer)),
+        brief=_limit(answer),
+        tone="good" if answer.kind in ("plateau", "peak", "limit") else "open",
+        shown=(Shown("saturation"), *([Shown("ramp", remarks)] if remarks else ())),
+        grids=(*_shares(answer), _levels(answer)),
+        note=_search(answer),
+    )
+
+
+def _shares(answer: SaturationAnswer) -> Iterator[Grid]:
+    """A table of how full each part was; none where nothing shows it."""
+    if rows := share_rows(answer):
+        yield Grid("shares", tuple(share_headers()), tuple(GridRow(tuple(row)) for row in rows), on_terminal=False)
+
+
+def _levels(answer: SaturationAnswer) -> Grid:
+    """A row a point."""
+    rows = (GridRow(tuple(point_cells(answer, point)), point.verdict, tuple(point.reasons)) for point in answer.points)
+    return Grid("levels", tuple(point_headers(answer)), tuple(rows), has_verdicts=True)

@@ -297,6 +297,8 @@ def _rates(why: str, objective: str, steps: int) -> str:
 
 
 SATURATION_REPORT: dict[str, str | Callable[..., str]] = {
+    "trust_saturation": "{good} of {of} saturation points found",
+    "saturation_basis": "Every level that was measured, and how full each part was",
     "progress_step": lambda users, per_s: f"{users} -> {figure(per_s)}",
     "progress_search": lambda steps: _("users -> replies a second: {steps}", steps=", ".join(steps)),
     "progress_estimate": _estimate,

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from loadstone.addons.studies.answers import AnswerVerdict, ConclusionAnswer
 from loadstone.experiment.spec.experiment import Conclusion
 from loadstone.experiment.spec.levels import Condition, Level, matches
-from loadstone.judge.analysis.analysis import AnswerVerdict, Comparison, ConclusionAnswer, Family
+from loadstone.judge.analysis.analysis import Comparison, Family
 from loadstone.judge.analysis.comparisons import family_answer
 from loadstone.judge.compare.exploration import MEAN_TIME
 from loadstone.judge.metrics import is_rate

@@ -7,10 +7,12 @@ block of trials cannot distinguish a difference from chance.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadstone.addons.studies.answers import AnswerVerdict, ConclusionAnswer, ConclusionAnswers
 from loadstone.addons.studies.claims import answer_by_verdicts
 from loadstone.experiment.spec.experiment import Conclusion, Experiment, conditions_of_effects, conditions_varied
 from loadstone.experiment.spec.levels import Condition, Level, drop_factors, identity, matches
-from loadstone.judge.analysis.analysis import AnswerVerdict, ConclusionAnswer, Family, ResultTable, Row
+from loadstone.judge.analysis.analysis import Family, ResultTable, Row
+from loadstone.judge.analysis.evaluations import RunFindings
 from loadstone.judge.analysis.tables import tables_of_mode
 from loadstone.judge.metrics import figure, less_is_better
 from loadstone.run_folder.reading import RecordedRun
@@ -69,6 +71,12 @@ def _of_quick(run: RecordedRun) -> Planned:
     for factorial in effects:
         conditions += conditions_of_effects(run.experiment, factorial)
     return Planned(conditions, {*(one.name for one in compared), *(effect.name for effect in effects)}, quick=True)
+
+
+def evaluate_conclusions(judged: RunFindings) -> ConclusionAnswers:
+    """The answers that stand under `answers` in the analysis; none where the study has no conclusions."""
+    run = judged.run
+    return ConclusionAnswers(answer_conclusions(run.experiment, judged.tables, judged.families, planned_by(run)))
 
 
 def answer_conclusions(

@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean, mean, median
 
-from loadstone.addons.saturation.results import SaturationAnswer
+from loadstone.addons.studies.answers import LessonAnswer, LessonAnswers, LessonVerdict
 from loadstone.experiment.plan.labels import label_of, level_label
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import Experiment, Lesson
 from loadstone.experiment.spec.levels import REFERENCE, drop_factors, identity, level_text, matches
 from loadstone.judge.analysis.analysis import (
     CheckSummary,
+    ConditionFigures,
     EffectsAnswer,
     Family,
-    LessonAnswer,
-    LessonVerdict,
+    KnownFigure,
     ResultTable,
     Row,
 )
+from loadstone.judge.analysis.evaluations import RunFindings
 from loadstone.judge.analysis.server_side import stored_keys, stored_rows, users_of
 from loadstone.judge.checks.checks import CHECKS, forbidding
 from loadstone.judge.checks.data import stored_rows as stored
@@ -35,6 +36,8 @@ _FALLS = 0.05
 
 _FREE = 0.05
 """J: of the CPUs that the parts share, less is none to speak of."""
+_POINT = "saturation"
+"""The figure of answers that is a saturation point: its users."""
 _INFORMATION = {check.name for check in CHECKS if check.information}
 
 
@@ -50,7 +53,26 @@ class StudyEvidence:
     checks: Sequence[CheckSummary]
     scale: float = 1.0
     effects: Sequence[EffectsAnswer] = ()
-    saturations: Sequence[SaturationAnswer] = ()
+    points: Sequence[ConditionFigures] = ()
+    """Where it was searched for saturation points."""
+
+
+def evaluate_study(judged: RunFindings) -> LessonAnswers:
+    """The answers that stand under `lessons` in the analysis; none where the study has no lessons."""
+    return LessonAnswers(
+        evaluate_lessons(
+            StudyEvidence(
+                judged.run.experiment,
+                judged.own_load,
+                judged.tables,
+                judged.families,
+                judged.checks,
+                judged.run.plan.scale,
+                judged.effects,
+                _points(judged),
+            )
+        )
+    )
 
 
 def evaluate_lessons(outcome: StudyEvidence) -> list[LessonAnswer]:
@@ -82,7 +104,7 @@ def _found(lesson: Lesson, outcome: StudyEvidence) -> _Found:
         case "apart":
             return _factors_separated(outcome.effects, lesson.name)
         case "saturation":
-            return _saturation_points(outcome.saturations)
+            return _saturation_points(outcome.points)
         case "cpu":
             return _cpu_of_parts(outcome.experiment, measured)
 
@@ -331,18 +353,24 @@ def _factors_separated(effects: Sequence[EffectsAnswer], name: str) -> _Found:
     return "did_not_happen" if len(known) == len(answer.terms) else "unknown", said
 
 
-def _saturation_points(saturations: Sequence[SaturationAnswer]) -> _Found:
+def _points(judged: RunFindings) -> list[ConditionFigures]:
+    """What add-ons say of saturation points."""
+    every = (one for answer in judged.answers.values() for one in answer.condition_figures())
+    return [one for one in every if _POINT in one.figures]
+
+
+def _saturation_points(points: Sequence[ConditionFigures]) -> _Found:
     """Whether each condition's saturation point has an interval, found by loads that stand still."""
-    found = [saturation for saturation in saturations if saturation.users is not None]
-    if not saturations:
+    if not points:
         return "unknown", message("lesson_no_saturation")
-    points = [
-        message("lesson_saturates", label=one.label, users=one.users.value, low=one.users.low, high=one.users.high)
-        for one in found
-        if one.users is not None
+    known = [(one.label, figure) for one in points if isinstance(figure := one.figures[_POINT], KnownFigure)]
+    said = [
+        message("lesson_saturates", label=label, users=figure.value, low=figure.low, high=figure.high)
+        for label, figure in known
     ]
-    said = message("lesson_saturation_points", points=points, without=len(saturations) - len(found))
-    return "did_not_happen" if len(found) == len(saturations) else "unknown", said
+    without = len(points) - len(known)
+    answer = message("lesson_saturation_points", points=said, without=without)
+    return "unknown" if without else "did_not_happen", answer
 
 
 @dataclass(frozen=True)

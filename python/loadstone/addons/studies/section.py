@@ -1,7 +1,16 @@
 """A study's original beside this run: verdicts on its author's conclusions, and what went wrong in it."""
 
-from loadstone.judge.analysis.analysis import AnswerVerdict, LessonVerdict
-from loadstone.report import figure_format as fmt
+from collections import Counter
+
+from loadstone.addons.studies.answers import (
+    AnswerVerdict,
+    ConclusionAnswer,
+    ConclusionAnswers,
+    LessonAnswer,
+    LessonAnswers,
+    LessonVerdict,
+)
+from loadstone.report.document import Claim, Section
 from loadstone.text.message import Message, message
 
 _VERDICTS: dict[AnswerVerdict, Message] = {
@@ -29,21 +38,56 @@ _MEANINGS: dict[LessonVerdict, Message] = {
 }
 
 
-def answer_verdict(verdict: AnswerVerdict) -> str:
-    """What a verdict on a claim is called: `direction holds, size does not`."""
-    return fmt.sentence(_VERDICTS[verdict])
+def conclusions_section(found: ConclusionAnswers) -> Section | None:
+    """A claim a conclusion, with its evidence."""
+    if not found.root:
+        return None
+    counted = Counter(one.verdict for one in found.root).most_common()
+    said = [message("conclusions_of_verdict", number=number, verdict=_VERDICTS[kind]) for kind, number in counted]
+    counts = message("conclusions_by_verdict", counted=said)
+    return Section(
+        name="conclusions",
+        heading=message("conclusions_heading"),
+        brief_heading=message("conclusions_brief_heading"),
+        claims=tuple(map(_conclusion, found.root)),
+        in_outcome=False,
+        closes=True,
+        hint=counts,
+        in_foot=message("conclusions_counted", verdicts_counted=counts),
+    )
 
 
-def lessons_heading() -> str:
-    """What stands above the lessons."""
-    return fmt.sentence(message("lessons_heading"))
+def _conclusion(one: ConclusionAnswer) -> Claim:
+    return Claim(
+        text=one.claim,
+        kind=one.verdict,
+        verdict=_VERDICTS[one.verdict],
+        answer=one.answer,
+        tone="bad" if one.verdict == "does_not_hold" else "open",
+        evidence=tuple(one.evidence),
+    )
 
 
-def lesson_verdict(verdict: LessonVerdict) -> str:
-    """What a verdict on a lesson is called: `did not happen`."""
-    return fmt.sentence(_LESSON_VERDICTS[verdict])
+def lessons_section(found: LessonAnswers) -> Section | None:
+    """What was, what shows here, and whether it was caught."""
+    if not found.root:
+        return None
+    return Section(
+        name="lessons",
+        heading=message("lessons_heading"),
+        claims=tuple(map(_lesson, found.root)),
+        then_and_now=True,
+        in_outcome=False,
+        closes=True,
+    )
 
 
-def lesson_meaning(verdict: LessonVerdict) -> str:
-    """What a verdict on a lesson says."""
-    return fmt.sentence(_MEANINGS[verdict])
+def _lesson(one: LessonAnswer) -> Claim:
+    return Claim(
+        text=one.then,
+        kind=one.verdict,
+        verdict=_LESSON_VERDICTS[one.verdict],
+        answer=one.now,
+        tone="open" if one.verdict == "unknown" else "good",
+        meaning=_MEANINGS[one.verdict],
+    )

@@ -157,6 +157,11 @@ def _size(claimed: float, estimate: float, low: float, high: float, inside: bool
 
 
 ANSWERS: dict[str, str | Callable[..., str]] = {
+    "conclusions_heading": "Published conclusions, tested",
+    "conclusions_brief_heading": "Published conclusions",
+    "conclusions_counted": "Published conclusions: {verdicts_counted}.",
+    "conclusions_by_verdict": lambda counted: ", ".join(counted),
+    "conclusions_of_verdict": "{number} {verdict}",
     "claim_holds": "confirmed",
     "claim_direction_holds_size_does_not": "direction confirmed, size not",
     "claim_direction_holds_size_undecided": "direction confirmed, size undecided",

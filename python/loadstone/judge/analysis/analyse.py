@@ -2,22 +2,18 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from loadstone.addons.capacity.capacities import capacities_of
-from loadstone.addons.capacity.full_servers import full_servers_of
-from loadstone.addons.gate.outcome import gate_of, without_claims
-from loadstone.addons.gate.section import gate_answer
-from loadstone.addons.saturation.answer import saturation_headline, saturations_of
-from loadstone.addons.studies.conclusions import answer_conclusions, planned_by
-from loadstone.addons.studies.lessons import StudyEvidence, evaluate_lessons
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.analysis.analysis import Analysis, CheckSummary, FactorView, TrialView
+from loadstone.judge.analysis.claims import without_claims
 from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
 from loadstone.judge.analysis.crashes import crash_tables
 from loadstone.judge.analysis.effects import effects_of
+from loadstone.judge.analysis.evaluations import EVALUATIONS, LATER_EVALUATIONS, RunFindings, evaluated, evaluated_goals
 from loadstone.judge.analysis.fixed_rates import own_load
 from loadstone.judge.analysis.headline import Opening, budget_too_short, comparison_line, opening, unanswered
 from loadstone.judge.analysis.notes import machine_speed, meanings_of, notes_of, published_sources
@@ -26,7 +22,6 @@ from loadstone.judge.analysis.timeline import make_timeline
 from loadstone.judge.checks.check import Check
 from loadstone.judge.checks.checks import CHECKS, forbidding, judge_trial
 from loadstone.judge.compare.one_process import with_one_process
-from loadstone.measure.goals.registry import evaluate_goals
 from loadstone.run_folder.reading import RecordedRun, read_run
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 
@@ -46,24 +41,29 @@ def analyse_run(run: RecordedRun) -> Analysis:
     """The outcome of a run that was read. Every trial is judged again, from its facts."""
     judged = [judge_trial(trial) for trial in with_one_process(run.trials)]
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
-    under_own_load = own_load(run, judged)
-    tables, full_servers = make_tables(run, judged), full_servers_of(run, judged)
+    tables = make_tables(run, judged)
     compared, effects = compare_groups(run, judged), effects_of(run, judged)
-    gate = gate_of(run, compared, judged, elapsed_s(run))
-    families = without_claims(compared, gate)
     checks = summarise_checks(judged)
+    seen = RunFindings(run, judged, own_load(run, judged), tables, compared, effects, checks, {})
+    parts = evaluated(EVALUATIONS, seen)
+    refusals = (part.refusal_of_claims(compared) for part in parts.values())
+    refusal = next((one for one in refusals if one is not None), None)
+    families = compared if refusal is None else without_claims(compared, refusal)
+    parts |= evaluated(LATER_EVALUATIONS, replace(seen, families=families, answers=parts))
     needed_s, quick = needed_budget_s(run), run.plan.quick
     short = budget_too_short(run.plan.budget_s, needed_s, quick=quick) if needed_s else None
-    saturations = saturations_of(run, judged)
-    points = saturation_headline(saturations)
-    answers = evaluate_goals(run, judged)
-    said = [one for answer in answers.values() if (one := answer.headline()) is not None]
+    sayings = [one for part in parts.values() if (one := part.headline()) is not None]
+    goals = evaluated_goals(run, judged)
+    of_goals = [one for answer in goals.values() if (one := answer.headline()) is not None]
     silent = unanswered(judged)
-    alone = gate_answer(gate) if gate is not None else short or silent or (points if not tables else None)
+    openings = (part.opens_alone() for part in parts.values())
+    alone = next((one for one in openings if one is not None), None) or short or silent
+    if alone is None and not tables:
+        alone = next(iter(sayings), None)
     begin = (
         Opening.alone(alone)
         if alone is not None
-        else opening(run.experiment, tables, families, effects, points, said, full_servers, quick=quick)
+        else opening(run.experiment, tables, families, effects, of_goals, [*parts.values()], quick=quick)
     )
     meanings = meanings_of(run, judged, tables)
     verdicts = Counter(trial.verdict for trial in judged)
@@ -93,24 +93,15 @@ def analyse_run(run: RecordedRun) -> Analysis:
         meanings=meanings,
         notes=[*meanings, *notes_of(run, judged)],
         tables=tables,
-        answers=answer_conclusions(run.experiment, tables, families, planned_by(run)),
         checks=checks,
         timeline=make_timeline(run, in_time),
         environment=dict(run.environment),
         trials=[_view(run.experiment, trial) for trial in in_time],
-        lessons=evaluate_lessons(
-            StudyEvidence(
-                run.experiment, under_own_load, tables, families, checks, run.plan.scale, effects, saturations
-            )
-        ),
         crashes=crash_tables(run),
-        full_servers=full_servers,
-        goals=answers,
-        gate=gate,
-        capacities=capacities_of(run, judged),
+        goals=goals,
         speed=machine_speed(judged),
         scale=run.plan.scale,
-        saturations=saturations,
+        parts=parts,
         factors={name: FactorView(title=f.title, unit=f.unit) for name, f in run.experiment.factors.items()},
     )
 

@@ -1,15 +1,23 @@
 """What `analysis.json` holds, and what every reporter reads."""
 
 import operator
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, SerializeAsAny
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    RootModel,
+    SerializeAsAny,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
-from loadstone.addons.capacity.full_server_goal import FullServerRates
-from loadstone.addons.capacity.model.answer import Capacity
-from loadstone.addons.gate.result import GateResult
-from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.drivers.outcome import Quantiles
+from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import Level
 from loadstone.judge.analysis.crashes import CrashTable
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
@@ -26,14 +34,14 @@ from loadstone.judge.verdict import (
     cost_of_all,
     cost_of_part,
 )
-from loadstone.measure.goals.registry import read_answer
-from loadstone.report.document import GoalAnswer
 from loadstone.run_folder.facts import DRIVER, AvgMax
 from loadstone.run_folder.look import Reason
 from loadstone.run_folder.trial import CheckResult, TrialVerdict
+from loadstone.slot import Slot
 from loadstone.text.message import Message
 
-AnyAnswer = Annotated[SerializeAsAny[GoalAnswer], BeforeValidator(read_answer)]
+T = TypeVar("T")
+A = TypeVar("A", bound="Answer")
 IntervalUnit = Literal["slice", "second", "part", "trial"]
 """What latencies of one row are measured apart in."""
 
@@ -266,21 +274,6 @@ class ResultTable(AnalysisModel):
     """The study's own columns by their keys; empty: those of every table."""
 
 
-LessonVerdict = Literal["caught", "did_not_happen", "unknown"]
-"""caught: it happened here, too, and was refused or kept apart; did_not_happen: it was looked for, and is not there,
-or what was not examined then is examined and answered here."""
-
-
-class LessonAnswer(AnalysisModel):
-    """What went wrong in the original measurement, and what this run shows of it."""
-
-    then: str
-    """As the experiment has it."""
-    now: Message
-    """One or two sentences with figures."""
-    verdict: LessonVerdict
-
-
 EndReason = Literal[Reason, "interrupted", "two separate runs"]
 """The reason of the group's last look; interrupted: it had none that ended it."""
 
@@ -419,35 +412,6 @@ class EffectsAnswer(AnalysisModel):
     quick: bool = False
 
 
-AnswerVerdict = Literal[
-    "holds",
-    "direction_holds_size_does_not",
-    "direction_holds_size_undecided",
-    "size_does_not_hold",
-    "does_not_hold",
-    "undecided",
-    "not_answered_here",
-    "left_out_of_quick",
-    "left_out",
-    "one_block",
-    "no_valid_data",
-]
-"""size_does_not_hold: the claimed figure lies outside the interval, and which side is larger is undecided.
-left_out: nothing of the kind was planned in this run. one_block: one block cannot distinguish a
-difference from chance."""
-
-
-class ConclusionAnswer(AnalysisModel):
-    """One conclusion of the original's author, answered with our data."""
-
-    claim: str
-    """As the experiment has it."""
-    answer: Message
-    evidence: list[Message]
-    """`label: figure` lines, and the trials behind them."""
-    verdict: AnswerVerdict
-
-
 class CheckSummary(AnalysisModel):
     """One check over all trials of the run."""
 
@@ -508,6 +472,137 @@ class TimelinePoint(AnalysisModel):
     cpu_share: dict[str, float]
 
 
+class HeadlineOfLevels(NamedTuple):
+    """A sentence with the figures of some levels of a factor."""
+
+    levels: int
+    """Number of the levels."""
+    said: Message
+
+
+class KnownFigure(NamedTuple):
+    """What is known of a figure: it lies between `low` and `high`, which may be infinite."""
+
+    value: float | None
+    """None where only a bound is known."""
+    low: float
+    high: float
+
+    @property
+    def figures(self) -> list[float] | None:
+        """For a message: the value and the ends of its interval; None of a bound."""
+        return None if self.value is None else [self.value, self.low, self.high]
+
+
+class ConditionFigures(NamedTuple):
+    """What an answer has of one condition, beside the rows of tables."""
+
+    condition: dict[str, Level]
+    label: str
+    """The varied factors only; empty where nothing is varied."""
+    figures: Mapping[str, KnownFigure | Message]
+    """Name, as `--fail-if` has it -> what is known of the figure, or why nothing is."""
+    costs: Mapping[str, CpuCost]
+    """Part -> its CPU time for one correct reply."""
+
+
+class Answer(BaseModel):
+    """What an add-on found in a run: data alone, which stands in `analysis.json` under a key of its own."""
+
+    model_config = ConfigDict(frozen=True)
+
+    behind: ClassVar[str] = ""
+    """The key of the core behind which its own stands; empty: it stands at the end."""
+
+    def condition_figures(self) -> Sequence[ConditionFigures]:
+        """Figures of conditions beside the rows of tables: what objectives and other add-ons ask for."""
+        return ()
+
+    def is_enough(self) -> bool:
+        """Whether a run that has it lacks nothing though no row of its tables has a figure."""
+        return False
+
+    def is_refused(self) -> bool:
+        """Whether something that it was asked could not be told: the run ends as one in which something is invalid."""
+        return False
+
+    def refusal_of_claims(self, families: Sequence[Family]) -> CheckResult | None:  # noqa: ARG002 (the seam's signature)
+        """What makes every comparison of the run invalid; None: nothing does."""
+        return None
+
+    def headline(self) -> Message | None:
+        """A sentence among those that open the report; where nothing else has a figure it is the headline."""
+        return None
+
+    def opens_alone(self) -> Message | None:
+        """The only sentence that opens the report; None: others open it."""
+        return None
+
+    def headline_of_levels(
+        self,
+        experiment: Experiment,  # noqa: ARG002
+        tables: Sequence[ResultTable],  # noqa: ARG002
+        *,
+        quick: bool,  # noqa: ARG002
+    ) -> HeadlineOfLevels | None:
+        """What opens the report in the place of a table's figures, where these are of no more levels."""
+        return None
+
+    def trust_without_rows(self) -> Message | None:
+        """A sentence on how far it can be trusted, for a run of which no row has a figure."""
+        return None
+
+    def trusted(self, of_rows: str) -> str:
+        """What is said of how far the run can be trusted, by what is said of the rows of its tables."""
+        return of_rows
+
+    def exit_status(self) -> int | None:
+        """The status with which the run ends if it misses no objective; None: that is left to what was measured."""
+        return None
+
+
+class AnswerList(RootModel[list[T]], Answer, Generic[T]):
+    """An answer that is a list."""
+
+
+class UnknownAnswer(RootModel[Any], Answer):
+    """The answer of an add-on that this installation does not have, as it was read."""
+
+
+ANSWERS: Slot[type[Answer]] = Slot("answers")
+"""Those of add-ons, by their keys in `analysis.json`."""
+
+
+class GoalAnswer(AnalysisModel):
+    """What a goal found that the experiment declares. Its `kind` is that of the goal."""
+
+    kind: str
+
+    def headline(self) -> Message | None:
+        """A sentence among those that open the report; None: it stands in its section alone."""
+        return None
+
+
+class UnknownGoalAnswer(GoalAnswer):
+    """The answer of a goal whose kind this installation does not have, as it was read."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+GOAL_ANSWERS: Slot[type[GoalAnswer]] = Slot("goal_answers")
+"""Those of the goals that experiments declare, by their kinds."""
+
+
+def _read_goal(value: object) -> object:
+    """An answer that came back from a file, as the type that its kind has."""
+    if not isinstance(value, Mapping):
+        return value
+    return (GOAL_ANSWERS.get(str(value.get("kind"))) or UnknownGoalAnswer).model_validate(value)
+
+
+AnyGoalAnswer = Annotated[SerializeAsAny[GoalAnswer], BeforeValidator(_read_goal)]
+
+
 class Analysis(AnalysisModel):
     """The whole outcome of a run. Everything is computed from the run's folder alone."""
 
@@ -549,13 +644,11 @@ class Analysis(AnalysisModel):
     """What figures mean, such as reads that all missed; they stand in `notes`, too."""
     notes: list[Message]
     tables: list[ResultTable]
-    answers: list[ConclusionAnswer]
     checks: list[CheckSummary]
     timeline: list[TimelinePoint]
     environment: dict[str, object]
     trials: list[TrialView] = []
     """Every finished trial, in the order they ran."""
-    lessons: list[LessonAnswer] = []
     crashes: list[CrashTable] = []
     speed: list[MachineSpeed] = []
     """Each CPU's speed over the trials; empty where it was not measured."""
@@ -563,17 +656,47 @@ class Analysis(AnalysisModel):
     """Users and rows were so many times those of the experiment."""
     factors: dict[str, FactorView] = {}
     """Titles of factors; a factor without an entry is called by its name."""
-    saturations: list[SaturationAnswer] = []
-    """Where each condition saturates, where the experiment searches for it."""
-    full_servers: list[FullServerRates] = Field(default=[], exclude_if=operator.not_)
-    """What one server does when it is full, at each place; left out where no server's CPU was seen."""
-    goals: dict[str, AnyAnswer] = Field(default={}, exclude_if=operator.not_)
+    goals: dict[str, AnyGoalAnswer] = Field(default={}, exclude_if=operator.not_)
     """What the goals found that the experiment declares, by their names; left out where there are none."""
-    gate: GateResult | None = Field(default=None, exclude_if=lambda gate: gate is None)
-    """Outcome of a gate; left out of other runs."""
+    parts: dict[str, SerializeAsAny[Answer]] = {}
+    """What add-ons found, by the keys of `ANSWERS`. Each is written under its key, as if it were a field."""
 
-    capacities: list[Capacity] = Field(default=[], exclude_if=operator.not_)
-    """Where the capacity goes, of an application: a condition each; left out of other runs."""
+    def part(self, kind: type[A]) -> A | None:
+        """The answer of this type; None where the run has none."""
+        return next((answer for answer in self.parts.values() if isinstance(answer, kind)), None)
+
+    def known_part(self, key: str) -> Answer | None:
+        """The answer under this key; None where there is none, or none that an add-on of this installation knows."""
+        found = self.parts.get(key)
+        return None if isinstance(found, UnknownAnswer) else found
+
+    @property
+    def is_answered_beside_tables(self) -> bool:
+        """Whether an answer is enough where no row of a table has a figure."""
+        return any(answer.is_enough() for answer in self.parts.values())
+
+    def with_part(self, key: str, answer: Answer) -> Self:
+        """A copy with this answer, in the place of the one under its key."""
+        return self.model_copy(update={"parts": {**self.parts, key: answer}})
+
+    @model_serializer(mode="wrap")
+    def _with_parts(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = write(self)
+        parts = {key: (self.parts[key].behind, part) for key, part in data.pop("parts").items()}
+        written: dict[str, Any] = {}
+        for name, value in data.items():
+            written[name] = value
+            written |= {key: part for key, (behind, part) in parts.items() if behind == name}
+        return {**written, **{key: part for key, (_, part) in parts.items() if key not in written}}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_parts(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or "parts" in data:
+            return data
+        known = {name: value for name, value in data.items() if name in cls.model_fields}
+        others = ((key, value) for key, value in data.items() if key not in known)
+        return {**known, "parts": {key: (ANSWERS.get(key) or UnknownAnswer).model_validate(one) for key, one in others}}
 
 
 def printed_ns(source: AtRate | Row, quantile: str) -> float | None:

@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadstone.addons.capacity.full_server_goal import FullServerRates
 from loadstone.experiment.plan.labels import condition_label
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import drop_factors, identity
-from loadstone.judge.analysis.analysis import Comparison, EffectsAnswer, Family, ResultTable, Row
+from loadstone.judge.analysis.analysis import Answer, Comparison, EffectsAnswer, Family, ResultTable, Row
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import COST, DECIDED, UNBOUNDED, CpuCost, Side, VerdictKind
 from loadstone.run_folder.trial import TrialRecord
@@ -32,8 +31,7 @@ class Opening:
     costs: Message | None
     """What a request costs; None where nothing is known of it."""
     answer: Message
-    """Both, the effects, the main verdicts of other comparisons, where conditions saturate, and what other goals
-    answer."""
+    """Both, the effects, the main verdicts of other comparisons, and what add-ons and goals answer."""
 
     @classmethod
     def alone(cls, sentence: Message) -> "Opening":
@@ -46,20 +44,20 @@ def opening(
     tables: Sequence[ResultTable],
     families: Sequence[Family],
     effects: Sequence[EffectsAnswer] = (),
-    saturations: Message | None = None,
     goals: Sequence[Message] = (),
-    full_servers: Sequence[FullServerRates] = (),
+    answers: Sequence[Answer] = (),
     *,
     quick: bool,
 ) -> Opening:
     """The sentences that open the report of a run that measured something."""
     answered = {effect.name for effect in effects}
     verdicts = _main_verdicts([family for family in families if family.name not in answered])
-    first = headline(experiment, tables, families, saturations, full_servers, quick=quick)
+    sayings = [said for answer in answers if (said := answer.headline()) is not None]
+    first = headline(experiment, tables, families, answers, sayings, quick=quick)
     costs = cost_sentence(tables, families)
     parts = [first, *([costs] if costs is not None else []), *(effect.answer for effect in effects)]
     parts += [verdicts] if verdicts is not None else []
-    parts += [saturations] if saturations is not None and first is not saturations else []
+    parts += [said for said in sayings if said is not first]
     parts += goals
     return Opening(first, costs, parts[0] if len(parts) == 1 else message("sentences", parts=parts))
 
@@ -83,17 +81,16 @@ def headline(
     experiment: Experiment,
     tables: Sequence[ResultTable],
     families: Sequence[Family] = (),
-    saturations: Message | None = None,
-    full_servers: Sequence[FullServerRates] = (),
+    answers: Sequence[Answer] = (),
+    sayings: Sequence[Message] = (),
     *,
     quick: bool,
 ) -> Message:
     """One sentence: figures of the primary metric that have an interval, or else what the run can tell.
 
-    What one server does when it is full comes before what it did under some number of users, where the users are varied
-    and it is known of as many levels.
+    What an add-on knows of as many levels comes before the figures of a table.
 
-    `saturations`: where conditions saturate, which is told where no row has a figure.
+    `sayings`: the sentences of the answers, of which the first is told where no row has a figure.
 
     A figure for each level of the first factor that a table varies, all at the same levels of the other factors: the
     place at which the most levels have an interval, the first such place in the order of the tables. It is never
@@ -106,11 +103,12 @@ def headline(
     if all(figure(row, metric) is None for row in usable):
         if any(pair.leading.kind in DECIDED for family in families for pair in family.comparisons):
             return message("headline_others_took_cpu", quick=quick)
-        return saturations or message("headline_no_figure", quick=quick)
+        return next(iter(sayings), None) or message("headline_no_figure", quick=quick)
     found = max(_groups(tables, metric), key=lambda group: group.weight, default=None)
-    full = max(_full(tables, full_servers), key=len, default=())
-    if is_rate(metric) and full and len(full) >= (len(found.rows) if found is not None else 1):
-        return _of_capacities(experiment, tables, full, quick=quick)
+    others = (answer.headline_of_levels(experiment, tables, quick=quick) for answer in answers)
+    before = max((one for one in others if one is not None), key=lambda one: one.levels, default=None)
+    if is_rate(metric) and before is not None and before.levels >= (len(found.rows) if found is not None else 1):
+        return before.said
     if found is None:
         compared = not is_rate(metric) and any(family.metric == metric and family.comparisons for family in families)
         return _without_interval(usable, compared_by=metric if compared else None, quick=quick)
@@ -154,7 +152,7 @@ class _Group:
 
 def _groups(tables: Sequence[ResultTable], metric: str) -> Iterator[_Group]:
     for table in tables:
-        first = _first_factor(table)
+        first = first_factor(table)
         places: dict[str, list[Row]] = {}
         for row in table.rows:
             if row.verdict in ("valid", "suspect") and row.interval(metric) is not None:
@@ -164,45 +162,9 @@ def _groups(tables: Sequence[ResultTable], metric: str) -> Iterator[_Group]:
         yield from (_Group(first, others, tuple(rows)) for rows in places.values())
 
 
-def _full(
-    tables: Sequence[ResultTable], full_servers: Sequence[FullServerRates]
-) -> Iterator[tuple[FullServerRates, ...]]:
-    """What is known of full servers, of conditions that differ in the first factor of a table only."""
-    for table in tables:
-        first, places = _first_factor(table), dict[str, list[FullServerRates]]()
-        known = [one for one in full_servers if one.users_vary and one.capacity.per_s is not None]
-        for one in known:
-            usual = all(
-                any(row.condition.get(name) == level for row in table.rows) for name, level in one.condition.items()
-            )
-            if first in one.condition and usual:
-                places.setdefault(identity(drop_factors(one.condition, {first})), []).append(one)
-        yield from map(tuple, places.values())
-
-
-def _first_factor(table: ResultTable) -> str:
+def first_factor(table: ResultTable) -> str:
     """Empty of a table that varies nothing."""
     return next((name for name, levels in table.vary.items() if len(levels) > 1), next(iter(table.vary), ""))
-
-
-def _of_capacities(
-    experiment: Experiment, tables: Sequence[ResultTable], full: Sequence[FullServerRates], *, quick: bool
-) -> Message:
-    conditions = [one.condition for one in full]
-    table = next(table for table in tables if _first_factor(table) in conditions[0])
-    first = _first_factor(table)
-    others = [name for name in table.vary if name != first and name in conditions[0]]
-    servers = list(dict.fromkeys(one.server for one in full))
-    return message(
-        "headline_full",
-        server=servers[0] if len(servers) == 1 else None,
-        place=condition_label(experiment, conditions[0], others),
-        figures=[
-            message("headline_level", level=condition_label(experiment, one.condition, [first]), figure=one.said)
-            for one in full
-        ],
-        quick=quick,
-    )
 
 
 def _named(experiment: Experiment, group: _Group, metric: str, *, quick: bool) -> Message:

@@ -2,48 +2,47 @@
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Literal, NamedTuple, cast
+from typing import ClassVar, Literal, cast
 
-from loadstone.addons.saturation.results import SaturationAnswer
 from loadstone.experiment.spec.levels import Level, identity, level_text
-from loadstone.judge.analysis.analysis import Analysis, AtRate, Comparison, Row, printed_ns
+from loadstone.judge.analysis.analysis import Analysis, AtRate, Comparison, ConditionFigures, Row, printed_ns
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import COST, CpuCost, Verdict, cost_of_all, cost_of_part
 from loadstone.run_folder.facts import DRIVER
 from loadstone.safety.errors import UserError
+from loadstone.slot import Slot
 from loadstone.text.language import said
 from loadstone.text.message import Message, message
 from loadstone.text.units import parse_any
 
-_USERS, _CAPACITY = "saturation", "capacity"
-_POINT_UNITS: Mapping[str, Mapping[str, float]] = MappingProxyType(
-    {
-        _USERS: {"": 1.0, "users": 1.0},
-        _CAPACITY: {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3},
-    }
-)
-"""Figure -> the units in which it may be written. saturation: the users of the saturation point. capacity: correct
-replies a second there; of the open model the highest rate that keeps its objective."""
-_POINT_EXAMPLES: Mapping[str, str] = MappingProxyType({_USERS: "saturation < 20", _CAPACITY: "capacity < 50k/s"})
+
+class AnsweredFigure(ABC):
+    """A figure that add-ons answer, as `--fail-if` names it, in units of its own."""
+
+    units: ClassVar[Mapping[str, float]]
+    """Units in which it may be written; the empty one is its own."""
+    of_users: ClassVar[bool] = False
+    """Whether it counts users; else it is one a second."""
+    example: ClassVar[str]
+
+    @abstractmethod
+    def no_ratio(self, objective: str) -> UserError:
+        """That an objective is about its ratio."""
+
+    @abstractmethod
+    def not_asked(self, objective: str) -> UserError:
+        """That an objective is about it, and the run does not ask for it."""
+
+    @abstractmethod
+    def nothing_else(self, objective: str) -> UserError:
+        """That an objective is about another figure, and the run has only this one."""
 
 
-class _KnownFigure(NamedTuple):
-    """What is known of a figure: between `low` and `high`, which may be infinite."""
-
-    value: float | None
-    """None where only a bound is known."""
-    low: float
-    high: float
-
-    @property
-    def figures(self) -> list[float] | None:
-        """For a message: itself, and the ends of its interval; None of a bound."""
-        return None if self.value is None else [self.value, self.low, self.high]
-
-
+FIGURES: Slot[type[AnsweredFigure]] = Slot("objective_figures")
+"""Those of add-ons by their names; answers have them in `Answer.condition_figures`."""
 _Operator = Literal[">", ">=", "<", "<="]
 _ERRORS = "errors"
 """The share of failed operations, the one metric of an objective that no experiment can compare."""
@@ -63,15 +62,25 @@ _RATE_UNITS = {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3}
 _TEXT = re.compile(
     r"\s*(.*?)\s*(>=|<=|>|<)\s*([+-]?)\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([^\s0-9]*)\s*(?:\swhere\s+(.+))?"
 )
-_GRAMMAR = said(
-    "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; metrics are {quantiles} (response time), "
-    "'service p99' and so on, {rates}, {errors}, cpu (CPU a request of all parts) and 'cpu PART', and of a saturation "
-    "point {points}; OP is one of > >= < <=",
-    quantiles=", ".join(_QUANTILES),
-    rates=", ".join(_RATES),
-    errors=_ERRORS,
-    points=", ".join(_POINT_UNITS),
-)
+
+
+def _grammar() -> str:
+    """What an objective may be."""
+    known = {"quantiles": ", ".join(_QUANTILES), "rates": ", ".join(_RATES), "errors": _ERRORS}
+    if not FIGURES.names():
+        return said(
+            "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; metrics are {quantiles} "
+            "(response time), 'service p99' and so on, {rates}, {errors}, cpu (CPU a request of all parts) and 'cpu "
+            "PART'; OP is one of > >= < <=",
+            **known,
+        )
+    return said(
+        "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; metrics are {quantiles} (response "
+        "time), 'service p99' and so on, {rates}, {errors}, cpu (CPU a request of all parts) and 'cpu PART', and of a "
+        "saturation point {points}; OP is one of > >= < <=",
+        **known,
+        points=", ".join(FIGURES.names()),
+    )
 
 
 @dataclass(frozen=True)
@@ -81,7 +90,7 @@ class FailIfObjective:
     text: str
     """As the user wrote it."""
     metric: str
-    """Metric of `experiment.spec.experiment.METRICS`, or `errors`, or a figure of a saturation point."""
+    """Metric of `experiment.spec.experiment.METRICS`, or `errors`, or a figure of `FIGURES`."""
     operator: _Operator
     value: float
     relative: bool
@@ -91,8 +100,8 @@ class FailIfObjective:
 
     @property
     def of_point(self) -> bool:
-        """Whether it is about a saturation point."""
-        return self.metric in _POINT_UNITS
+        """Whether it is about a figure that an add-on answers."""
+        return self.metric in FIGURES.names()
 
     def broken(self, found: float) -> bool:
         """Whether a figure is what must not be."""
@@ -107,25 +116,20 @@ def parse_objective(text: str) -> FailIfObjective:
     """The objective that a text states. Raises UserError with the grammar and an example."""
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise UserError("--fail-if '{text}': is no objective; {grammar}", text=text, grammar=_GRAMMAR)
+        raise UserError("--fail-if '{text}': is no objective; {grammar}", text=text, grammar=_grammar())
     name, operator, sign, digits, unit, where = match.groups()
     metric = metric_of(name)
     if metric is None:
         raise UserError(
-            "--fail-if '{text}': there is no metric '{name}'; {grammar}", text=text, name=name, grammar=_GRAMMAR
+            "--fail-if '{text}': there is no metric '{name}'; {grammar}", text=text, name=name, grammar=_grammar()
         )
     relative = unit == "%" and (metric != _ERRORS or bool(sign))
     if relative and metric == _ERRORS:
         raise UserError(
             "--fail-if '{text}': errors have no ratio, they may be 0; write for example 'errors > 0.1%'", text=text
         )
-    if relative and metric in _POINT_UNITS:
-        example = _POINT_EXAMPLES[metric]
-        raise UserError(
-            "--fail-if '{text}': saturation points are not compared by ratios; write for example '{example}'",
-            text=text,
-            example=example,
-        )
+    if relative and (answered := FIGURES.get(metric)) is not None:
+        raise answered().no_ratio(text)
     value = float(digits) * (-1 if sign == "-" else 1)
     return FailIfObjective(
         text=" ".join(text.split()),
@@ -140,7 +144,7 @@ def parse_objective(text: str) -> FailIfObjective:
 def metric_of(name: str) -> str | None:
     """The metric that a short name means: `p99` is `response_ns.p99`, `service p99` `service_ns.p99`; None if none.
 
-    `errors` and the figures of saturation points mean themselves; `cpu redis` is what a request costs that part, and
+    `errors` and what add-ons answer mean themselves; `cpu redis` is what a request costs that part, and
     `cpu` what it costs all of them.
     """
     first, _, part = name.strip().partition(" ")
@@ -150,7 +154,7 @@ def metric_of(name: str) -> str | None:
     if kind in ("", "service", "response") and quantile in _QUANTILES:
         return f"{kind or 'response'}_ns.{quantile}"
     word = name.strip().lower()
-    return _RATES.get(word) or (word if word == _ERRORS or word in _POINT_UNITS else None)
+    return _RATES.get(word) or (word if word == _ERRORS or word in FIGURES.names() else None)
 
 
 def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
@@ -162,8 +166,8 @@ def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
         )
     if metric == _ERRORS:
         units, example = {"%": 0.01}, "errors > 1%"
-    elif metric in _POINT_UNITS:
-        units, example = _POINT_UNITS[metric], _POINT_EXAMPLES[metric]
+    elif (answered := FIGURES.get(metric)) is not None:
+        units, example = answered.units, answered.example
     elif metric in _RATES.values():
         units, example = _RATE_UNITS, "goodput < 50k/s"
     else:
@@ -222,21 +226,18 @@ def require_relative(objectives: Iterable[FailIfObjective]) -> None:
 
 
 def require_measured(objectives: Iterable[FailIfObjective], *, rows: bool, points: bool) -> None:
-    """Refuse objectives about what a run will not have: `rows` of tables, saturation `points`. Raises UserError."""
+    """Refuse objectives about what a run will not have: `rows` of tables, `points` that add-ons answer.
+
+    Raises:
+        UserError: it will not have what an objective is about.
+    """
     for objective in objectives:
-        if objective.of_point and not points:
-            raise UserError(
-                "--fail-if '{objective_text}': this run looks for no saturation point; use it with `loadstone "
-                "saturate`, or with an experiment that has `load: saturate` or `saturation`",
-                objective_text=objective.text,
-            )
-        if not objective.of_point and points and not rows and not objective.metric.startswith(COST):
-            raise UserError(
-                "--fail-if '{objective_text}': this run has no figure but saturation points; write for example "
-                "'{point_examples}' or 'cpu > 20us', and give a latency with --objective",
-                objective_text=objective.text,
-                point_examples=_POINT_EXAMPLES[_CAPACITY],
-            )
+        answered = FIGURES.get(objective.metric)
+        if answered is not None and not points:
+            raise answered().not_asked(objective.text)
+        if answered is None and points and not rows and not objective.metric.startswith(COST):
+            _, only = next(FIGURES.items())
+            raise only().nothing_else(objective.text)
 
 
 def missed(objectives: Sequence[FailIfObjective], analysis: Analysis) -> list[Message]:
@@ -250,17 +251,22 @@ def missed(objectives: Sequence[FailIfObjective], analysis: Analysis) -> list[Me
     lines = []
     for objective in objectives:
         if objective.of_point:
-            points = [saturation for saturation in analysis.saturations if objective.is_about(saturation.condition)]
+            points = [one for one in _points(objective, analysis) if objective.metric in one.figures]
             found = [_missed_by_point(objective, point) for point in points]
         else:
             found = [_missed_by(objective, row) for row in rows.values() if objective.is_about(row.condition)]
             if objective.metric.startswith(COST) and not rows:
-                points = [one for one in analysis.saturations if objective.is_about(one.condition)]
-                found = [_missed_by_cost(objective, point) for point in points]
+                found = [_missed_by_cost(objective, point) for point in _points(objective, analysis)]
         lines += [line for line in found if line is not None]
         if not found:
             lines.append(_about_nothing(objective, "point" if objective.of_point else "condition"))
     return lines
+
+
+def _points(objective: FailIfObjective, analysis: Analysis) -> list[ConditionFigures]:
+    """What add-ons answered of the conditions that an objective is about."""
+    every = (one for answer in analysis.parts.values() for one in answer.condition_figures())
+    return [one for one in every if objective.is_about(one.condition)]
 
 
 def missed_ratios(objectives: Sequence[FailIfObjective], comparisons: Sequence[Comparison]) -> list[Message]:
@@ -325,27 +331,25 @@ def _no_figure(objective: FailIfObjective, name: str, costs: Mapping[str, CpuCos
     return message("objective_no_figure", name=name, objective=objective.text, parts=parts)
 
 
-def _missed_by_point(objective: FailIfObjective, answer: SaturationAnswer) -> Message | None:
-    """The line about one saturation point, by its whole interval; None if it keeps the objective."""
-    name, text, metric = answer.label or _levels(answer.condition), objective.text, objective.metric
-    known = _figure_of_point(answer, metric)
+def _missed_by_point(objective: FailIfObjective, answer: ConditionFigures) -> Message | None:
+    """The line about a figure that an add-on answered, by its whole interval; None if it keeps the objective."""
+    name, text = answer.label or _levels(answer.condition), objective.text
+    known, kind = answer.figures[objective.metric], FIGURES.get(objective.metric)
     if isinstance(known, Message):
         return message("objective_no_point", name=name, objective=text, why=known)
     broken = [objective.broken(end) for end in (known.low, known.high)]
-    found = {"figures": known.figures, "least": known.low, "of_users": metric == _USERS}
+    found = {"figures": known.figures, "least": known.low, "of_users": kind is not None and kind.of_users}
     if all(broken):
         return message("objective_missed_point", name=name, objective=text, **found)
     return message("objective_beyond_point", name=name, objective=text, **found) if any(broken) else None
 
 
-def _missed_by_cost(objective: FailIfObjective, answer: SaturationAnswer) -> Message | None:
-    """The line about what a request costs at the level nearest to a saturation point; without a point, at the highest
-    load. None if it keeps the objective."""
+def _missed_by_cost(objective: FailIfObjective, answer: ConditionFigures) -> Message | None:
+    """The line about what a request costs where an add-on answered; None if it keeps the objective."""
     name, text, metric = answer.label or _levels(answer.condition), objective.text, objective.metric
-    nearest = answer.at_the_point
-    cost = None if nearest is None else _cost_of(nearest.costs, metric)
+    cost = _cost_of(answer.costs, metric)
     if cost is None:
-        return _no_figure(objective, name, {} if nearest is None else nearest.costs)
+        return _no_figure(objective, name, answer.costs)
     if not objective.broken(cost.ns):
         return None
     return message(
@@ -483,15 +487,3 @@ def _missed_between(objective: FailIfObjective, one: Comparison) -> Message | No
 def _ratio(log_ratio: float) -> float:
     """B / A less one; infinite beyond what a number holds."""
     return math.expm1(log_ratio) if log_ratio < 700 else math.inf
-
-
-def _figure_of_point(answer: SaturationAnswer, figure: str) -> _KnownFigure | Message:
-    """What is known of a figure of one condition, or why nothing is."""
-    found = answer.users if figure == _USERS else answer.per_s
-    if found is not None:
-        return _KnownFigure(found.value, found.low, found.high)
-    if figure == _CAPACITY and answer.at_least_per_s is not None:
-        return _KnownFigure(None, answer.at_least_per_s, math.inf)
-    if figure == _USERS and answer.model == "open":
-        return message("objective_of_users_at_rates")
-    return answer.message

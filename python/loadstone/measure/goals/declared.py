@@ -1,6 +1,7 @@
-"""A goal that an experiment declares under `goals`: a kind with its settings, what it measures, and its answer.
+"""A goal that an experiment declares under `goals`: a kind with its settings, and what it measures.
 
-To add one: an `AddOnGoal` in an add-on, which names it under `declared_goals`, and its catalogue under `sentences`.
+To add one: an `AddOnGoal` in an add-on, which names it under `declared_goals`, and by its kind the answer under
+`goal_answers`, what finds that under `goal_evaluations`, and its section under `goal_sections`; and its sentences.
 """
 
 from abc import abstractmethod
@@ -26,8 +27,6 @@ from loadstone.measure.goals.goal import (
     RunHistory,
     Step,
 )
-from loadstone.report.document import GoalAnswer
-from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.language import _
 
@@ -41,7 +40,6 @@ class AddOnGoal(Goal, Generic[S]):
     """As the experiment names it."""
     settings_type: ClassVar[type[SpecPart]]
     """What the experiment says of it beside name, kind, `vary`, `time` and `quick`: an `S`."""
-    answer_type: ClassVar[type[GoalAnswer]]
     turns = (GoalPhase.AFTER,)
 
     def __init__(self, asked: GoalContext, planned: GoalPlan, settings: S) -> None:
@@ -51,11 +49,6 @@ class AddOnGoal(Goal, Generic[S]):
     @abstractmethod
     def following(self, trials: Sequence[TrialRecord]) -> PlannedTrial | None:
         """The trial that is measured next, by those so far (every attempt, as they ended); None: no more is needed."""
-
-    @classmethod
-    @abstractmethod
-    def answer(cls, settings: S, trials: Sequence[TrialRecord], run: RecordedRun) -> GoalAnswer:
-        """What these trials of it say; they are judged, and may be none. `run` has what else was recorded."""
 
     def next(self, history: RunHistory, time: RunClock) -> Step:
         """Its next trial, if there is time for it; a look when there are no more."""

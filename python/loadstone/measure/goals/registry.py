@@ -1,7 +1,7 @@
 """The kinds of goals: those of every run, in the order in which they are asked within a turn, and the declared ones."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
@@ -13,15 +13,24 @@ from loadstone.measure.goals.declared import AddOnGoal
 from loadstone.measure.goals.fixed_rate import FixedRateGoal
 from loadstone.measure.goals.goal import Goal, GoalContext
 from loadstone.measure.goals.table import TableGoal
-from loadstone.report.document import GoalAnswer
-from loadstone.run_folder.reading import RecordedRun
-from loadstone.run_folder.trial import TrialRecord
 from loadstone.slot import Slot
 from loadstone.text.language import said
 from loadstone.text.wording import listed, nearest
 
-GOALS: Slot[type[Goal]] = Slot("goals")
-"""Those of add-ons that every run has, made of a `GoalContext`."""
+
+class GoalType(Protocol):
+    """A goal that every run has, made of what it is asked for."""
+
+    takes_all_time: bool
+    """See `Goal`."""
+
+    def __call__(self, asked: GoalContext, /) -> Goal: ...
+
+
+ALWAYS: tuple[Callable[[GoalContext], Goal], ...] = (TableGoal, ComparisonGoal, FixedRateGoal)
+"""Those of the core that come first."""
+GOALS: Slot[GoalType] = Slot("goals")
+"""Those of add-ons."""
 DECLARED: Slot[type[AddOnGoal[Any]]] = Slot("declared_goals")
 """What an experiment may declare under `goals`, by its kind."""
 
@@ -34,8 +43,8 @@ def goals_of(asked: GoalContext) -> list[Goal]:
         if (kind := DECLARED.get(planned.kind)) is not None
     ]
     short, long = ([make for _, make in GOALS.items() if make.takes_all_time is last] for last in (False, True))
-    before = [make(asked) for make in (TableGoal, ComparisonGoal, FixedRateGoal, *short)]
-    return [*before, *declared, *(make(asked) for make in (*long, CrashGoal))]
+    before: list[Callable[[GoalContext], Goal]] = [*ALWAYS, *short]
+    return [*(make(asked) for make in before), *declared, *(make(asked) for make in long), CrashGoal(asked)]
 
 
 def check_goals(experiment: Experiment) -> None:
@@ -56,22 +65,3 @@ def check_goals(experiment: Experiment) -> None:
         except ValidationError as error:
             path, problem = first_problem(error, kind.settings_type, goal.settings)
             raise experiment.source.error(("goals", index, *path), problem) from None
-
-
-def evaluate_goals(run: RecordedRun, judged: Sequence[TrialRecord]) -> dict[str, GoalAnswer]:
-    """The answer of each goal that the experiment declares, by its name; without kinds of a later version."""
-    return {
-        goal.name: kind.answer(
-            kind.settings_type.model_validate(goal.settings),
-            [trial for trial in judged if trial.group == goal.name],
-            run,
-        )
-        for goal in run.plan.goals
-        if (kind := DECLARED.get(goal.kind)) is not None
-    }
-
-
-def read_answer(value: object) -> object:
-    """An answer that came back from a file, as the type that its kind has."""
-    kind = DECLARED.get(str(value.get("kind"))) if isinstance(value, Mapping) else None
-    return value if kind is None else kind.answer_type.model_validate(value)

@@ -1,11 +1,11 @@
 """All pictures of an analysis, in the order of the report."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from altair.utils.schemapi import debug_mode
 
-from loadstone.addons.saturation.chart import ramp_chart, saturation_chart
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.charts.blocks_chart import blocks_chart
 from loadstone.report.charts.chart import Chart
@@ -16,8 +16,11 @@ from loadstone.report.charts.forest_chart import forest_chart
 from loadstone.report.charts.latency_chart import latency_chart
 from loadstone.report.charts.rate_chart import rate_chart
 from loadstone.report.charts.timeline_chart import timeline_chart
+from loadstone.slot import Slot
 from loadstone.text.language import language
 
+CHARTS: Slot[Callable[[Any], Iterable[Chart | None]]] = Slot("charts")
+"""The pictures of add-ons' answers, by their keys in `analysis.json`."""
 _latest: tuple[Analysis, str, list[Chart]] | None = None
 """The analysis that was drawn last, in which language, and its pictures: the formats of one report show the same."""
 
@@ -28,7 +31,7 @@ def drawn(charts: list[Chart]) -> list[Chart]:
 
 
 def charts_of(analysis: Analysis) -> list[Chart]:
-    """The pictures for which there are data: effects, saturations, families, costs, tables, the time line, checks.
+    """The pictures for which there are data: of effects, add-ons, families, costs, tables, the time line, checks.
 
     No two share a name.
     """
@@ -54,8 +57,9 @@ def _all_of(analysis: Analysis) -> Iterator[Chart | None]:
     named = {family.name: family for family in analysis.families}
     for effects in analysis.effects:
         yield effects_chart(effects, named[effects.name])
-    for answer in analysis.saturations:
-        yield from (saturation_chart(answer), ramp_chart(answer))
+    for key, charts in CHARTS.items():
+        if (answer := analysis.known_part(key)) is not None:
+            yield from charts(answer)
     for family in analysis.families:
         yield from (forest_chart(family), blocks_chart(family, analysis))
     yield cost_chart(analysis)

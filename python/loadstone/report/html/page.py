@@ -13,10 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from loadstone.addons.saturation import section as saturation_view
-from loadstone.addons.studies import section as study
-from loadstone.addons.studies.section import answer_verdict
-from loadstone.judge.analysis.analysis import Analysis, CheckSummary, ConclusionAnswer, TrialView
+from loadstone.judge.analysis.analysis import Analysis, CheckSummary, TrialView
 from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.charts import theme
@@ -28,19 +25,19 @@ from loadstone.report.html.sections import (
     effects_view,
     family_view,
     figure,
+    finding_view,
     hints,
     linked,
     main_table,
-    saturation_views,
     table_view,
     verdicts_picture,
 )
-from loadstone.report.sections.of_analysis import sections_of
+from loadstone.report.sections.of_analysis import findings_of, sections_of
 from loadstone.report.summary import Anchors
 from loadstone.report.tables import columns, observed
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS, goodput_name
 from loadstone.text.english.figures import blocks_text
-from loadstone.text.language import ENGLISH, _, language, speak_in_templates, translated
+from loadstone.text.language import ENGLISH, language, speak_in_templates, translated
 from loadstone.text.message import Message
 from loadstone.text.sentences import figures_of
 
@@ -186,6 +183,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
     opening = verdicts_picture(analysis, charts)
     main = main_table(analysis, anchors)
     first = None if opening or not main else next((chart for chart in charts if chart.kind == "rps"), None)
+    found = findings_of(analysis)
     folded = [chart for chart in charts if chart is not first]
     return {
         "analysis": analysis,
@@ -197,8 +195,8 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "scaled": summary.scaled(analysis),
         "time_used": summary.time_used(analysis),
         "shares": _shares(analysis),
-        "saturations": saturation_views(analysis, charts),
-        "saturation_heading": saturation_view.heading(),
+        "found": found,
+        "findings": {one.name: [finding_view(each, charts) for each in one.findings] for one in found},
         "verdicts": opening,
         "main": main and {**main, "picture": first and figure(first)},
         "costs": next((figure(chart) for chart in charts if chart.kind == "cost"), None),
@@ -219,23 +217,16 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "groups": glossary.groups_of(analysis),
         "rate": goodput_name(analysis),
         "language": language(),
-        "conclusions_heading": _("Published conclusions, tested"),
         "blocks_text": blocks_text,
         "meaning": glossary.meaning,
         "anchors": anchors,
-        "study": study,
         "observed": observed,
         "minor": MINOR,
         "columns": columns,
         "marks": MARKS,
         "mark_texts": MARK_TEXTS,
-        "answers": [_answer(answer, anchors) for answer in analysis.answers],
+        "linked": lambda said: linked(fmt.sentence(said), anchors),
     }
-
-
-def _answer(answer: ConclusionAnswer, anchors: Anchors) -> dict[str, Any]:
-    evidence = [linked(fmt.sentence(line), anchors) for line in answer.evidence]
-    return {"answer": answer, "verdict": answer_verdict(answer.verdict), "evidence": evidence}
 
 
 def _shares(analysis: Analysis) -> list[tuple[str, int]]:

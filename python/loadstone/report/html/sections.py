@@ -1,19 +1,16 @@
-"""The sections of the page: tables, comparisons, effects and saturation, as the templates print them."""
+"""The sections of the page: tables, comparisons, effects and findings, as the templates print them."""
 
 import re
-from collections import Counter
 from typing import Any
 
 from markupsafe import Markup
 
-from loadstone.addons.saturation import section as view
-from loadstone.addons.saturation.results import SaturationAnswer
-from loadstone.addons.studies.section import answer_verdict
 from loadstone.judge.analysis.analysis import Analysis, Comparison, EffectsAnswer, Family, ResultTable, Row
 from loadstone.judge.verdict import Side, Verdict
 from loadstone.report import effects, summary, verdicts
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts.chart import NOT_DRAWN, Chart
+from loadstone.report.document import Finding
 from loadstone.report.figure_quality import different_rows
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.summary import Anchors
@@ -54,7 +51,6 @@ def linked(text: str, anchors: Anchors) -> Markup:
 def hints(analysis: Analysis) -> dict[str, str]:
     """What is in each folded part, in a few words beside its heading."""
     pairs, rows = len(list(verdicts.all_comparisons(analysis))), len(different_rows(analysis))
-    answers = Counter(answer_verdict(answer.verdict) for answer in analysis.answers).most_common()
     failed = sum(bool(check.invalid or check.suspect) for check in analysis.checks)
     return {
         "comparisons": _(
@@ -64,9 +60,6 @@ def hints(analysis: Analysis) -> dict[str, str]:
         "results": _(
             "{counted}: rates, response times, usage",
             counted=plural(rows, "{rows} condition", "{rows} conditions", rows=fmt.count(rows)),
-        ),
-        "conclusions": ", ".join(
-            _("{number} {verdict}", number=number, verdict=verdict) for verdict, number in answers
         ),
         "checks": _(
             "{failed} of {counted} failed in some trials",
@@ -292,31 +285,8 @@ def effects_view(answer: EffectsAnswer, charts: list[Chart]) -> dict[str, Any]:
     }
 
 
-def saturation_views(analysis: Analysis, charts: list[Chart]) -> list[dict[str, Any]]:
-    """One a condition, in the order of the analysis."""
-    return [_view(answer, charts) for answer in analysis.saturations]
-
-
-def _view(answer: SaturationAnswer, charts: list[Chart]) -> dict[str, Any]:
-    own = {chart.kind: figure(chart) for chart in charts if chart.condition == answer.label}
-    return {
-        "title": view.title(answer),
-        "kind": answer.kind,
-        "verdict": view.verdict(answer),
-        "facts": view.facts(answer),
-        "picture": own.get("saturation"),
-        "ramp": own.get("ramp"),
-        "ramp_lines": view.ramp_lines(answer),
-        "share_headers": view.share_headers(),
-        "shares": view.share_rows(answer),
-        "headers": view.point_headers(answer),
-        "points": [
-            {
-                "verdict": point.verdict,
-                "cells": view.point_cells(answer, point),
-                "why": " ".join(map(fmt.sentence, point.reasons)),
-            }
-            for point in answer.points
-        ],
-        "search": view.search_line(answer),
-    }
+def finding_view(one: Finding, charts: list[Chart]) -> dict[str, Any]:
+    """A finding with its pictures."""
+    own = {chart.kind: figure(chart) for chart in charts if chart.condition == one.condition}
+    shown = [(own[each.kind], each.remarks) for each in one.shown if each.kind in own]
+    return {"finding": one, "shown": shown}

@@ -1,20 +1,46 @@
-"""The sections of an analysis beside its tables, comparisons and saturation points, in the order of the report."""
+"""The sections of an analysis beside its tables and comparisons, in the order of the report."""
 
-from loadstone.addons.capacity.section import capacity_section, full_server_section
-from loadstone.addons.gate.section import gate_section
-from loadstone.judge.analysis.analysis import Analysis
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from loadstone.judge.analysis.analysis import Analysis, UnknownGoalAnswer
 from loadstone.report.document import Section
 from loadstone.report.sections.costs import cost_section
 from loadstone.report.sections.crashes import crash_section
+from loadstone.slot import Slot
+
+SectionOf = Callable[[Any], Section | None]
+"""The section of an answer; None: the answer has nothing to say."""
+SECTIONS: Slot[SectionOf] = Slot("sections")
+"""Those of add-ons' answers, by their keys in `analysis.json`."""
+GOAL_SECTIONS: Slot[Callable[[str, Any], Section]] = Slot("goal_sections")
+"""Those of the goals that experiments declare, by their kinds: made of the goal's name and its answer."""
 
 
 def sections_of(analysis: Analysis) -> list[Section]:
-    """What goals beside tables, comparisons and saturation points have to say."""
+    """What goals beside tables and comparisons have to say; without those that have findings."""
     crashes = [crash_section(analysis.crashes)] if analysis.crashes else []
-    capacity = [capacity_section(analysis.capacities)] if analysis.capacities else []
-    full = [full_server_section(analysis.full_servers)] if analysis.full_servers else []
     rows = [(row.label, row.costs, row.slices > 0) for table in analysis.tables for row in table.rows]
-    costs = [] if (found := cost_section(rows)) is None else [found]
-    others = (answer.section(name) for name, answer in analysis.goals.items())
-    gate = [] if analysis.gate is None else [gate_section(analysis.gate)]
-    return [*gate, *crashes, *full, *capacity, *costs, *others]
+    costs = [] if (of_costs := cost_section(rows)) is None else [of_costs]
+    others = [
+        section_of(name, answer)
+        for name, answer in analysis.goals.items()
+        if (section_of := GOAL_SECTIONS.get(answer.kind)) is not None and not isinstance(answer, UnknownGoalAnswer)
+    ]
+    found = [section for section in _of_add_ons(analysis) if not section.findings]
+    leading = [section for section in found if section.leads]
+    closing = [section for section in found if section.closes]
+    middle = [section for section in found if not (section.leads or section.closes)]
+    return [*leading, *crashes, *middle, *costs, *others, *closing]
+
+
+def findings_of(analysis: Analysis) -> list[Section]:
+    """The sections that have findings: they stand before all others, unfolded."""
+    return [section for section in _of_add_ons(analysis) if section.findings]
+
+
+def _of_add_ons(analysis: Analysis) -> Iterator[Section]:
+    for key, section_of in SECTIONS.items():
+        answer = analysis.known_part(key)
+        if answer is not None and (section := section_of(answer)) is not None:
+            yield section

@@ -14,8 +14,6 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.addons.studies.section import answer_verdict
-from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.judge.analysis.analysis import Analysis, Comparison, Row
 from loadstone.judge.verdict import DECIDED
 from loadstone.machine.installation import own_command
@@ -23,7 +21,7 @@ from loadstone.report import effects as effect_lines
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.figure_quality import different_rows, trust_text
-from loadstone.report.sections.of_analysis import sections_of
+from loadstone.report.sections.of_analysis import findings_of, sections_of
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.column import STALLED, Column, columns_that_fit, headers
 from loadstone.report.tables.columns import (
@@ -36,7 +34,7 @@ from loadstone.report.tables.columns import (
     suspect_lines,
     told_apart_lines,
 )
-from loadstone.report.terminal.sections import VERDICT_STYLES, saturations, sections
+from loadstone.report.terminal.sections import VERDICT_STYLES, findings, sections
 from loadstone.run_folder.earlier_runs import NEVER_TAKEN, OF_ONE_START, hides_secret, options_given
 from loadstone.text.language import _, plural
 from loadstone.text.message import Message, message
@@ -76,14 +74,12 @@ def outcome_lines(
     head, foot = _head(analysis), _foot(analysis, report, folder)
     room = LINES_MAX - sum(_height(console, part) for part in [*head, *foot])
     most = min(room - 3, max(_SECTION_LINES_MIN, room - VERDICT_LINES_MIN))
-    # What full servers do is in the headline, or in the report.
-    shown = [section for section in sections_of(analysis) if section.name != FULL_SERVERS]
-    others = _fitting(list(sections(shown, width, short=True)), console, most)
+    others = _fitting(list(sections(sections_of(analysis), width, short=True)), console, most)
     room -= sum(_height(console, part) for part in others)
     effects = _fitting(_effects(analysis), console, room - _table_lines_min(analysis))
     room -= sum(_height(console, part) for part in effects)
-    saturated = _fitting(list(saturations(analysis.saturations, short=True)), console, room)
-    room -= sum(_height(console, part) for part in saturated)
+    found = _fitting(list(findings(findings_of(analysis), short=True)), console, room)
+    room -= sum(_height(console, part) for part in found)
     # The pairs that effects rest on stand in the report.
     pairs = (
         comparison
@@ -97,7 +93,7 @@ def outcome_lines(
     room -= sum(_height(console, part) for part in compared)
     failed = _failed(analysis, console, max(0, room - _table_lines_min(analysis)))
     figures = _figures(analysis, width, room - sum(_height(console, part) for part in failed))
-    return [*head, *effects, *saturated, *compared, *others, *figures, *failed, *foot]
+    return [*head, *effects, *found, *compared, *others, *figures, *failed, *foot]
 
 
 def _failures(analysis: Analysis, width: int) -> list[RenderableType]:
@@ -162,7 +158,7 @@ def _height(console: Console, part: RenderableType) -> int:
 def _head(analysis: Analysis) -> list[RenderableType]:
     """The question, and what the run answers in figures; the verdicts follow in lines of their own."""
     parts: list[RenderableType] = [Text(), Text(fmt.plain(analysis.question), style="bold")]
-    if analysis.tables or not analysis.saturations:  # else the saturation points say it, each in its line
+    if analysis.tables or not analysis.is_answered_beside_tables:  # else its findings say it, each in its line
         parts.append(Text(fmt.sentence(analysis.headline) or fmt.sentence(analysis.answer), style="bold cyan"))
         if analysis.costs is not None and not analysis.effects:  # whose lines need the room
             parts.append(Text(fmt.sentence(analysis.costs), style="cyan"))
@@ -176,12 +172,7 @@ def _head(analysis: Analysis) -> list[RenderableType]:
 
 def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[RenderableType]:
     said = [f"{trust_text(analysis)}."]
-    if analysis.answers:
-        counted = Counter(answer.verdict for answer in analysis.answers).most_common()
-        verdicts_counted = ", ".join(
-            _("{number} {verdict}", number=number, verdict=answer_verdict(verdict)) for verdict, number in counted
-        )
-        said.append(_("Published conclusions: {verdicts_counted}.", verdicts_counted=verdicts_counted))
+    said += [fmt.sentence(section.in_foot) for section in sections_of(analysis) if section.in_foot is not None]
     still: list[RenderableType] = [Text(line) for line in stall_lines(analysis, most=1)]
     parts: list[RenderableType] = [Text(), *still, Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
     if step := next_step(analysis, folder):
@@ -361,7 +352,7 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
     if analysis.needed_budget_s:
         why = _why(message("next_longer_budget"))
         return NextStep(why, _command(given, budget=_time(analysis.needed_budget_s)))
-    figures = analysis.saturations or any(row.goodput_per_s for row in different_rows(analysis))
+    figures = analysis.is_answered_beside_tables or any(row.goodput_per_s for row in different_rows(analysis))
     if analysis.complete and not figures:
         return NextStep(_why(message("next_doctor")), f"{own_command()} doctor")
     open_ones = [

@@ -6,23 +6,22 @@ from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.addons.studies.section import answer_verdict
-from loadstone.judge.analysis.analysis import Analysis, CheckSummary, ConclusionAnswer, ResultTable, Row
+from loadstone.judge.analysis.analysis import Analysis, CheckSummary, ResultTable, Row
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary
 from loadstone.report.figure_quality import bound_lines, trust_text
-from loadstone.report.sections.of_analysis import sections_of
+from loadstone.report.sections.of_analysis import findings_of, sections_of
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, columns_that_fit, headers
 from loadstone.report.tables.columns import MARKS, columns_for, full_load_line
 from loadstone.report.terminal.ending import ROW_STYLES, print_ending
-from loadstone.report.terminal.sections import effects, families, lessons, saturations, sections
+from loadstone.report.terminal.sections import effects, families, findings, sections
 from loadstone.safety.console import remarks
 from loadstone.text.language import _
 
@@ -30,7 +29,6 @@ _LABEL_MAX = 40
 ROWS_MAX = 36
 """A longer table is shortened on a terminal."""
 ROWS_KEPT = 24
-_ANSWERS = {"confirmed": "green", "does_not_hold": "red"}
 
 
 def show(
@@ -63,7 +61,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     yield Text("; ".join([trust_text(analysis), summary.trials(analysis), *badges]), style="dim")
     yield from sections([section for section in sections_of(analysis) if section.leads], width)
     yield from effects(analysis.effects)
-    yield from saturations(analysis.saturations)
+    yield from findings(findings_of(analysis))
     yield from families(analysis.families, width)
     for table in analysis.tables:
         yield Text()
@@ -85,11 +83,6 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
             style="dim",
         )
     yield from sections([section for section in sections_of(analysis) if not section.leads], width)
-    if analysis.answers:
-        yield Text()
-        yield Text(_("Published conclusions"), style="bold")
-        yield from (_answer(answer) for answer in analysis.answers)
-    yield from lessons(analysis.lessons)
     failed = [check for check in summary.failing_first(analysis.checks) if check.invalid or check.suspect]
     if failed:
         yield Text()
@@ -163,13 +156,6 @@ def _style(row: Row, column: Column) -> str:
     if column.is_struck(row):
         return "red strike"
     return "bold" if column.ranks and row.verdict == "valid" else ""
-
-
-def _answer(answer: ConclusionAnswer) -> Padding:
-    """The claim, and below it what our data say."""
-    name, style = answer_verdict(answer.verdict), _ANSWERS.get(answer.verdict, "yellow")
-    verdict = Text.assemble((name, style), ": ", fmt.sentence(answer.answer))
-    return Padding(Group(Text(fmt.plain(answer.claim)), Padding(verdict, (0, 0, 0, 2))), (0, 0, 0, 2))
 
 
 def check_line(check: CheckSummary) -> Padding:

@@ -1,4 +1,4 @@
-"""Sections of the terminal's report: what goals found, lessons, effects, verdicts of comparisons, saturation points."""
+"""Sections of the terminal's report: what goals found, claims, effects, verdicts of comparisons, findings."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,20 +9,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.addons.saturation import section as view
-from loadstone.addons.saturation.results import PointKind, SaturationAnswer
-from loadstone.addons.studies.section import lesson_verdict, lessons_heading
-from loadstone.judge.analysis.analysis import Comparison, EffectsAnswer, Family, LessonAnswer
+from loadstone.judge.analysis.analysis import Comparison, EffectsAnswer, Family
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report import effects as effect_lines
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
-from loadstone.report.document import Section, SectionTable
+from loadstone.report.document import Claim, Finding, Grid, Section, SectionTable
 from loadstone.report.glossary import brackets
 
 _LABEL_MAX = 40
 _LABEL_SHARE = 3
-_VERDICTS = {"caught": "green", "did_not_happen": "green", "unknown": "yellow"}
+_TONES = {"good": "green", "open": "yellow", "bad": "red"}
 VERDICT_STYLES: dict[VerdictKind, str] = {
     "faster": "bold green",
     "equivalent": "cyan",
@@ -32,15 +29,8 @@ VERDICT_STYLES: dict[VerdictKind, str] = {
     "invalid": "red",
 }
 _INDENT = 2
-_STYLES: dict[PointKind, str] = {
-    "plateau": "bold green",
-    "peak": "bold green",
-    "limit": "bold green",
-    "at_least": "yellow",
-    "none": "yellow",
-}
-_WITH_LIMIT_MAX = 3
-"""Most conditions that have a line with the limit; of more each has one line."""
+_WITH_FACT_MAX = 3
+"""Most findings that have a line with a fact below them; of more each has one line."""
 
 
 def sections(found: Sequence[Section], width: int, *, short: bool = False) -> Iterator[RenderableType]:
@@ -49,7 +39,7 @@ def sections(found: Sequence[Section], width: int, *, short: bool = False) -> It
         if short and not section.in_outcome:
             continue
         yield Text()
-        yield Text(fmt.sentence(section.heading), style="bold")
+        yield Text(fmt.sentence(section.brief_heading or section.heading), style="bold")
         yield from (Text(fmt.sentence(alarm), style="bold red") for alarm in section.alarms)
         for table in section.tables:
             if short:
@@ -62,8 +52,16 @@ def sections(found: Sequence[Section], width: int, *, short: bool = False) -> It
                 yield from (
                     Text(f"  ! {fmt.plain(line.label)}: {fmt.sentence(said)}", style="yellow") for said in line.problems
                 )
+        if not short:
+            yield from map(_claim, section.claims)
         if not short and section.reading is not None:
             yield Text(fmt.sentence(section.reading), style="dim")
+
+
+def _claim(claim: Claim) -> RenderableType:
+    """What was said, and below it what shows here."""
+    answer = Text.assemble((fmt.sentence(claim.verdict), _TONES[claim.tone]), ": ", fmt.sentence(claim.answer))
+    return Padding(Group(Text(fmt.plain(claim.text)), Padding(answer, (0, 0, 0, 2))), (0, 0, 0, 2))
 
 
 def _section_table(table: SectionTable, width: int) -> Table:
@@ -81,18 +79,6 @@ def _section_table(table: SectionTable, width: int) -> Table:
     for number, line in enumerate(table.lines, 1):
         grid.add_row(Text(fmt.plain(line.label)), *(column[number] for column in columns))
     return grid
-
-
-def lessons(answers: Sequence[LessonAnswer]) -> Iterator[RenderableType]:
-    """What went wrong then, and below it what shows here."""
-    if not answers:
-        return
-    yield Text()
-    yield Text(lessons_heading(), style="bold")
-    for lesson in answers:
-        verdict = lesson_verdict(lesson.verdict)
-        now = Text.assemble((verdict, _VERDICTS[lesson.verdict]), ": ", fmt.sentence(lesson.now))
-        yield Padding(Group(Text(fmt.plain(lesson.then)), Padding(now, (0, 0, 0, 2))), (0, 0, 0, 2))
 
 
 def effects(found: Sequence[EffectsAnswer]) -> Iterator[RenderableType]:
@@ -156,31 +142,31 @@ def _said(comparison: Comparison) -> str:
     return verdicts.by_latency(comparison.primary) + verdicts.verdict_text(comparison.primary)
 
 
-def saturations(answers: Sequence[SaturationAnswer], *, short: bool = False) -> Iterator[RenderableType]:
-    """Every condition; `short`, and of several: a line a condition, and the limit; of many: that line alone."""
-    if not answers:
-        return
-    yield Text()
-    brief = short and len(answers) > 1
-    for answer in answers:
-        style = _STYLES[answer.kind]
-        name = Text(f"{view.title(answer)}  ") if answer.label and (brief or not short) else Text()
-        yield Text.assemble((f"{view.MARKS[answer.kind]} ", style), name, (view.verdict(answer), style))
-        if brief and len(answers) > _WITH_LIMIT_MAX:
-            continue
-        if brief:
-            yield Padding(Text(view.limit_line(answer), style="dim"), (0, 0, 0, _INDENT))
-        else:
-            yield from _facts(answer)
-            yield from (Padding(Text(line), (0, 0, 0, _INDENT)) for line in view.ramp_lines(answer))
-        if not short:
-            yield _levels(answer)
-            yield Text(view.search_line(answer), style="dim")
+def findings(found: Sequence[Section], *, short: bool = False) -> Iterator[RenderableType]:
+    """Every condition; `short`, and of several: a line a condition, and a fact; of many: that line alone."""
+    for section in found:
+        yield Text()
+        brief = short and len(section.findings) > 1
+        for one in section.findings:
+            style = "bold green" if one.tone == "good" else _TONES[one.tone]
+            name = Text(f"{fmt.plain(one.title)}  ") if one.condition and (brief or not short) else Text()
+            yield Text.assemble((f"{one.mark} ", style), name, (fmt.sentence(one.verdict), style))
+            if brief and len(section.findings) > _WITH_FACT_MAX:
+                continue
+            if brief:
+                yield Padding(Text(fmt.sentence(one.brief), style="dim"), (0, 0, 0, _INDENT))
+            else:
+                yield from _facts(one)
+                remarks = (remark for shown in one.shown for remark in shown.remarks)
+                yield from (Padding(Text(fmt.sentence(remark)), (0, 0, 0, _INDENT)) for remark in remarks)
+            if not short:
+                yield from (_grid(grid) for grid in one.grids if grid.on_terminal)
+                yield Text(fmt.sentence(one.note), style="dim")
 
 
-def _facts(answer: SaturationAnswer) -> Iterator[RenderableType]:
+def _facts(found: Finding) -> Iterator[RenderableType]:
     """A part of its own for each, so that those that say least are left out where there is no room."""
-    facts = view.facts(answer)
+    facts = [(fmt.sentence(name), fmt.sentence(said)) for name, said in found.facts]
     width = max(len(name) for name, _ in facts)
     for name, said in facts:
         grid = Table.grid(padding=(0, 2, 0, 0))
@@ -190,10 +176,10 @@ def _facts(answer: SaturationAnswer) -> Iterator[RenderableType]:
         yield Padding(grid, (0, 0, 0, _INDENT))
 
 
-def _levels(answer: SaturationAnswer) -> Table:
+def _grid(found: Grid) -> Table:
     grid = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    for header in view.point_headers(answer):
+    for header in found.heads:
         grid.add_column(header, justify="right", no_wrap=True)
-    for point in answer.points:
-        grid.add_row(*map(Text, view.point_cells(answer, point)))
+    for row in found.rows:
+        grid.add_row(*map(Text, row.cells))
     return grid

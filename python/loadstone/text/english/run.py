@@ -172,7 +172,6 @@ def _trust(good: int, once: int, of: int, within_share: float, others: Sequence[
 
 TRUST: dict[str, str | Callable[..., str]] = {
     "trust": _trust,
-    "trust_saturation": "{good} of {of} saturation points found",
     "trust_no_table": "No table was measured",
     "trust_others": lambda figures, why: plural(figures, "{n} is not: {why}", "{n} are not: {why}", why=why),
     "trust_other_reasons": "other reasons",

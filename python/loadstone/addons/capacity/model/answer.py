@@ -1,6 +1,7 @@
 """Where the capacity of a condition goes, as data: its parts, what fills first, and what the model can foretell."""
 
 from loadstone.experiment.spec.levels import Level
+from loadstone.judge.analysis.analysis import AnswerList
 from loadstone.judge.verdict import AnalysisModel, CpuCost
 from loadstone.text.message import Message
 
@@ -97,3 +98,7 @@ class Capacity(AnalysisModel):
     """Why nothing is predicted, and what to do."""
     remarks: list[Message] = []
     predictions: list[Prediction] = []
+
+
+class Capacities(AnswerList[Capacity]):
+    """Where the capacity goes, of an application: a condition each; left out of other runs."""

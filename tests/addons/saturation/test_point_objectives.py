@@ -3,7 +3,7 @@
 import pytest
 from tests.report.saturations import at_least, limit, none, plateau
 
-from loadstone.addons.saturation.results import SaturationAnswer
+from loadstone.addons.saturation.results import SaturationAnswer, SaturationAnswers
 from loadstone.judge.analysis.analyse import Analysis
 from loadstone.judge.analysis.objectives import missed, parse_objective, require_measured, require_relative
 from loadstone.judge.verdict import CpuCost
@@ -45,7 +45,7 @@ def test_what_is_wrong_is_one_line_with_an_example(written: str, said: str) -> N
 
 
 def lines(written: str, *answers: SaturationAnswer) -> list[str]:
-    analysis = Analysis.model_construct(tables=[], saturations=list(answers))
+    analysis = Analysis.model_construct(tables=[], parts={"saturations": SaturationAnswers(list(answers))})
     return [render_message(line) for line in missed([parse_objective(written)], analysis)]
 
 
