@@ -44,7 +44,6 @@ addons.pages.machine -> addons.fleet.spec
 addons.studies.lessons -> addons.saturation.results
 experiment.plan.design.run_design -> addons.saturation.spec
 experiment.plan.run_plan -> addons.saturation.spec
-experiment.plan.workload_from_text -> servers.registry
 experiment.spec.experiment -> addons.gate.spec
 experiment.spec.experiment -> addons.saturation.spec
 judge.analysis.analyse -> addons.capacity.capacities

@@ -29,6 +29,7 @@ from loadstone.safety.secrets.references import give_files, learn_environment
 from loadstone.text.units import NEVER
 
 if TYPE_CHECKING:
+    from loadstone.experiment.plan.operations import RecordedLoad
     from loadstone.run_folder.plan_summary import PlanSummary
 
 
@@ -135,9 +136,17 @@ def requested_plan(
         scale=None if options.scale is None else parse_scale(options.scale),
         memory_bytes=memory_bytes(),
         shortened_for_s=None if kept is None else kept.shortened_for_s,
+        read_recording=_read_recording,
     )
     _check_rows_at_rate(run_plan, options)
     return run_plan if kept is None or options.budget is not None else replace(run_plan, budget_s=kept.budget_s)
+
+
+def _read_recording(path: Path) -> "RecordedLoad":
+    """What a recording holds. Raises UserError."""
+    from loadstone.servers.recordings import recorded_load  # only now: it takes time to load
+
+    return recorded_load(path)
 
 
 def _check_rows_at_rate(run_plan: RunPlan, options: RunRequest) -> None:

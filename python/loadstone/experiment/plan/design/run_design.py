@@ -41,6 +41,7 @@ from loadstone.experiment.plan.run_plan import (
 )
 from loadstone.experiment.plan.substitute import PlanMode
 from loadstone.experiment.plan.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
+from loadstone.experiment.plan.workload_from_text import ReadRecording, reads_no_recording
 from loadstone.experiment.spec.counting import TRIALS_MAX
 from loadstone.experiment.spec.driver_names import NATIVE, DriverWord
 from loadstone.experiment.spec.experiment import OUR_PREFIX, RATES, Experiment, conditions_varied
@@ -68,6 +69,7 @@ def make_run_plan(
     scale: float | None = None,
     memory_bytes: int | None = None,
     shortened_for_s: float | None = None,
+    read_recording: ReadRecording = reads_no_recording,
 ) -> RunPlan:
     """All trials that the run may need: group by group, each condition of a group once a block, in random order.
 
@@ -77,13 +79,13 @@ def make_run_plan(
     are all that loadstone may use, and `memory_bytes` is all that the machine has (None: enough). `scale` is by how
     much users and rows are made smaller; None: as the experiment says. `shortened_for_s` is the budget for which
     compared slices and trials are made shorter, as a resumed run has it; None: `budget_s`, if that has no room for the
-    first looks. Every condition of the experiment is planned,
+    first looks. `read_recording` reads the recording of a workload. Every condition of the experiment is planned,
     selected or not, so that a mistake in any of them is found before the run. Raises UserError.
     """
     _check_options(experiment, as_published=as_published, seed=seed, blocks=blocks, budget_s=budget_s, scale=scale)
     mode = PlanMode(quick=quick, as_published=as_published, scale=_scale(experiment, scale, quick=quick))
     levels = chosen_levels(experiment, only or {})
-    planner = WorkloadPlanner(experiment, mode, cpus, cpu_count)
+    planner = WorkloadPlanner(experiment, mode, cpus, cpu_count, read_recording)
     made = {condition.identity: _parts(planner, condition, seed) for condition in all_conditions(experiment)}
     crashes = plan_crashes(experiment, mode, seed, levels, made.__getitem__)
     chosen = select(experiment, only=levels, quick=quick, as_published=as_published)
