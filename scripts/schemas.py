@@ -15,7 +15,7 @@ from generated import keep
 from loadstone.addons.gate.result import GateResult
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.measure.goals.registry import KINDS
+from loadstone.measure.goals.registry import DECLARED
 from loadstone.text.units import kind_of
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -53,7 +53,7 @@ def plan_schema() -> Schema:
 def experiment_schema() -> Schema:
     """What a user writes."""
     plan = Plan.model_json_schema()
-    schema = Experiment.model_json_schema()
+    schema = Experiment.with_add_ons().model_json_schema()
     words = {name: loosened(name, part) for name, part in plan["$defs"].items()}
     words["Keys"]["properties"] = {
         name: part for name, part in words["Keys"]["properties"].items() if name not in ("prefix", "loaded")
@@ -83,13 +83,14 @@ def experiment_schema() -> Schema:
 
 def _declare_goals(schema: Schema, definitions: Schema) -> None:
     """What each kind of goal takes; where there is no kind, an experiment has none."""
-    if not KINDS:
+    kinds = dict(DECLARED.items())
+    if not kinds:
         del schema["properties"]["goals"], definitions["GoalSpec"]
         return
     goal = definitions["GoalSpec"]
-    goal["properties"]["kind"]["enum"] = list(KINDS)
+    goal["properties"]["kind"]["enum"] = list(kinds)
     goal["allOf"] = []
-    for name, kind in KINDS.items():
+    for name, kind in kinds.items():
         settings = kind.settings_type.model_json_schema()
         definitions |= settings.pop("$defs", {})
         goal["allOf"].append({"if": {"properties": {"kind": {"const": name}}}, "then": _beside(settings)})

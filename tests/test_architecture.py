@@ -44,8 +44,6 @@ addons.pages.machine -> addons.fleet.spec
 addons.studies.lessons -> addons.saturation.results
 experiment.plan.design.run_design -> addons.saturation.spec
 experiment.plan.run_plan -> addons.saturation.spec
-experiment.spec.experiment -> addons.gate.spec
-experiment.spec.experiment -> addons.saturation.spec
 judge.analysis.analyse -> addons.capacity.capacities
 judge.analysis.analyse -> addons.capacity.full_servers
 judge.analysis.analyse -> addons.gate.outcome
@@ -60,10 +58,7 @@ judge.analysis.analysis -> addons.gate.result
 judge.analysis.analysis -> addons.saturation.results
 judge.analysis.analysis -> measure.goals.registry
 judge.analysis.analysis -> report.document
-judge.analysis.comparisons -> addons.gate.rule
 judge.analysis.headline -> addons.capacity.full_server_goal
-judge.analysis.looks -> addons.gate.rule
-judge.analysis.looks -> addons.gate.spec
 judge.analysis.objectives -> addons.saturation.results
 measure.goals.declared -> report.document
 measure.goals.registry -> report.document

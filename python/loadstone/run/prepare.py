@@ -106,8 +106,7 @@ def _whole_trials(options: RunRequest, experiment: Experiment) -> tuple[str, ...
     """Behind applications a fleet measures whole trials: these would have to stand still in the others' slices."""
     if options.fleet is None or not experiment.subjects:
         return ()
-    searched = {"saturation": experiment.saturation, "load": experiment.load}
-    parts = ["design", *(name for name, part in searched.items() if part is not None)]
+    parts = ["design", *(key for key, part in experiment.parts.items() if "rounds" in type(part).model_fields)]
     return tuple(f"{part}.rounds=never" for part in parts)
 
 

@@ -190,7 +190,7 @@ def _show(analysis: Analysis, report: Path | None, folder: Path, results: Consol
 
 def _advised(error: LoadstoneError, folder: Path, options: RunRequest, unwritten: str) -> LoadstoneError:
     """Return the error with the command that goes on where it ended, and what could not be written."""
-    if options.built is not None and options.built.gate is not None:  # what it started is gone
+    if options.built is not None and not options.built.goes_on:  # what it started is gone
         return type(error).of(f"{error} ({unwritten})") if unwritten else error
     command = ["loadstone", "run", "--resume", str(folder)]
     for server in options.servers:

@@ -281,7 +281,7 @@ def read_experiment(path: Path) -> Experiment:
     try:
         record = whole(load_yaml(read_own_bytes(file, EXPERIMENT_BYTES).decode()))
         require_format(record if isinstance(record, dict) else {}, str(file))
-        return Experiment.model_validate(record)
+        return Experiment.recorded(record)
     except (OSError, ValueError, OverflowError) as error:
         raise UserError("{file}: cannot be read: {error}", file=file, error=_first_line(error)) from None
 

@@ -4,6 +4,10 @@ from loadstone.addon import AddOn
 
 ADD_ON = AddOn(
     name="saturation",
+    experiment_fields={
+        "load": "loadstone.addons.saturation.spec:Saturate",
+        "saturation": "loadstone.addons.saturation.spec:SaturationSpec",
+    },
     commands={
         "saturate": "loadstone.addons.saturation.command:saturate_app",
     },

@@ -1,13 +1,17 @@
 """Where each condition saturates: how that is looked for, with the objective and the ramp as they are written."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from loadstone.experiment.spec.consistency import may_be_a_slice
+from loadstone.experiment.spec.consistency_of_parts import check_levels_once
+from loadstone.experiment.spec.experiment import AddOnPart, Experiment
 from loadstone.experiment.spec.levels import Level
-from loadstone.experiment.spec.part import Duration, Margin, PlanPart, SpecPart, readable_by
+from loadstone.experiment.spec.part import Duration, Margin, PlanPart, readable_by
 from loadstone.text.language import said
 from loadstone.text.problem import Problem
 from loadstone.text.units import duration_s, margin_share
@@ -78,6 +82,8 @@ def ramp_of(value: object) -> Ramp:
 
 
 SATURATE = "saturate"
+SATURATION_GROUP = "saturation"
+"""The group of trials that search for a saturation point. No comparison is called so."""
 USERS_MAX = 65_536
 SWEEPS_MIN, SWEEPS_MAX = 6, 100
 """Fewer sweeps have no 95 % interval."""
@@ -87,13 +93,16 @@ RampText = Annotated[str, readable_by(ramp_of)]
 """Users and a time (`1000 over 10 min`); `ramp_of` reads it."""
 
 
-class Saturate(SpecPart):
+class Saturate(AddOnPart):
     """Settings of the search for a condition's saturation point.
 
     closed: users are doubled until more of them bring no more; then a grid of numbers of users is measured in sweeps,
     each of which has every number once, in random order. Think time is that of the workload's model. open: the highest
     rate that keeps the objective is located by bisection, then bracketed again and again around it.
     """
+
+    AFTER: ClassVar[str] = "workload"
+    GROUP: ClassVar[str] = SATURATION_GROUP
 
     model: Literal["closed", "open"] = "closed"
     users_max: int = Field(default=4096, ge=1, le=USERS_MAX)
@@ -130,6 +139,28 @@ class Saturate(SpecPart):
             )
         return self
 
+    @classmethod
+    def annotation(cls) -> Any:
+        """The word alone, too."""
+        return Load
+
+    def check(self, experiment: Experiment, key: str) -> None:
+        """What is measured by where it saturates has no other load, and so nothing to compare. Raises UserError."""
+        error = experiment.source.error
+        if experiment.part(SaturationSpec) is not None:
+            raise error(("saturation",), said("load: saturate is for all tables already; leave one of them out"))
+        if experiment.comparisons:
+            remedy = said("write `saturation: {{vary: ...}}` in place of `load`, or leave the comparisons out")
+            raise error((key,), said("comparisons need the load of workload.model; {remedy}", remedy=remedy))
+        self._check_slice(experiment, key)
+
+    def _check_slice(self, experiment: Experiment, key: str) -> None:
+        if not may_be_a_slice(self.slice):
+            problem = said(
+                "{slice} is no length of a slice; write 20 ms to 60 s, or leave it out", slice=shown(self.slice)
+            )
+            raise experiment.source.error((key, "slice"), problem)
+
 
 class SaturationSpec(Saturate):
     """The saturation point of some conditions, beside all that the experiment measures otherwise."""
@@ -138,6 +169,22 @@ class SaturationSpec(Saturate):
     """As a table's: the product, other factors at default."""
     quick: bool = True
     """Whether `--quick` looks for it too."""
+
+    @classmethod
+    def annotation(cls) -> Any:
+        """Only with the conditions that are meant."""
+        return cls | None
+
+    @property
+    def varied(self) -> Mapping[str, tuple[Level, ...]]:
+        """Levels of the conditions whose saturation point is searched for."""
+        return self.vary
+
+    def check(self, experiment: Experiment, key: str) -> None:
+        """Its slices may be so long, and its levels are there. Raises UserError."""
+        self._check_slice(experiment, key)
+        for factor, levels in self.vary.items():
+            check_levels_once(experiment, (key, "vary", factor), factor, levels)
 
 
 def _in_short(value: object) -> object:

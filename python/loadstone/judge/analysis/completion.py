@@ -2,6 +2,7 @@
 
 import math
 
+from loadstone.experiment.plan.look_schedule import schedule_of
 from loadstone.experiment.plan.run_plan import FULL_SERVERS, REPORT_S, REPORT_TRIAL_S
 from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlannedLine
@@ -75,9 +76,9 @@ def needed_budget_s(run: RecordedRun) -> float:
 def elapsed_s(run: RecordedRun) -> float:
     """From the first trial's start to the last one's end, attempts that do not count included; pauses as well.
 
-    Of a gate what its last look says: starts and warm-ups are in its budget, and may be most of it.
+    Where the looks tell the time, what the last one says.
     """
-    if run.experiment.gate is not None and run.looks:
+    if run.looks and schedule_of(run.experiment).is_timed_by_looks:
         return max(look.elapsed_s for look in run.looks)
     trials = [*run.trials, *run.superseded, *run.shorter]
     if not trials:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from loadstone.addons.saturation.spec import settings_of
+from loadstone.addons.saturation.spec import Saturate, SaturationSpec, settings_of
 from loadstone.experiment.plan.crashes import plan_crashes
 from loadstone.experiment.plan.deployment import check_started_by_user
 from loadstone.experiment.plan.design.conditions import (
@@ -100,7 +100,7 @@ def make_run_plan(
         budget_s=budget_s,
         memory_bytes=memory_bytes,
     )
-    measured_by_rate = chosen if experiment.load is None else ()
+    measured_by_rate = chosen if experiment.part(Saturate) is None else ()
     saturation = _saturation(experiment, mode, seed, levels, chosen, planner, made)
     goals = tuple(_goals(experiment, mode, seed, levels, made))
     rows = [one.condition for one in measured_by_rate if one.identity in printed]
@@ -333,7 +333,7 @@ def _saturation(
     `made` has the workload's plan and the parts of each condition, by its identity. The original found no saturation
     point so, and `--as-published` has none. Raises UserError where a condition's driver is a program.
     """
-    spec = experiment.load or experiment.saturation
+    spec = experiment.part(Saturate) or experiment.part(SaturationSpec)
     if spec is None or mode.as_published:
         return None
     conditions = _conditions(experiment, mode, only, chosen)
@@ -393,9 +393,9 @@ def _goals(
 def _conditions(
     experiment: Experiment, mode: PlanMode, only: Only, chosen: Sequence[NumberedCondition]
 ) -> list[Condition]:
-    if experiment.load is not None:
+    if experiment.part(Saturate) is not None:
         return [one.condition for one in chosen]
-    group = experiment.saturation
+    group = experiment.part(SaturationSpec)
     if group is None or (mode.quick and not group.quick):
         return []
     return [condition for condition in conditions_varied(experiment, group.vary) if has_levels(condition, only)]
