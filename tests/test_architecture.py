@@ -42,8 +42,6 @@ addons.history.trends -> addons.gate.spec
 addons.history.trends_text -> addons.gate.texts
 addons.pages.machine -> addons.fleet.spec
 addons.studies.lessons -> addons.saturation.results
-experiment.plan.design.run_design -> addons.saturation.spec
-experiment.plan.run_plan -> addons.saturation.spec
 judge.analysis.analyse -> addons.capacity.capacities
 judge.analysis.analyse -> addons.capacity.full_servers
 judge.analysis.analyse -> addons.gate.outcome
@@ -80,8 +78,6 @@ report.terminal.outcome -> addons.studies.section
 report.terminal.sections -> addons.saturation.results
 report.terminal.sections -> addons.saturation.section
 report.terminal.sections -> addons.studies.section
-run_folder.plan_summary -> addons.saturation.spec
-run_folder.trial -> addons.saturation.spec
 """
 """The imports that still run against the floors, or from one add-on to another. A line goes when its import does; none
 comes."""

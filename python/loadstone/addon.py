@@ -28,6 +28,10 @@ class AddOn:
     name: str
     experiment_fields: Mapping[str, Place] = field(default_factory=dict)
     """Top-level key of an experiment -> an `experiment.spec.experiment.AddOnPart` that reads what is written there."""
+    planned_searches: Mapping[str, Place] = field(default_factory=dict)
+    """Such a key -> `(part, experiment.plan.design.planned_search.SearchContext)`: plans a search for loads."""
+    answer_files: Mapping[str, Place] = field(default_factory=dict)
+    """Key of `analysis.json` -> the name of a file that holds what stands there by itself."""
     look_schedules: Mapping[str, Place] = field(default_factory=dict)
     """Such a key -> an `experiment.plan.look_schedule.LookSchedule`, made of the part."""
     decision_rules: Mapping[str, Place] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.analysis.looks import look_at
@@ -89,7 +90,7 @@ def run(
         unwritten = _report(analysis, parts.folder.path, kept, results, formats, shown)  # 8. report
         if ended is not None:
             raise _advised(ended, parts.folder.path, options, unwritten)
-        outcome = _outcome(parts.folder.path, analysis, objectives, unwritten)
+        outcome = _outcome(parts.folder.path, prepared.experiment, analysis, objectives, unwritten)
         events.status = outcome.status
     return outcome
 
@@ -205,16 +206,20 @@ def _advised(error: LoadstoneError, folder: Path, options: RunRequest, unwritten
     return type(error)(f"{error}; continue with: {shlex.join(command)}{also}")
 
 
-def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[FailIfObjective], unwritten: str = "") -> RunResult:
+def _outcome(
+    folder: Path, experiment: Experiment, analysis: Analysis, objectives: Sequence[FailIfObjective], unwritten: str = ""
+) -> RunResult:
     """Status 1 if an objective was missed, else 3 if something could not be measured or broke its promise, else 0.
 
-    Where that is 0 and a report could not be written, it is 2.
+    What an add-on answers may have a status of its own, which comes first. Where that is 0 and a report could not be
+    written, it is 2.
 
     A row whose bound is far away has its figure, with the bound: that is no failure.
     """
     lines = tuple(missed(objectives, analysis))
-    if analysis.gate is not None:
-        status = analysis.gate.status or (MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0)
+    own = (status for part in experiment.parts.values() if (status := part.status(analysis)) is not None)
+    if (deserved := next(own, None)) is not None:
+        status = deserved or (MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0)
         return RunResult(folder, analysis, lines, status, unwritten)
     rows = [row for table in analysis.tables for row in table.rows]
     compared = [comparison for family in analysis.families for comparison in family.comparisons]

@@ -13,6 +13,9 @@ ADD_ON = AddOn(
     decision_rules={
         "gate": "loadstone.addons.gate.rule:GateRule",
     },
+    answer_files={
+        "gate": "loadstone.addons.gate.result:GATE_FILE",
+    },
     commands={
         "gate": "loadstone.addons.gate.command:gate_app",
     },

@@ -7,6 +7,8 @@ from pydantic import Field
 from loadstone.judge.verdict import AnalysisModel, Requests
 from loadstone.text.message import Message
 
+GATE_FILE = "gate.json"
+"""The file of the outcome."""
 Standing = Literal["slower", "same", "not_slower", "faster", "undecided", "invalid", "unclaimed"]
 """State of B against A. slower: by more than the margin, with the whole interval on that side. same: the interval lies
 within the margins. not_slower: it may be faster, and is not slower by more than the margin. undecided: none of these

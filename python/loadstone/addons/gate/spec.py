@@ -1,6 +1,6 @@
 """What a gate asks of its two comparisons: when it is red, and how often it may be so by chance."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -50,3 +50,7 @@ class Gate(AddOnPart):
     is measured in whole trials, or runs already. What may come of that is no difference of versions."""
     undecided: Literal["status", "pass", "fail"] = "status"
     """What becomes of what is not decidable here: a status of its own, or that of a pass or of a failure."""
+
+    def status(self, analysis: Any) -> int | None:
+        """The status of the verdict."""
+        return None if analysis.gate is None else int(analysis.gate.status)

@@ -8,6 +8,10 @@ ADD_ON = AddOn(
         "load": "loadstone.addons.saturation.spec:Saturate",
         "saturation": "loadstone.addons.saturation.spec:SaturationSpec",
     },
+    planned_searches={
+        "load": "loadstone.addons.saturation.planning:planned_search",
+        "saturation": "loadstone.addons.saturation.planning:planned_search",
+    },
     commands={
         "saturate": "loadstone.addons.saturation.command:saturate_app",
     },
@@ -16,6 +20,7 @@ ADD_ON = AddOn(
     },
     sentences={
         "saturation": "loadstone.addons.saturation.texts:SATURATION",
+        "saturation_plan": "loadstone.addons.saturation.texts:PLAN",
         "saturation_report": "loadstone.addons.saturation.texts:SATURATION_REPORT",
     },
 )

@@ -1,7 +1,7 @@
 """Where each condition saturates: how that is looked for, with the objective and the ramp as they are written."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from loadstone.experiment.spec.consistency import may_be_a_slice
 from loadstone.experiment.spec.consistency_of_parts import check_levels_once
-from loadstone.experiment.spec.experiment import AddOnPart, Experiment
+from loadstone.experiment.spec.experiment import AddOnPart, Experiment, LoadSearch
 from loadstone.experiment.spec.levels import Level
 from loadstone.experiment.spec.part import Duration, Margin, PlanPart, readable_by
 from loadstone.text.language import said
@@ -93,6 +93,69 @@ RampText = Annotated[str, readable_by(ramp_of)]
 """Users and a time (`1000 over 10 min`); `ramp_of` reads it."""
 
 
+QUICK_RAMP_S = 60.0
+SaturationPhase = Literal["search", "sweep", "locate", "bisect", "ramp"]
+"""search: users are doubled. sweep: every level of users, in random order. locate: the first bisection of the open
+model. bisect: one around the located rate. ramp: users are added step by step, as load tools do it."""
+
+
+class SaturationSettings(PlanPart):
+    """See `addons.saturation.spec.Saturate`."""
+
+    model: Literal["closed", "open"]
+    users_max: int
+    sweeps: int
+    """The fewest."""
+    sweeps_max: int
+    precision: float
+    """The interval is to reach no further to either side, as a share; sweeps go on until then."""
+    objective: str | None
+    slice_s: float | None
+    trial_s: float | None
+    rounds: bool
+    """Whether levels take turns in rounds of slices where they can."""
+    ramp: str | None = None
+    """A classical ramp that is driven beside it."""
+    quick: bool
+    """Every second level, shorter slices, and no more than the fewest sweeps."""
+
+    @property
+    def classical(self) -> Ramp | None:
+        """The ramp; of a quick run at most `QUICK_RAMP_S` long."""
+        ramp = None if self.ramp is None else ramp_of(self.ramp)
+        if ramp is None or not self.quick:
+            return ramp
+        return Ramp(ramp.users, min(ramp.seconds, QUICK_RAMP_S))
+
+    @property
+    def required(self) -> LatencyObjective | None:
+        """What the load must keep."""
+        return None if self.objective is None else latency_objective(self.objective)
+
+
+class SaturationStep(PlanPart):
+    """One trial of it."""
+
+    phase: SaturationPhase
+    users: int | None = None
+    """Number of users in the closed model."""
+    rate_per_s: float | None = None
+    """Rate in the open model."""
+    number: int = 1
+    """search, locate: which step it is. sweep: the first sweep that the trial holds a part of. bisect: which block."""
+    rounds_a_sweep: int = 0
+    """Rounds of a level that make one sweep; 0: the whole trial is of one sweep."""
+
+
+def _places(noted: Mapping[str, Any]) -> Iterable[tuple[object, ...]]:
+    """A level is measured so often at most, and a sweep has so many levels."""
+    step = SaturationStep.model_validate(noted)
+    return (("level", step.users, step.rate_per_s), ("sweep", step.phase, step.number))
+
+
+SEARCH = LoadSearch(SATURATION_GROUP, SaturationSettings, SaturationStep, _places)
+
+
 class Saturate(AddOnPart):
     """Settings of the search for a condition's saturation point.
 
@@ -102,7 +165,8 @@ class Saturate(AddOnPart):
     """
 
     AFTER: ClassVar[str] = "workload"
-    GROUP: ClassVar[str] = SATURATION_GROUP
+    SEARCH: ClassVar[LoadSearch] = SEARCH
+    REPLACES_LOAD: ClassVar[bool] = True
 
     model: Literal["closed", "open"] = "closed"
     users_max: int = Field(default=4096, ge=1, le=USERS_MAX)
@@ -165,6 +229,8 @@ class Saturate(AddOnPart):
 class SaturationSpec(Saturate):
     """The saturation point of some conditions, beside all that the experiment measures otherwise."""
 
+    REPLACES_LOAD: ClassVar[bool] = False
+
     vary: dict[str, tuple[Level, ...]]
     """As a table's: the product, other factors at default."""
     quick: bool = True
@@ -205,46 +271,6 @@ Load = Annotated[
 """`saturate`, or how that is done; None: the load that the workload describes."""
 
 
-QUICK_RAMP_S = 60.0
-SaturationPhase = Literal["search", "sweep", "locate", "bisect", "ramp"]
-"""search: users are doubled. sweep: every level of users, in random order. locate: the first bisection of the open
-model. bisect: one around the located rate. ramp: users are added step by step, as load tools do it."""
-
-
-class SaturationSettings(PlanPart):
-    """See `addons.saturation.spec.Saturate`."""
-
-    model: Literal["closed", "open"]
-    users_max: int
-    sweeps: int
-    """The fewest."""
-    sweeps_max: int
-    precision: float
-    """The interval is to reach no further to either side, as a share; sweeps go on until then."""
-    objective: str | None
-    slice_s: float | None
-    trial_s: float | None
-    rounds: bool
-    """Whether levels take turns in rounds of slices where they can."""
-    ramp: str | None = None
-    """A classical ramp that is driven beside it."""
-    quick: bool
-    """Every second level, shorter slices, and no more than the fewest sweeps."""
-
-    @property
-    def classical(self) -> Ramp | None:
-        """The ramp; of a quick run at most `QUICK_RAMP_S` long."""
-        ramp = None if self.ramp is None else ramp_of(self.ramp)
-        if ramp is None or not self.quick:
-            return ramp
-        return Ramp(ramp.users, min(ramp.seconds, QUICK_RAMP_S))
-
-    @property
-    def required(self) -> LatencyObjective | None:
-        """What the load must keep."""
-        return None if self.objective is None else latency_objective(self.objective)
-
-
 def settings_of(spec: Saturate, *, quick: bool) -> SaturationSettings:
     """The settings of a mode."""
     sweeps = SWEEPS_MIN if quick else spec.sweeps
@@ -261,17 +287,3 @@ def settings_of(spec: Saturate, *, quick: bool) -> SaturationSettings:
         ramp=spec.ramp,
         quick=quick,
     )
-
-
-class SaturationStep(PlanPart):
-    """One trial of it."""
-
-    phase: SaturationPhase
-    users: int | None = None
-    """Number of users in the closed model."""
-    rate_per_s: float | None = None
-    """Rate in the open model."""
-    number: int = 1
-    """search, locate: which step it is. sweep: the first sweep that the trial holds a part of. bisect: which block."""
-    rounds_a_sweep: int = 0
-    """Rounds of a level that make one sweep; 0: the whole trial is of one sweep."""

@@ -16,12 +16,12 @@ from loadstone.experiment.spec.consistency_of_parts import (
 )
 from loadstone.experiment.spec.counting import check_counts
 from loadstone.experiment.spec.experiment import (
-    ADD_ON_FIELDS,
     ComparisonSpec,
     Conclusion,
     Effects,
     Experiment,
     Factor,
+    search_of,
 )
 from loadstone.experiment.spec.levels import REFERENCE, Level, factors_in, is_level, level_text
 from loadstone.experiment.spec.yaml_text import Path, in_one_line
@@ -199,11 +199,10 @@ def _comparisons(experiment: Experiment) -> None:
 def _names(experiment: Experiment) -> None:
     """Comparisons, effects and goals have names of their own: their conditions are measured apart."""
     names: list[str] = []
-    of_add_ons = {part.GROUP for _, part in ADD_ON_FIELDS.items()}
     for section in ("comparisons", "effects", "goals"):
         for index, one in enumerate(getattr(experiment, section)):
             at: Path = (section, index, "name")
-            if _TAKEN.fullmatch(one.name) or one.name in of_add_ons:
+            if _TAKEN.fullmatch(one.name) or search_of(one.name) is not None:
                 problem = said("'{one}' is a reserved name of loadstone; choose another one", one=one.name)
                 raise experiment.source.error(at, problem)
             if one.name in names:

@@ -6,12 +6,13 @@
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, create_model
 
 from loadstone.experiment.spec.levels import Condition, Level, is_level, level_text
 from loadstone.experiment.spec.part import AtRate, Duration, Margin, SpecPart, is_none
@@ -420,6 +421,20 @@ class AsPublished(SpecPart):
     note: str = ""
 
 
+@dataclass(frozen=True)
+class LoadSearch:
+    """A search of an add-on for loads: what stands of it in a run's folder, which the core keeps as mappings."""
+
+    group: str
+    """The group of its trials; no comparison may be called so."""
+    settings: type[BaseModel]
+    """What the plan has of it."""
+    step: type[BaseModel]
+    """What a trial has of it: which step it is."""
+    places: Callable[[Mapping[str, Any]], Iterable[tuple[object, ...]]]
+    """What a step is one of at most `BLOCKS_MAX` of: no run has more."""
+
+
 class AddOnPart(SpecPart):
     """Base of what an add-on reads under a top-level key of an experiment."""
 
@@ -427,8 +442,10 @@ class AddOnPart(SpecPart):
     """The key of the core behind which it stands, where keys are listed and where an experiment is written."""
     IS_WRITTEN: ClassVar[bool] = True
     """Whether its key is written where an experiment has nothing under it."""
-    GROUP: ClassVar[str] = ""
-    """The group of the trials that it plans: no comparison may be called so. Empty: it plans none."""
+    SEARCH: ClassVar[LoadSearch | None] = None
+    """The search that is planned for it, if one is."""
+    REPLACES_LOAD: ClassVar[bool] = False
+    """Whether that is all that is measured of the tables' conditions, in place of the load of the workload."""
     GOES_ON: ClassVar[bool] = True
     """Whether a run that ended early can be gone on with where a command line described the experiment."""
 
@@ -445,10 +462,20 @@ class AddOnPart(SpecPart):
     def check(self, experiment: "Experiment", key: str) -> None:
         """Raises UserError, with the line, where it does not fit to the rest of the experiment that has it at `key`."""
 
+    def status(self, analysis: Any) -> int | None:  # noqa: ARG002 (what add-ons override)
+        """The exit status that its answer deserves, by the `Analysis` of the run; None: that of any other run."""
+        return None
+
 
 ADD_ON_FIELDS: Slot[type[AddOnPart]] = Slot("experiment_fields")
 """The top-level keys that add-ons bring."""
 P = TypeVar("P", bound=AddOnPart)
+
+
+def search_of(group: str) -> LoadSearch | None:
+    """The search that has its trials in this group; None: there is none, or its add-on is not installed."""
+    searches = (part.SEARCH for _, part in ADD_ON_FIELDS.items())
+    return next((one for one in searches if one is not None and one.group == group), None)
 
 
 class Experiment(SpecPart):

@@ -38,14 +38,14 @@ def needed_trials(run: RecordedRun) -> set[str]:
     looks = {group: newest_look(run, group) for group in {line.group for line in run.plan.trials}}
     needed = {line.trial for line in run.plan.trials if line.trial in done or _is_needed(line, looks[line.group])}
     goals = {FULL_SERVERS, *(goal.name for goal in run.plan.goals)}
-    needed |= {trial.trial for trial in run.trials if trial.saturation is not None or trial.group in goals}
+    needed |= {trial.trial for trial in run.trials if trial.search is not None or trial.group in goals}
     needed |= _without_end(run)
     return needed | {line.trial for line in (run.plan.at_rate.trials if run.plan.at_rate else ()) if line.trial in done}
 
 
 def _without_end(run: RecordedRun) -> set[str]:
     """What a look ends and none did yet: the search for a saturation point, by its line in the plan, and goals."""
-    planned = () if run.plan.saturation is None else run.plan.saturation.trials
+    planned = () if run.plan.search is None else run.plan.search.trials
     names = {*(line.trial for line in planned), *(goal.name for goal in run.plan.goals)}
     return {name for name in names if (look := newest_look(run, name)) is None or not look.stop}
 

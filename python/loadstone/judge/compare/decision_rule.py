@@ -20,7 +20,7 @@ class JudgedQuestion:
     verdict: Verdict
     """The one by the comparison's metric."""
     cost: Verdict | None
-    """The one by what a request costs, where that has a say in when the group ends; None: it has none, or is not known."""
+    """The one by what a request costs, where that has a say in when the group ends; None: none, or it is not known."""
     leading: Verdict
     """The one that answers the question: by the metric, or else by what a request costs alone."""
     settings: Settings
