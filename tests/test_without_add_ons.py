@@ -1,5 +1,7 @@
 """The core alone: what loads and plans an experiment where no add-on is installed."""
 
+from types import ModuleType
+
 import pytest
 
 from loadstone import slot
@@ -8,6 +10,7 @@ from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.run.prepare import requested_plan
 from loadstone.run.request import RunRequest
+from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import UserError
 
 from .plan_text import plan_text
@@ -67,6 +70,15 @@ def test_a_key_of_an_add_on_is_unknown(key: str) -> None:
     load_experiment(SMALL)
     with pytest.raises(UserError, match=rf"^experiment.yaml:14: {key}: unknown key; .*known here: format, name, "):
         load_experiment(f"{SMALL}{key}: {{}}\n")
+
+
+@pytest.mark.usefixtures("_alone")
+def test_what_was_noted_of_a_search_is_kept_as_it_is(synthetic: ModuleType) -> None:
+    noted = {"phase": "any", "users": 8, "rate_per_s": None}
+    line = synthetic.make_trial().model_dump(mode="json") | {"group": "saturation", "saturation": noted}
+    record = TrialRecord.model_validate(line)
+    assert record.search == noted
+    assert record.model_dump(mode="json")["saturation"] == noted
 
 
 @pytest.mark.usefixtures("_alone")

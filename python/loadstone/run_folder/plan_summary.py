@@ -68,12 +68,19 @@ class SearchLine(RecordModel):
     trials: tuple[PlannedLine, ...]
     """One a condition; which trials it then takes follows from their answers."""
 
-    @model_validator(mode="after")
-    def _as_the_search_has_it(self) -> Self:
-        """Its settings are checked by its add-on, where that is installed."""
+    @property
+    def complete(self) -> Self:
+        """With what its add-on, where that is installed, takes for settings that an older version did not write."""
         search = search_of(self.trials[0].group) if self.trials else None
-        if search is not None:
-            search.settings.model_validate(self.settings)
+        if search is None:
+            return self
+        read = search.settings.model_validate(self.settings)
+        return self.model_copy(update={"settings": read.model_dump(mode="json")})
+
+    @model_validator(mode="after")
+    def _is_as_the_search_has_it(self) -> Self:
+        """Its settings are checked by its add-on, where that is installed."""
+        _ = self.complete
         return self
 
 
