@@ -12,7 +12,7 @@ import re
 import sys
 import textwrap
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -24,12 +24,13 @@ from pydantic.fields import FieldInfo
 from loadstone.addons.history.tags import Tags
 from loadstone.drivers.outcome import Interval, IntervalOperation
 from loadstone.experiment.plan.drive_plan import Plan
+from loadstone.experiment.spec.experiment import ADD_ON_FIELDS
 from loadstone.judge.analysis.analysis import ANSWERS, Analysis, Answer
 from loadstone.judge.verdict import AnalysisModel
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.facts import TrialFacts
 from loadstone.run_folder.look import Look
-from loadstone.run_folder.plan_summary import PlanSummary
+from loadstone.run_folder.plan_summary import PlanSummary, SearchLine
 from loadstone.run_folder.trial import TrialRecord
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -111,7 +112,7 @@ def type_of(annotation: Any) -> str:
         return "/".join(kinds) + ("?" if type(None) in inner else "")
     if origin in (list, tuple):
         return f"[{'/'.join(dict.fromkeys(type_of(one) for one in inner if one is not ...))}]"
-    if origin is dict:
+    if origin in (dict, Mapping):
         return f"{{{type_of(inner[1])}}}"
     return SCALARS.get(annotation) or annotation.__name__
 
@@ -140,8 +141,8 @@ def keys(model: type[Any]) -> str:
     left_out = {"format", *NOT_WRITTEN.get(model.__name__, ())}
     lines: list[str] = []
     for name, field in fields_of(model).items():
-        kind = type_of(field.annotation)
-        key = f"`{name}`" if kind in SCALARS.values() else f"`{name}` ({kind})"
+        kind, written = type_of(field.annotation), field.alias or name
+        key = f"`{written}`" if kind in SCALARS.values() else f"`{written}` ({kind})"
         if name in left_out:
             continue
         if name in about:
@@ -172,8 +173,18 @@ def schema() -> dict[str, Any]:
         for name, one in {**inner, model.__name__: made}.items():
             if definitions.setdefault(name, one) != one:
                 raise ValueError(f"two models are called {name}")
-    for model in {*LISTED, *(part for root in LISTED for part in parts_of(root, set()))}:
-        for key, text in descriptions(model).items():
+    searches = {part.SEARCH for _, part in ADD_ON_FIELDS.items() if part.SEARCH is not None}
+    kept = [kind for search in searches for kind in (search.settings, search.step)]
+    definitions |= {kind.__name__: kind.model_json_schema(mode="serialization") for kind in kept}
+    for search in searches:
+        (line, key), (trial, noted) = (SearchLine, "settings"), (TrialRecord, "search")
+        definitions[line.__name__]["properties"][key] = _reference(search.settings)
+        nothing = {"default": None, "anyOf": [_reference(search.step), {"type": "null"}]}
+        definitions[trial.__name__]["properties"][trial.model_fields[noted].alias or noted] = nothing
+    for model in {*LISTED, *kept, *(part for root in LISTED for part in parts_of(root, set()))}:
+        names = {name: field.alias for name, field in fields_of(model).items() if field.alias}
+        for name, text in descriptions(model).items():
+            key = names.get(name, name)
             if key in definitions[model.__name__]["properties"]:
                 definitions[model.__name__]["properties"][key]["description"] = text
     files = {
@@ -190,6 +201,11 @@ def schema() -> dict[str, Any]:
         "files": {name: {"$ref": f"#/$defs/{model}"} for name, model in files.items()},
         "$defs": dict(sorted(definitions.items())),
     }
+
+
+def _reference(model: type[BaseModel]) -> dict[str, Any]:
+    """What an add-on reads where the core keeps a mapping."""
+    return {"$ref": f"#/$defs/{model.__name__}"}
 
 
 def main() -> int:

@@ -53,7 +53,7 @@ def plan_schema() -> Schema:
 def experiment_schema() -> Schema:
     """What a user writes."""
     plan = Plan.model_json_schema()
-    schema = Experiment.model_json_schema()
+    schema = Experiment.with_add_ons().model_json_schema()
     words = {name: loosened(name, part) for name, part in plan["$defs"].items()}
     words["Keys"]["properties"] = {
         name: part for name, part in words["Keys"]["properties"].items() if name not in ("prefix", "loaded")

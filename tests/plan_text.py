@@ -12,6 +12,8 @@ PLAN = ".plan.json"
 PART_CHARACTERS = 120
 """Of a value that is written once among the parts, wherever it stands in the plan."""
 _PLACE = "#"
+_WRITTEN = {"search": "saturation"}
+"""Field -> the key that it has in `plan.json`, too. What is not compared follows from the rest, and is left out."""
 _OF_A_TRIAL = ("block", "load", "name", "order", "plan", "seed")
 """What differs between trials of a condition: it stands beside the place of all that does not."""
 
@@ -66,9 +68,9 @@ class _Parts:
         if isinstance(value, BaseModel):
             return {name: self.of(getattr(value, name)) for name in sorted(type(value).model_fields)}
         if dataclasses.is_dataclass(value):
-            return {
-                name: self.of(getattr(value, name)) for name in sorted(one.name for one in dataclasses.fields(value))
-            }
+            found = {one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.compare}
+            named = {_WRITTEN.get(name, name): one for name, one in found.items()}
+            return {name: self.of(named[name]) for name in sorted(named)}
         if isinstance(value, list | tuple):
             return [self.of(one) for one in value]
         raise TypeError(f"a plan holds a {type(value).__name__}: say how it is written")

@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from loadstone.addons.saturation.levels import users_at
+from loadstone.addons.saturation.recorded_steps import phase_of, rate_of, step_of, users_of
 from loadstone.drivers.histogram import decode
 from loadstone.drivers.outcome import Counts, Interval, Latency
 from loadstone.experiment.plan.drive_plan import Closed
@@ -53,10 +54,11 @@ class ScriptedSystem:
         return [self._alone(block.trials[0], partial(on_interval, 0))]
 
     def _alone(self, planned: PlannedTrial, on_interval: Any) -> TrialRecord:
-        assert planned.saturation is not None
-        users, rate = planned.saturation.users or 1, planned.saturation.rate_per_s
-        record = self.system.trial(planned.saturation, planned.name)
-        if planned.saturation.phase == "ramp":
+        step = step_of(planned)
+        assert step is not None
+        users, rate = users_of(planned) or 1, rate_of(planned)
+        record = self.system.trial(step, planned.name)
+        if phase_of(planned) == "ramp":
             intervals = self._ramp(planned)
         elif rate is not None:
             intervals = [self._made(rate, LATE_NS if rate > self.limit_per_s else EARLY_NS)]
@@ -66,7 +68,7 @@ class ScriptedSystem:
         return self._written(planned, record, intervals)
 
     def _in_rounds(self, block: Block, on_interval: Any) -> list[TrialRecord]:
-        steps = [one.saturation for one in block.trials if one.saturation is not None]
+        steps = [step for one in block.trials if (step := step_of(one)) is not None]
         users = [one.users or 1 for one in steps]
         each = steps[0].rounds_a_sweep
         trials = self.system.rounds(users, steps[0].number, len(block.orders), each)
@@ -90,7 +92,7 @@ class ScriptedSystem:
             writer.add_interval(one)
         self.ran.append(planned.name)
         self.planned.append(planned)
-        changes = {"trial": planned.name, "condition": planned.condition, "saturation": planned.saturation}
+        changes = {"trial": planned.name, "condition": planned.condition, "search": planned.search}
         changes["counts"] = self._logged(record.counts, intervals)
         return writer.finish(self.spoiled(record.model_copy(update=changes)))
 

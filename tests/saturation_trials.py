@@ -12,6 +12,7 @@ from loadstone.addons.saturation.closed_steps import SearchEnded, SearchStep, Sw
 from loadstone.addons.saturation.experiment import redis_experiment
 from loadstone.addons.saturation.levels import SweepPlan
 from loadstone.addons.saturation.options import OneCommand, SearchOptions
+from loadstone.addons.saturation.recorded_steps import settings_in
 from loadstone.addons.saturation.spec import SaturationSettings, SaturationStep
 from loadstone.drivers.histogram import Histogram
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
@@ -41,9 +42,9 @@ def planned(
     search: SearchOptions = SearchOptions(), *, quick: bool = False, **changes: Any
 ) -> tuple[PlannedTrial, SaturationSettings]:
     """The one condition of `loadstone saturate redis`, and the settings of the run; `changes`: fields of these."""
-    found = run_plan_of(saturated(search), quick=quick).saturation
+    found = run_plan_of(saturated(search), quick=quick).search
     assert found is not None
-    return found.trials[0], found.settings.model_copy(update=changes)
+    return found.trials[0], settings_in(found).model_copy(update=changes)
 
 
 @dataclass
@@ -129,7 +130,7 @@ class System:
             update={
                 "trial": name,
                 "group": "saturation",
-                "saturation": step,
+                "search": step.model_dump(mode="json"),
                 "goodput_per_s": per_s,
                 "throughput_per_s": per_s,
                 "response_ns": response_ns,

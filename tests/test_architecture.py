@@ -41,16 +41,6 @@ addons.history.trends -> addons.gate.rule
 addons.history.trends -> addons.gate.spec
 addons.history.trends_text -> addons.gate.texts
 addons.pages.machine -> addons.fleet.spec
-experiment.plan.design.run_design -> addons.saturation.spec
-experiment.plan.run_plan -> addons.saturation.spec
-experiment.plan.workload_from_text -> servers.registry
-experiment.spec.experiment -> addons.gate.spec
-experiment.spec.experiment -> addons.saturation.spec
-judge.analysis.comparisons -> addons.gate.rule
-judge.analysis.looks -> addons.gate.rule
-judge.analysis.looks -> addons.gate.spec
-run_folder.plan_summary -> addons.saturation.spec
-run_folder.trial -> addons.saturation.spec
 """
 """The imports that still run against the floors, or from one add-on to another. A line goes when its import does; none
 comes."""

@@ -19,7 +19,7 @@ SHARED = {"sql"}
 ROOMS = {path.parent.name for path in PACKAGE.glob("servers/*/room.py")} | SHARED
 """Rooms of what several kinds of software have in common: these may import them."""
 LOADING = {
-    "experiment.plan.workload_from_text": {"read_recording"},
+    "servers.recordings": {"read_recording"},
     "programs.subjects.placeholders": {"room"},
 }
 """The modules of stages that load a room by the registry, and what by."""

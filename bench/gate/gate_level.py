@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from bench.common.result_lines import add_line, read_lines
 from loadstone.addons.gate.result import FigureName, GateFigure, Standing
 from loadstone.addons.gate.rule import GOOD, may_be_lost, verdict_of
-from loadstone.experiment.plan.look_schedule import gate_level, gate_looks
+from loadstone.addons.gate.schedule import gate_level, gate_looks
 from loadstone.judge.statistics.signed_rank import signed_rank
 from loadstone.judge.verdict import Side, Verdict
 

@@ -136,7 +136,7 @@ def _decided(found: Verdict, blocks: int) -> Decided:
 
 
 _OPEN = Decided("undecided", "", None, real=False, blocks=0, low=None, high=None)
-EXPERIMENT = Experiment.model_validate(
+EXPERIMENT = Experiment.with_add_ons().model_validate(
     {
         "name": "slower",
         "question": "Is a server that is slower by a known time seen to be?",

@@ -26,6 +26,16 @@ class AddOn:
     """What an add-on brings: in each field a name that no other add-on has, and the place of what it stands for."""
 
     name: str
+    experiment_fields: Mapping[str, Place] = field(default_factory=dict)
+    """Top-level key of an experiment -> an `experiment.spec.experiment.AddOnPart` that reads what is written there."""
+    planned_searches: Mapping[str, Place] = field(default_factory=dict)
+    """Such a key -> `(part, experiment.plan.design.planned_search.SearchContext)`: plans a search for loads."""
+    answer_files: Mapping[str, Place] = field(default_factory=dict)
+    """Key of `analysis.json` -> the name of a file that holds what stands there by itself."""
+    look_schedules: Mapping[str, Place] = field(default_factory=dict)
+    """Such a key -> an `experiment.plan.look_schedule.LookSchedule`, made of the part."""
+    decision_rules: Mapping[str, Place] = field(default_factory=dict)
+    """Such a key -> a `judge.compare.decision_rule.DecisionRule`, made of the part and the experiment."""
     commands: Mapping[str, Place] = field(default_factory=dict)
     """Command -> a function as `cli.command.command` takes it, or a `typer.Typer` that is a group of commands."""
     sentences: Mapping[str, Place] = field(default_factory=dict)

@@ -7,8 +7,8 @@ import pytest
 from tests.said import Said
 
 from loadstone.experiment.plan.drive_plan import Closed, Open
-from loadstone.experiment.plan.workload_from_text import recorded_in
 from loadstone.safety.errors import UserError
+from loadstone.servers.recordings import recorded_in
 
 Redis = Callable[..., Said]
 LINES = [

@@ -286,7 +286,7 @@ def test_a_gate_asks_for_the_two_here_and_now(synthetic: Any) -> None:
     found = []
     for share in (0.0, 0.5):
         a, b = (in_slices(synthetic, side, [1_000] * ROUNDS, others=[share] * ROUNDS) for side in sides)
-        (verdict,) = judged(a, b, of_gate=True)
+        (verdict,) = judged(a, b, compares_runs=False)
         found.append((verdict.estimate, verdict.low, verdict.high))
     assert found[0] == found[1]
     (estimate, low, high), _ = found

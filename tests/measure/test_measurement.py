@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from loadstone.addons.saturation.spec import SaturationStep
 from loadstone.experiment.plan.operations import HttpRequest, Operation
 from loadstone.experiment.plan.required import StoredCount
 from loadstone.experiment.plan.run_plan import WARM_BLOCK, Block
@@ -81,8 +80,8 @@ def test_an_exporter_is_shown_what_a_request_cost_in_the_trials_that_count(synth
         live.recorded(left_out)
     live.recorded(with_facts(trial(9.0), rate_share=0.5))
     live.recorded(trial(3.0))
-    live.recorded(trial(4.0, saturation=SaturationStep(phase="sweep", users=16)))
-    live.recorded(trial(5.0, saturation=SaturationStep(phase="bisect", rate_per_s=1000.4)))
+    live.recorded(trial(4.0, search={"phase": "sweep", "users": 16}))
+    live.recorded(trial(5.0, search={"phase": "bisect", "rate_per_s": 1000.4}))
     assert {name: costs["redis"].ns for name, costs in exporter.costs.items()} == pytest.approx(
         {"get": 2e9 / replies, "get, 16 users": 4e9 / replies, "get, 1000 a second": 5e9 / replies}
     )

@@ -268,7 +268,7 @@ def test_kill_9_of_loadstone_ends_the_build_which_does_not_count_as_built(folder
 def test_what_the_documentation_shows_is_right() -> None:
     texts = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "subjects.md").read_text(), re.DOTALL)
     blocks = [YAML(typ="safe").load(text) for text in texts]
-    whole = Experiment.model_validate(next(block for block in blocks if "question" in block))
+    whole = Experiment.with_add_ons().model_validate(next(block for block in blocks if "question" in block))
     assert list(whole.subjects) == ["shop"]
     assert Manifest.model_validate(next(block for block in blocks if "run" in block)).name == "shop"
     parts = [block for block in blocks if not {"question", "run"} & set(block)]

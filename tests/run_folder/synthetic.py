@@ -377,7 +377,7 @@ def make_experiment(**changes: Any) -> Experiment:
             {"claim": "Small pools wait", "kind": "pool_wait", "where": {"idle": "few"}, "against": {"idle": "many"}},
         ],
     }
-    return Experiment.model_validate(data | changes)
+    return Experiment.with_add_ons().model_validate(data | changes)
 
 
 ENVIRONMENT: dict[str, Any] = {

@@ -84,7 +84,7 @@ class AdHocLoad:
     """Everything that makes an ad-hoc experiment."""
 
     command: str
-    """`redis`, `http` or `gate`."""
+    """As it is typed: `redis`."""
     question: str
     load: Load
     targets: tuple[Target, ...]

@@ -55,7 +55,7 @@ def carried_out(
         from loadstone.judge.analysis.objectives import require_measured
 
         planned = prepared.run_plan
-        require_measured(objectives, rows=bool(planned.trials), points=planned.saturation is not None)
+        require_measured(objectives, rows=bool(planned.trials), points=planned.search is not None)
     from loadstone.run.run import run as run_experiment
     from loadstone.safety import console
 

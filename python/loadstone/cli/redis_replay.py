@@ -11,8 +11,8 @@ from loadstone.cli.load import Load
 from loadstone.cli.operations import LoadRow, YamlMapping
 from loadstone.cli.redis_options import ReplayOptions
 from loadstone.experiment.plan.operations import SPEED_MAX, RecordedLoad
-from loadstone.experiment.plan.workload_from_text import recorded_load
 from loadstone.safety.errors import UserError
+from loadstone.servers.recordings import recorded_load
 from loadstone.text.language import _, in_language
 
 OPTION, SPEED = "--replay", "--speed"

@@ -214,8 +214,8 @@ def compare_costs(pair: Pair) -> list[Verdict]:
     """Which condition of a pair costs each part less, of the parts that both have, the dearest first; none where a
     check forbids it.
 
-    A gate asks for the two as they are here and now, in turns beside whoever else is on the machine, so its slices
-    stay as they are; else what others added is taken off, and the interval is that of the next run.
+    Where the two are meant as they are here and now, in turns beside whoever else is on the machine, their slices stay
+    as they are; else what others added is taken off, and the interval is that of the next run.
     """
     if pair.refusal is not None or not pair.used:
         return []
@@ -228,13 +228,13 @@ def compare_costs(pair: Pair) -> list[Verdict]:
         try:
             turns = [_in_turns(block, of_a, of_b) for block in pair.used] if in_turns else []
             slices = [turn.slices for turn in turns]
-            if in_turns and not settings.of_gate:
+            if in_turns and settings.compares_runs:
                 slices, others = without_others(turns)
             evidence = _of_turns(slices, settings) if in_turns else _of_trials(pair.used, of_a, of_b, settings)
         except (KeyError, ValueError, ZeroDivisionError):  # a part was not observed, or did not work
             continue
         if evidence.estimate is not None:
-            reach = reach_of(others, settings, runs=not settings.of_gate)
+            reach = reach_of(others, settings, runs=settings.compares_runs)
             verdict = verdict_of(wider(evidence, reach), settings)
             why = _doubt(verdict, slices)
             costs.append(verdict if why is None else not_steady(verdict, why))

@@ -26,5 +26,5 @@ def capacity_of(condition: Condition, records: Iterable[TrialRecord]) -> float |
 
 
 def _counts(trial: TrialRecord) -> bool:
-    own_load = trial.saturation is None and trial.group != FULL_SERVERS
+    own_load = trial.search is None and trial.group != FULL_SERVERS
     return trial.facts.closed is not None and own_load and not forbidding(trial)

@@ -53,12 +53,13 @@ class DisplayTarget:
             self.exporter.sample(samples)
 
     def recorded(self, trial: TrialRecord) -> None:
-        """A trial was judged: all are shown each that a row is made from, and each step of a saturation."""
+        """A trial was judged: all are shown each that a row is made from, and each step of a search for loads."""
         if trial.block == WARM_BLOCK or trial.facts.rate_share is not None:
             return
         if not forbidding(trial):
-            name, step = self.name_of(trial.condition), trial.saturation
-            load = "" if step is None else f"{step.users} users" if step.users else f"{step.rate_per_s:.0f} a second"
+            name, step = self.name_of(trial.condition), trial.search or {}
+            load = f"{step['users']} users" if step.get("users") else ""
+            load = f"{step['rate_per_s']:.0f} a second" if step.get("rate_per_s") else load
             condition = ", ".join(filter(None, (name, load)))
             self.progress.cost(condition, trial.trial, costs_of([trial]))
             if self.exporter is None:

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.operations import Recording, commands_of
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.experiment.plan.workload_from_text import recorded_in
 from loadstone.experiment.software import software_of
 from loadstone.experiment.spec.subject_names import is_built_in
 from loadstone.programs.manifest import REFERENCE, read_manifest
@@ -24,6 +23,7 @@ from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers import registry
 from loadstone.servers.control import CommandInspection, CommandRefusal, CommandWarning, Confinement
+from loadstone.servers.recordings import recorded_in
 from loadstone.servers.server import Server
 from loadstone.text.language import said
 

@@ -6,20 +6,18 @@ from collections.abc import Callable
 from rich.console import Console
 
 from loadstone.experiment.plan.group import Group
-from loadstone.experiment.plan.look_schedule import BLOCKS_MIN, ROUNDS_MIN, level
+from loadstone.experiment.plan.look_schedule import BLOCKS_MIN, ROUNDS_MIN, level, schedule_of
 from loadstone.experiment.plan.preview import preview_plan, remarks
 from loadstone.experiment.plan.rounds import EXPECTED_SPREAD, EXPECTED_SPREAD_A_START, expected_spread
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.plan.run_size import extent
 from loadstone.experiment.spec.experiment import RATES, Experiment
-from loadstone.report.figure_format import plain, rough_time
 from loadstone.report.terminal.announcement import (
     announcement,
     description,
 )
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
-from loadstone.text.language import _, translated
 from loadstone.text.message import Message, message
 
 
@@ -49,13 +47,9 @@ def print_announcement(run_plan: RunPlan, experiment: Experiment) -> list[str]:
 
     No forecast: how far blocks lie apart on this machine is known after the first look, which says what it means.
     """
-    if experiment.gate is not None:  # it ends when it knows: nothing else of its plan is of interest
-        said = _(
-            "{question} Both take turns until that is known, {budget} at most.",
-            question=plain(translated(experiment.question)),
-            budget=rough_time(run_plan.budget_s),
-        )
-        return [said]
+    alone = schedule_of(experiment).announced(experiment.question, run_plan.budget_s)
+    if alone is not None:
+        return [alone]
     return announcement(experiment, extent(run_plan), [*remarks(run_plan), *shortcomings(run_plan)])
 
 

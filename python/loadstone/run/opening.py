@@ -16,6 +16,7 @@ from loadstone.drivers.driver import Driver
 from loadstone.drivers.native import NativeDriver, engine_build
 from loadstone.drivers.outcome import AgentState, OnStates
 from loadstone.experiment.plan.labels import label_of
+from loadstone.experiment.plan.look_schedule import schedule_of
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.compare.sides import declared_as, names_shown
 from loadstone.machine.limits_in_force import recorded
@@ -121,7 +122,7 @@ def open_run(
         for line in (*announcement, *(() if live is None else (f"live figures for Prometheus: {live.url}",))):
             progress.note(line)
         add_programs(drivers, run.run_plan, context)
-        first = start_parts(parts, run.run_plan, of_gate=run.experiment.gate is not None)
+        first = start_parts(parts, run.run_plan, all_at_once=schedule_of(run.experiment).starts_all)
         folder = held.enter_context(_open_folder(options, run, first, path, others, drivers, source))
         with suppress(LoadstoneError):  # what is measured needs no one who follows it
             progress.events.open(LineFile(folder.path / EVENTS), **_planned(run))

@@ -81,12 +81,12 @@ def _check_limits(name: str, limits: Mapping[str, object]) -> None:
         ) from None
 
 
-def start_parts(parts: "Deployments", run_plan: RunPlan, *, of_gate: bool = False) -> RunningParts:
+def start_parts(parts: "Deployments", run_plan: RunPlan, *, all_at_once: bool = False) -> RunningParts:
     """Start every server that the run needs, and the first application; what runs, by name.
 
     Of several servers of one name (a setting is varied) it is the first. The other applications are started when
-    their first trial comes, because each takes long and much memory; but those of a gate take turns, and are its only
-    question: all of them.
+    their first trial comes, because each takes long and much memory; with `all_at_once` all of them,
+    as those that take turns.
 
     Raises:
         UserError: one cannot be started, or does not take what is to be stored on it.
@@ -102,7 +102,7 @@ def start_parts(parts: "Deployments", run_plan: RunPlan, *, of_gate: bool = Fals
                 require_room(bare.servers[name].server, theirs)
         servers = {**bare.servers, **servers}
     applications = [trial for trial in _distinct(run_plan) if trial.subjects]
-    if of_gate and applications and any(group.rounds is not None for group in run_plan.groups):
+    if all_at_once and applications and any(group.rounds is not None for group in run_plan.groups):
         for ready in parts.need_all(applications):
             subjects |= ready.subjects
     elif applications:

@@ -29,6 +29,7 @@ from loadstone.safety.secrets.references import give_files, learn_environment
 from loadstone.text.units import NEVER
 
 if TYPE_CHECKING:
+    from loadstone.experiment.plan.operations import RecordedLoad
     from loadstone.run_folder.plan_summary import PlanSummary
 
 
@@ -105,8 +106,7 @@ def _whole_trials(options: RunRequest, experiment: Experiment) -> tuple[str, ...
     """Behind applications a fleet measures whole trials: these would have to stand still in the others' slices."""
     if options.fleet is None or not experiment.subjects:
         return ()
-    searched = {"saturation": experiment.saturation, "load": experiment.load}
-    parts = ["design", *(name for name, part in searched.items() if part is not None)]
+    parts = ["design", *(key for key, part in experiment.parts.items() if "rounds" in type(part).model_fields)]
     return tuple(f"{part}.rounds=never" for part in parts)
 
 
@@ -135,9 +135,17 @@ def requested_plan(
         scale=None if options.scale is None else parse_scale(options.scale),
         memory_bytes=memory_bytes(),
         shortened_for_s=None if kept is None else kept.shortened_for_s,
+        read_recording=_read_recording,
     )
     _check_rows_at_rate(run_plan, options)
     return run_plan if kept is None or options.budget is not None else replace(run_plan, budget_s=kept.budget_s)
+
+
+def _read_recording(path: Path) -> "RecordedLoad":
+    """What a recording holds. Raises UserError."""
+    from loadstone.servers.recordings import recorded_load  # only now: it takes time to load
+
+    return recorded_load(path)
 
 
 def _check_rows_at_rate(run_plan: RunPlan, options: RunRequest) -> None:

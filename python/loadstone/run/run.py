@@ -190,7 +190,7 @@ def _show(analysis: Analysis, report: Path | None, folder: Path, results: Consol
 
 def _advised(error: LoadstoneError, folder: Path, options: RunRequest, unwritten: str) -> LoadstoneError:
     """Return the error with the command that goes on where it ended, and what could not be written."""
-    if options.built is not None and options.built.gate is not None:  # what it started is gone
+    if options.built is not None and not options.built.goes_on:  # what it started is gone
         return type(error).of(f"{error} ({unwritten})") if unwritten else error
     command = ["loadstone", "run", "--resume", str(folder)]
     for server in options.servers:
@@ -208,7 +208,8 @@ def _advised(error: LoadstoneError, folder: Path, options: RunRequest, unwritten
 def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[FailIfObjective], unwritten: str = "") -> RunResult:
     """Status 1 if an objective was missed, else 3 if something could not be measured or broke its promise, else 0.
 
-    Where that is 0 and a report could not be written, it is 2.
+    What an add-on answers may have a status of its own, which comes first. Where that is 0 and a report could not be
+    written, it is 2.
 
     A row whose bound is far away has its figure, with the bound: that is no failure.
     """

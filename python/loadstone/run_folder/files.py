@@ -11,6 +11,7 @@ from pathlib import Path
 
 from loadstone.safety.bounds.folder_files import is_file, open_file
 from loadstone.safety.errors import UserError
+from loadstone.slot import Slot
 
 RUN = re.compile(r"(?P<time>\d{8}T\d{6}Z)-.+?(?:-(?P<number>\d{1,9}))?")
 """A folder as it was made, and not renamed: `20261121T230227Z-documents`; of several in one second with a number."""
@@ -35,8 +36,6 @@ DIGESTS = "digests.jsonl"
 LATENCY = "latency"
 """A folder of interval logs, `<trial>.hlog`."""
 ANALYSIS = "analysis.json"
-GATE = "gate.json"
-"""The outcome of a gate, see `addons.gate.result.GateResult`."""
 LOGS = "logs"
 """A folder of what servers and subjects of ours wrote, `<name>.log`."""
 KEPT = "kept.json"
@@ -51,9 +50,16 @@ ARCHIVE = "archive"
 """A folder among those of the runs: runs that are kept, and no longer listed with the others."""
 RECORDS = (
     *(EXPERIMENT, ENVIRONMENT, PLAN, TRIALS, LOOKS, CRASHES, INTERVALS, SAMPLES, DIGESTS, EVENTS),
-    *(ANALYSIS, GATE, KEPT, LEDGER, TAGS),
+    *(ANALYSIS, KEPT, LEDGER, TAGS),
 )
-"""The files that a run consists of."""
+"""The files that a run consists of, beside those of answers."""
+ANSWER_FILES: Slot[str] = Slot("answer_files")
+"""Key of `analysis.json` -> the file that holds what stands there by itself."""
+
+
+def is_of_run(name: str) -> bool:
+    """Whether a run consists of a file of this name, and of others."""
+    return name in RECORDS or name in (file for _, file in ANSWER_FILES.items())
 
 
 def require_run(path: Path, option: str = "", names: Sequence[str] = (EXPERIMENT, ENVIRONMENT, PLAN)) -> None:

@@ -27,10 +27,10 @@ from loadstone.run_folder.digests import AttemptHashes, DigestFile, digest
 from loadstone.run_folder.facts import TrialFacts
 from loadstone.run_folder.files import (
     ANALYSIS,
+    ANSWER_FILES,
     CRASHES,
     ENVIRONMENT,
     EXPERIMENT,
-    GATE,
     INTERVALS,
     LATENCY,
     LOOKS,
@@ -176,10 +176,11 @@ class RunFolder:
         write_file(self.path / name, content)
 
     def write_analysis(self, analysis: Mapping[str, Any]) -> None:
-        """Write `analysis.json`, whole or not at all, and of a gate its outcome. May be called again."""
+        """Write `analysis.json` and the files of answers, each whole or not at all. May be called again."""
         write_file(self.path / ANALYSIS, dump_document(analysis))
-        if analysis.get("gate") is not None:
-            write_file(self.path / GATE, dump_document(analysis["gate"]))
+        for key, name in ANSWER_FILES.items():
+            if analysis.get(key) is not None:
+                write_file(self.path / name, dump_document(analysis[key]))
 
     def close(self) -> None:
         """Give the folder free. Everything written so far stays."""

@@ -40,7 +40,7 @@ class Look(RecordModel):
     """Whether the group ends here."""
     reason: Reason
     """`go on`; `decided`: every pair is; `last look`; `out of budget`: no further whole block fits; `not needed`:
-    another group gave a gate its answer; `carry-over`: something reached from one slice into the next, and the group
+    another group gave the answer; `carry-over`: something reached from one slice into the next, and the group
     goes on with longer slices."""
     answered: bool = False
     """Whether each pair has a verdict, by its metric or by what a request costs, or can have none."""

@@ -4,12 +4,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Self
 
-from loadstone.addons.saturation.spec import SaturationSettings
+from pydantic import Field, model_validator
+
 from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.plan.required import PlannedCrash
 from loadstone.experiment.plan.run_plan import TABLE_GROUP, AtRatePlan, PlannedTrial, RunPlan
+from loadstone.experiment.spec.experiment import search_of
 from loadstone.experiment.spec.levels import Condition
 from loadstone.run_folder.trial import RecordModel
 from loadstone.safety.secrets.in_texts import without_login
@@ -59,12 +61,27 @@ class AtRateLine(RecordModel):
     trials: tuple[PlannedLine, ...]
 
 
-class SaturationLine(RecordModel):
-    """The conditions of which it is found where they saturate (`experiment.plan.run_plan.SaturationPlan`)."""
+class SearchLine(RecordModel):
+    """The conditions of which an add-on searches for loads (`experiment.plan.run_plan.SearchPlan`)."""
 
-    settings: SaturationSettings
+    settings: dict[str, Any]
     trials: tuple[PlannedLine, ...]
     """One a condition; which trials it then takes follows from their answers."""
+
+    @property
+    def complete(self) -> Self:
+        """With what its add-on, where that is installed, takes for settings that an older version did not write."""
+        search = search_of(self.trials[0].group) if self.trials else None
+        if search is None:
+            return self
+        read = search.settings.model_validate(self.settings)
+        return self.model_copy(update={"settings": read.model_dump(mode="json")})
+
+    @model_validator(mode="after")
+    def _is_as_the_search_has_it(self) -> Self:
+        """Its settings are checked by its add-on, where that is installed."""
+        _ = self.complete
+        return self
 
 
 class GoalLine(RecordModel):
@@ -101,7 +118,7 @@ class PlanSummary(RecordModel):
     """Rows that are measured at a fixed rate, too."""
     longer: tuple[StageLine, ...] = ()
     """Later stages of comparisons, with slices four times as long; once one begins, earlier trials do not count."""
-    saturation: SaturationLine | None = None
+    search: SearchLine | None = Field(default=None, alias="saturation")
     """The conditions of which the saturation point is searched for."""
     goals: tuple[GoalLine, ...] = ()
 
@@ -130,11 +147,11 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
             for crash in run_plan.crashes
         ),
         at_rate=None if run_plan.at_rate is None else _at_rate_line(run_plan.at_rate),
-        saturation=None
-        if run_plan.saturation is None
-        else SaturationLine(
-            settings=run_plan.saturation.settings,
-            trials=tuple(map(_planned_line, run_plan.saturation.trials)),
+        search=None
+        if run_plan.search is None
+        else SearchLine(
+            settings=dict(run_plan.search.settings),
+            trials=tuple(map(_planned_line, run_plan.search.trials)),
         ),
         goals=tuple(
             GoalLine(

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from loadstone.drivers.histogram import Histogram, quantiles_ns
 from loadstone.drivers.outcome import Events, Latency, Phase, Quantiles
 from loadstone.experiment.spec.counting import TRIALS_MAX
-from loadstone.experiment.spec.experiment import BLOCKS_MAX, Experiment
+from loadstone.experiment.spec.experiment import BLOCKS_MAX, Experiment, search_of
 from loadstone.monitors.monitor import Sample
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.delayed import delayed_share
@@ -281,7 +281,7 @@ def read_experiment(path: Path) -> Experiment:
     try:
         record = whole(load_yaml(read_own_bytes(file, EXPERIMENT_BYTES).decode()))
         require_format(record if isinstance(record, dict) else {}, str(file))
-        return Experiment.model_validate(record)
+        return Experiment.recorded(record)
     except (OSError, ValueError, OverflowError) as error:
         raise UserError("{file}: cannot be read: {error}", file=file, error=_first_line(error)) from None
 
@@ -397,14 +397,15 @@ class _Bound:
 
 
 def _places(trial: TrialRecord) -> Iterator[tuple[object, ...]]:
-    """What a trial is one of at most `BLOCKS_MAX` of: its condition; in a search its level, and its sweep."""
+    """What a trial is one of at most `BLOCKS_MAX` of: its condition; in a search, what its add-on says."""
     condition = (trial.group, trial.stage, *sorted(trial.condition.items()))
-    if trial.saturation is None:
+    search = search_of(trial.group)
+    if trial.search is None:
         yield condition
+    elif search is None:  # its add-on is not installed
+        yield (*condition, *sorted(trial.search.items()))
     else:
-        step = trial.saturation
-        yield (*condition, "level", step.users, step.rate_per_s)
-        yield (*condition, "sweep", step.phase, step.number)
+        yield from ((*condition, *place) for place in search.places(trial.search))
 
 
 def read_looks(path: Path, digests: Digests | None = None) -> tuple[list[Look], list[str]]:

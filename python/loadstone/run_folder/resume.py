@@ -98,7 +98,7 @@ def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
         if before_crash != after_crash:
             crash = (before_crash or after_crash).trial
             yield said("crash {crash} is planned otherwise", crash=crash)
-    if then.saturation != now.saturation:
+    if (then.search and then.search.complete) != (now.search and now.search.complete):
         yield said("where conditions saturate is looked for otherwise")
     for before_goal, after_goal in zip_longest(then.goals, now.goals):
         if before_goal != after_goal:

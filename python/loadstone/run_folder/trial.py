@@ -1,23 +1,31 @@
 """A finished trial, as one line of `trials.jsonl` holds it (contract: design, 'Contracts')."""
 
+from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from loadstone.addons.saturation.spec import SaturationStep
 from loadstone.drivers.outcome import Counts, Quantiles
+from loadstone.experiment.spec.experiment import search_of
 from loadstone.experiment.spec.levels import Condition
 from loadstone.run_folder.facts import TrialFacts
 from loadstone.text.message import Message
 
 CheckVerdict = Literal["valid", "suspect", "invalid", "unknown"]
+Noted = Mapping[str, str | int | float | None]
+"""What an add-on notes of a trial."""
 TrialVerdict = Literal["valid", "suspect", "invalid"]
 
 
 class RecordModel(BaseModel):
-    """Base of what the files of a run's folder hold: immutable, and an unknown key is an error."""
+    """Base of what the files of a run's folder hold: immutable, and an unknown key is an error.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    An alias is the key in the file, where a field has another name.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, validate_by_alias=True, validate_by_name=True, serialize_by_alias=True
+    )
 
 
 class CheckResult(RecordModel):
@@ -54,7 +62,7 @@ class TrialRecord(RecordModel):
     """The conditions it is measured and judged together with: `table`, or a comparison's name."""
     stage: int = 0
     """How many times the slices of this group had been lengthened before this trial."""
-    saturation: SaturationStep | None = None
+    search: Noted | None = Field(default=None, alias="saturation")
     """Which step of the search for its saturation point it is; None of all others."""
     block: int
     """From 1; block 0 warms the machine up and is never used."""
@@ -108,6 +116,13 @@ class TrialRecord(RecordModel):
     def replies(self) -> float:
         """Correct replies that came within the measure phase."""
         return self.goodput_per_s * self.duration_s
+
+    @field_validator("search")
+    @classmethod
+    def _as_the_search_has_it(cls, noted: Noted | None, info: ValidationInfo) -> Noted | None:
+        """What an add-on noted is checked by it, where it is installed."""
+        search = search_of(info.data.get("group", ""))
+        return noted if noted is None or search is None else search.step.model_validate(noted).model_dump(mode="json")
 
     @field_validator("facts", mode="before")
     @classmethod

@@ -7,6 +7,7 @@ from tests.said import Said
 
 from loadstone.addons.gate import clients
 from loadstone.addons.gate.command import kind_of
+from loadstone.addons.gate.spec import Gate
 from loadstone.safety.errors import UserError
 
 BOTH = ("--base", "jedis=7.1.0", "--head", "jedis=7.3.0")
@@ -44,8 +45,8 @@ def test_both_load_one_server_in_whole_trials(said: Callable[..., Said]) -> None
     assert {group.whole_trials.kind for group in found.run_plan.groups if group.whole_trials} == {"whole_trials.driver"}
     assert [group.looks[0] for group in found.run_plan.groups] == [16, 16], "two pairs share the level"
     assert found.run_plan.budget_s == 300
-    assert found.experiment.gate.restarts
-    assert found.experiment.gate.starts_differ == 0, "each trial starts both programs"
+    assert found.experiment.part(Gate).restarts
+    assert found.experiment.part(Gate).starts_differ == 0, "each trial starts both programs"
 
 
 def test_the_server_may_be_yours(said: Callable[..., Said]) -> None:

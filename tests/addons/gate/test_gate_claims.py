@@ -52,7 +52,7 @@ def gated(twin: float) -> GateResult:
     """A gate whose head is slower by 22 %, and whose base differs from itself by so much."""
     family = Family.model_construct(name="rate", comparisons=[compared(0.22)], twin=compared(twin))
     plan = SimpleNamespace(groups=[], budget_s=60.0)
-    experiment = Experiment.model_construct(gate=Gate(base="v1", head="v2"), servers={}, subjects={})
+    experiment = Experiment.with_add_ons().model_construct(gate=Gate(base="v1", head="v2"), servers={}, subjects={})
     run: Any = SimpleNamespace(experiment=experiment, plan=plan, path=Path("gate"), environment={})
     found = gate_of(run, [family], [], 61.0)
     assert found is not None

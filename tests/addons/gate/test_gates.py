@@ -9,7 +9,7 @@ from tests.frozen_runs import unpacked
 
 from loadstone.addons.gate.result import GateResult
 from loadstone.addons.gate.rule import GOOD
-from loadstone.addons.gate.spec import HEAD
+from loadstone.addons.gate.spec import HEAD, Gate
 from loadstone.addons.gate.terminal import gate_lines
 from loadstone.drivers.slices import Slice
 from loadstone.judge.analysis.analyse import analyse_run
@@ -49,7 +49,7 @@ def with_waiting(run: RecordedRun, answered: Sequence[float], tolerance: float =
         return trial.model_copy(update={"facts": facts})
 
     experiment = run.experiment
-    gate = experiment.gate
+    gate = experiment.part(Gate)
     assert gate is not None
     groups = tuple(replace(one, margin=tolerance) for one in run.plan.groups)
     wide = experiment.model_copy(update={"gate": gate.model_copy(update={"cost_margin": tolerance})})

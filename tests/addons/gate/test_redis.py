@@ -9,6 +9,7 @@ from tests.said import Said
 from loadstone.addons.gate import redis
 from loadstone.addons.gate.command import kind_of
 from loadstone.addons.gate.rule import starts_differ_in
+from loadstone.addons.gate.spec import Gate
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import redact
 
@@ -57,13 +58,17 @@ def test_one_clear_line_says_what_is_wrong(said: Callable[..., Said], arguments:
 def test_both_are_started_again_for_each_block(said: Callable[..., Said]) -> None:
     found = said("gate", "--base", "redis", "--head", "maxmemory=1gb")
     assert {group.unit for group in found.run_plan.groups} == {"block"}
-    assert found.experiment.gate.restarts
-    assert {starts_differ_in(found.experiment.gate, group) for group in found.run_plan.groups} == {0}, "it is measured"
+    assert found.experiment.part(Gate).restarts
+    assert {starts_differ_in(found.experiment.part(Gate), group) for group in found.run_plan.groups} == {0}, (
+        "it is measured"
+    )
     disk = said("gate", "--base", "appendonly=yes,appendfsync=everysec", "--head", "appendonly=yes,appendfsync=always")
-    assert {starts_differ_in(disk.experiment.gate, group) for group in disk.run_plan.groups} == {0.02}, "whole trials"
+    assert {starts_differ_in(disk.experiment.part(Gate), group) for group in disk.run_plan.groups} == {0.02}, (
+        "whole trials"
+    )
     running = said("gate", "--base", "redis://a:1", "--head", "redis://a:2")
-    assert not running.experiment.gate.restarts
-    assert running.experiment.gate.starts_differ == 0.02
+    assert not running.experiment.part(Gate).restarts
+    assert running.experiment.part(Gate).starts_differ == 0.02
     with pytest.raises(UserError, match=r"^--starts-differ: both start again for each block"):
         said("gate", "--base", "redis", "--head", "maxmemory=1gb", "--starts-differ", "1 %")
 

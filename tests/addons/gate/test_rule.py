@@ -19,9 +19,9 @@ from loadstone.addons.gate.rule import (
     unknown,
     verdict_of,
 )
+from loadstone.addons.gate.schedule import gate_level, gate_looks
 from loadstone.addons.gate.spec import Gate
 from loadstone.experiment.plan.group import GroupDesign
-from loadstone.experiment.plan.look_schedule import gate_level, gate_looks
 from loadstone.experiment.plan.rounds import Rounds
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, block_evidence
 from loadstone.judge.statistics.settings import Settings

@@ -19,6 +19,7 @@ from loadstone.addons.gate import revisions as gate_revisions
 from loadstone.addons.gate import services as gate_services
 from loadstone.addons.gate.options import Versions
 from loadstone.addons.gate.services import private_root
+from loadstone.addons.gate.spec import Gate
 from loadstone.machine.process_identity import started
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.programs.manifest import read_manifest
@@ -41,7 +42,7 @@ def test_a_gate_is_an_experiment_of_two_conditions(said: Callable[..., Said]) ->
     experiment = found.experiment
     assert [one.name for one in experiment.comparisons] == ["rate", "p99"]
     assert [one.margin for one in experiment.comparisons] == [0.04, 0.10]
-    assert (experiment.gate.base, experiment.gate.head) == (SERVE, f"{SERVE} --fast")
+    assert (experiment.part(Gate).base, experiment.part(Gate).head) == (SERVE, f"{SERVE} --fast")
     assert {one.subjects and next(iter(one.subjects)) for one in found.run_plan.trials} == {"base", "head"}
     assert {group.unit for group in found.run_plan.groups} == {"block"}, "each block is a start of both"
 
@@ -95,7 +96,7 @@ def test_a_command_becomes_a_subject_in_the_users_folder(tmp_path: Path, monkeyp
 def test_a_password_of_a_command_is_in_no_name(said: Callable[..., Said]) -> None:
     old, new = (f"./{name} --port {{port}} --db-password hunter-2 --token-file f" for name in ("old", "new"))
     found = said("gate", "--base", old, "--head", new)
-    gate = found.experiment.gate
+    gate = found.experiment.part(Gate)
     assert gate is not None
     assert (gate.base, gate.head) == tuple(text.replace("hunter-2", "***") for text in (old, new))
     assert "hunter" not in redact(found.experiment.question)
@@ -114,14 +115,14 @@ def test_a_password_in_the_words_of_a_shell_is_known_before_anything_is_shown(op
 @pytest.mark.usefixtures("kept")
 def test_no_name_shows_what_a_shell_is_given(said: Callable[..., Said]) -> None:
     old, new = (f"sh -c 'exec ./{name} --password s3cr3tpass --port {{port}}'" for name in ("old", "new"))
-    gate = said("gate", "--base", old, "--head", new).experiment.gate
+    gate = said("gate", "--base", old, "--head", new).experiment.part(Gate)
     assert gate is not None
     assert (gate.base, gate.head) == tuple(text.replace("s3cr3tpass", "***") for text in (old, new))
 
 
 def test_two_urls_that_differ_behind_the_question_mark_have_two_names(said: Callable[..., Said]) -> None:
     urls = ("--base-url", "http://127.0.0.1:1/a?x=1", "--head-url", "http://127.0.0.1:1/a?x=2")
-    gate = said("gate", *urls).experiment.gate
+    gate = said("gate", *urls).experiment.part(Gate)
     assert (gate.base, gate.head) == ("127.0.0.1:1/a", "127.0.0.1:1/a (B)")
     with pytest.raises(UserError, match=r"--base-url: '\?x=1' has no meaning before other paths; write it into these"):
         said("gate", *urls, "--path", "/b")
@@ -155,7 +156,7 @@ def test_words_and_folders_reach_a_service_as_they_were_typed(
 
 def test_what_starts_differ_by_is_measured_taken_or_said(said: Callable[..., Said]) -> None:
     def differ(*words: str) -> float:
-        return said("gate", *words).experiment.gate.starts_differ
+        return said("gate", *words).experiment.part(Gate).starts_differ
 
     urls = ("--base-url", "http://127.0.0.1:1/", "--head-url", "http://127.0.0.1:2/")
     assert [differ(*urls), differ(*urls, "--starts-differ", "2 %"), differ(*urls, "--starts-differ", "0 %")] == [

@@ -10,6 +10,7 @@ from tests.saturation_trials import System, failing, full_generator, saturated, 
 
 from loadstone.addons.saturation.answer import saturations_of
 from loadstone.addons.saturation.options import SearchOptions
+from loadstone.addons.saturation.recorded_steps import users_of
 from loadstone.addons.saturation.results import SaturationAnswer, SaturationAnswers
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.message import verbatim
@@ -141,7 +142,7 @@ def test_a_system_that_never_answers_has_no_point(answered: Answered) -> None:
 
 def test_errors_from_some_load_on_end_the_levels_before_it(answered: Answered) -> None:
     def from_sixteen(trial: TrialRecord) -> TrialRecord:
-        users = trial.saturation.users if trial.saturation is not None else None
+        users = users_of(trial)
         return failing(trial, 0.2) if (users or 0) >= 16 else trial
 
     found = answered(spoiled=from_sixteen)
@@ -158,7 +159,7 @@ def test_a_point_is_as_doubtful_as_its_trials(answered: Answered) -> None:
     )
 
     def at_two(trial: TrialRecord) -> TrialRecord:
-        of_two = trial.saturation is not None and trial.saturation.users == 2
+        of_two = users_of(trial) == 2
         return trial.model_copy(update={"checks": [suspect], "verdict": "suspect"}) if of_two else trial
 
     found = answered(spoiled=at_two)

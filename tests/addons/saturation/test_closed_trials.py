@@ -21,6 +21,7 @@ from loadstone.addons.saturation.closed_trials import (
     sweep_rounds_of,
     sweeps_of,
 )
+from loadstone.addons.saturation.recorded_steps import phase_of, step_of, users_of
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.sentences import render_message
 
@@ -110,7 +111,7 @@ def test_failures_of_slices_are_a_share_of_what_they_offered(system: System) -> 
 def test_a_sweep_is_in_the_order_in_which_it_was_measured(system: System) -> None:
     trials = system.rounds((1, 2, 4, 8), 1, rounds=6)
     for number, sweep in enumerate(sweeps_of(trials)):
-        places = {one.saturation.users: slices(one)[number]["position"] for one in trials if one.saturation}
+        places = {users_of(one): slices(one)[number]["position"] for one in trials if one.search}
         assert [probe.users for probe in sweep] == sorted(places, key=lambda users: places[users])
     assert [probe.users for probe in sweeps_of(system.whole_sweep((4, 1, 2), 1))[0]] == [4, 1, 2]
 
@@ -227,12 +228,10 @@ def test_where_time_ends_before_the_interval_the_levels_say_what_was_reached(ste
     trials: list[TrialRecord] = []
     steady.carry_on(template, settings, trials)
     slow = [
-        one.model_copy(update={"goodput_per_s": 0.6 * one.goodput_per_s})
-        for one in trials
-        if one.saturation is not None and one.saturation.phase == "search"
+        one.model_copy(update={"goodput_per_s": 0.6 * one.goodput_per_s}) for one in trials if phase_of(one) == "search"
     ]
     for times, why in ((3, "2 sweeps; an interval needs at least 6"), (1000, "no sweep was measured whole")):
-        sweeps = [in_longer_sweeps(one, times) for one in trials if one.saturation and one.saturation.phase == "sweep"]
+        sweeps = [in_longer_sweeps(one, times) for one in trials if phase_of(one) == "sweep"]
         found = closed_answer([*slow, *sweeps], settings).saturation
         assert why in render_message(found.message)
         assert found.at_least_per_s == pytest.approx(8000, rel=0.05)
@@ -240,10 +239,10 @@ def test_where_time_ends_before_the_interval_the_levels_say_what_was_reached(ste
 
 def in_longer_sweeps(trial: TrialRecord, times: int) -> TrialRecord:
     """The trial in sweeps of so many times as many rounds: there are fewer of them."""
-    step = trial.saturation
+    step = step_of(trial)
     assert step is not None
     longer = step.model_copy(update={"rounds_a_sweep": times * step.rounds_a_sweep})
-    return trial.model_copy(update={"saturation": longer})
+    return trial.model_copy(update={"search": longer.model_dump(mode="json")})
 
 
 def test_a_rate_that_rose_with_time_is_said_so(steady: System) -> None:

@@ -10,6 +10,7 @@ from tests.saturation_runs import Session
 from tests.saturation_trials import saturated, system_of, undriven
 
 from loadstone.addons.saturation.options import SearchOptions
+from loadstone.addons.saturation.recorded_steps import number_of, phase_of, rate_of, users_of
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import LoadstoneError
 
@@ -27,13 +28,13 @@ def begun(synthetic: ModuleType, tmp_path: Path) -> Begun:
 
 
 def phases(session: Session) -> list[str]:
-    return [one.saturation.phase for one in session.planned if one.saturation is not None]
+    return [phase_of(one) for one in session.planned if one.search is not None]
 
 
 def test_a_search_comes_first_and_then_blocks_of_sweeps(begun: Begun) -> None:
     session = begun()
     session.run()
-    users = [one.saturation.users for one in session.planned if one.saturation and one.saturation.phase == "search"]
+    users = [users_of(one) for one in session.planned if phase_of(one) == "search"]
     assert users == [1, 2, 4, 8, 16, 32]
     assert phases(session)[6:] == ["sweep"] * (len(session.planned) - 6)
     assert session.ends() == [("saturation-001", 6, "decided")]
@@ -43,9 +44,7 @@ def test_a_search_comes_first_and_then_blocks_of_sweeps(begun: Begun) -> None:
 def test_levels_of_a_block_take_turns_in_another_order_each_round(begun: Begun) -> None:
     session = begun()
     run = session.run()
-    block = [
-        one for one in run.trials if one.saturation and (one.saturation.phase, one.saturation.number) == ("sweep", 1)
-    ]
+    block = [one for one in run.trials if one.search and (phase_of(one), number_of(one)) == ("sweep", 1)]
     by_round = zip(*([s.position for s in one.facts.drive.slices] for one in block), strict=True)
     orders = set(by_round)
     assert len(orders) > 3
@@ -57,7 +56,7 @@ def test_every_trial_has_keys_and_a_seed_of_its_own(begun: Begun) -> None:
     session.run()
     by_seed = {one.plan.seed for one in session.planned}
     assert len(by_seed) == len(session.planned)
-    users = {one.saturation.users for one in session.planned if one.saturation}
+    users = {users_of(one) for one in session.planned if one.search}
     assert len({one.plan.keys.prefix for one in session.planned}) == len(users)
 
 
@@ -131,7 +130,7 @@ def test_the_open_model_locates_the_rate_and_then_bisects(begun: Begun) -> None:
     found = phases(session)
     assert found == ["search"] * 6 + ["locate"] * 8 + ["bisect"] * 32
     assert session.ends() == [("saturation-001", 46, "decided")]
-    rates = [one.saturation.rate_per_s for one in session.planned if one.saturation and one.saturation.rate_per_s]
+    rates = [rate_of(one) for one in session.planned if one.search and rate_of(one)]
     assert rates[-1] == pytest.approx(5000, rel=0.1)
 
 

@@ -16,8 +16,8 @@ from loadstone.run.request import RunRequest
 def template(search: SearchOptions, *, keys: int = 1000, value_size: str = "100") -> PlannedTrial:
     experiment = redis_experiment(None, OneCommand("set", size=value_size, keys=keys), search)
     planned = requested_plan(experiment, RunRequest(experiment="", built=experiment, seed=1))
-    assert planned.saturation is not None
-    return planned.saturation.trials[0]
+    assert planned.search is not None
+    return planned.search.trials[0]
 
 
 @pytest.mark.parametrize("users", [1, 8, 64])

@@ -8,6 +8,7 @@ from tests.saturation_trials import System, latencies_ns, planned, system_of
 from loadstone.addons.saturation.bisection import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.addons.saturation.open_steps import RateSearch, RateTrial, length_s, rate_search
 from loadstone.addons.saturation.options import SearchOptions
+from loadstone.addons.saturation.recorded_steps import rate_of, step_of
 from loadstone.addons.saturation.spec import SaturationStep
 from loadstone.drivers.histogram import Histogram
 from loadstone.run_folder.trial import TrialRecord
@@ -27,8 +28,8 @@ class Kept:
 
     def histogram(self, name: str) -> Histogram:
         trial = next(one for one in reversed(self.trials) if one.trial == name)
-        assert trial.saturation is not None
-        late = (trial.saturation.rate_per_s or 0) > self.limit_per_s
+        assert trial.search is not None
+        late = (rate_of(trial) or 0) > self.limit_per_s
         return self.late if late else self.early
 
     def search(self) -> RateSearch:
@@ -79,7 +80,7 @@ def test_all_blocks_lie_around_the_limit(kept: Kept) -> None:
     assert len(found.steps) == len(kept.trials)
     assert found.located_per_s == pytest.approx(LIMIT, rel=0.03)
     assert [block.rate_per_s for block in found.blocks] == pytest.approx([LIMIT] * BLOCKS, rel=0.03)
-    first_rates = {one.saturation.rate_per_s for one in kept.trials if one.saturation and one.trial.endswith("-1")}
+    first_rates = {rate_of(one) for one in kept.trials if one.search and one.trial.endswith("-1")}
     assert len(first_rates) == BLOCKS + 1, "no block tries the rates of another"
 
 
@@ -89,7 +90,7 @@ def test_the_next_step_follows_from_the_trials_alone(kept: Kept) -> None:
     for done in (0, 5, LOCATE_STEPS, LOCATE_STEPS + 3, len(trials) - 1):
         kept.trials = trials[:done]
         following = kept.search().next
-        step = trials[done].saturation
+        step = step_of(trials[done])
         assert following is not None
         assert step is not None
         assert following.rate_per_s == pytest.approx(step.rate_per_s), done

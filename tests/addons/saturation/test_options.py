@@ -8,7 +8,7 @@ from tests.calling import called
 
 from loadstone.addons.saturation.experiment import http_experiment, redis_experiment
 from loadstone.addons.saturation.options import OneCommand, SearchOptions
-from loadstone.addons.saturation.spec import Ramp, ramp_of
+from loadstone.addons.saturation.spec import Ramp, Saturate, ramp_of
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.operations import KNOWN
 from loadstone.cli.redis_options import Login
@@ -33,7 +33,7 @@ def of_redis(command: str = "get", url: str | None = None, search: SearchOptions
 def test_every_command_is_an_experiment_that_can_be_planned(command: str) -> None:
     experiment = requested_experiment(RunRequest(experiment="", built=of_redis(command)))
     requested_plan(experiment, RunRequest(experiment="", built=experiment, seed=1))
-    assert experiment.load is not None
+    assert experiment.part(Saturate) is not None
     assert experiment.question.endswith("and which part is the limit?")
     assert ("modules" in experiment.servers["redis"]) == command.startswith("json")
 
@@ -41,9 +41,10 @@ def test_every_command_is_an_experiment_that_can_be_planned(command: str) -> Non
 def test_what_is_given_stands_in_the_experiment() -> None:
     search = SearchOptions("closed", 64, 5, "p99 < 2 ms", 8, "100 over 20 s", 4, 2)
     experiment = of_redis("set", "redis://127.0.0.1:7000/1", search)
-    assert experiment.load is not None
-    assert (experiment.load.users_max, experiment.load.sweeps, experiment.load.objective) == (64, 8, "p99 < 2 ms")
-    assert experiment.load.ramp == "100 over 20 s"
+    load = experiment.part(Saturate)
+    assert load is not None
+    assert (load.users_max, load.sweeps, load.objective) == (64, 8, "p99 < 2 ms")
+    assert load.ramp == "100 over 20 s"
     assert experiment.workload.model["think_time_ms"] == 5
     assert experiment.workload.pool == {"connections": 4}
     assert experiment.workload.threads == 2

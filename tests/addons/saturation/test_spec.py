@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadstone.addons.saturation.spec import latency_objective
+from loadstone.addons.saturation.spec import Saturate, SaturationSpec, latency_objective
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.safety.errors import UserError
@@ -37,18 +37,19 @@ def refused(more: str) -> str:
 
 
 def test_the_word_alone_stands_for_all_defaults() -> None:
-    load = read("load: saturate\n").load
+    load = read("load: saturate\n").part(Saturate)
     assert load is not None
     assert (load.model, load.users_max, load.sweeps, load.objective) == ("closed", 4096, 6, None)
-    assert read("load: {model: closed}\n").load == load
-    assert read("").load is None
+    assert read("load: {model: closed}\n").part(Saturate) == load
+    assert read("").part(Saturate) is None
 
 
 def test_what_is_resolved_is_read_again() -> None:
     experiment = read("saturation: {vary: {operation: [get]}, objective: 'p99 < 10 ms'}\n")
-    again = Experiment.model_validate(experiment.model_dump(mode="json"))
-    assert again.saturation == experiment.saturation
-    assert Experiment.model_validate(read("load: saturate\n").model_dump(mode="json")).load is not None
+    again = Experiment.with_add_ons().model_validate(experiment.model_dump(mode="json"))
+    assert again.part(SaturationSpec) == experiment.part(SaturationSpec)
+    in_short = read("load: saturate\n").model_dump(mode="json")
+    assert Experiment.with_add_ons().model_validate(in_short).part(Saturate) is not None
 
 
 @pytest.mark.parametrize(

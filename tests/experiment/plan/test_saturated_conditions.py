@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from loadstone.addons.saturation.levels import SLICE_MAX_S, plan_sweeps, step_trial, think_s, with_arrivals, with_users
+from loadstone.addons.saturation.recorded_steps import settings_in
 from loadstone.addons.saturation.spec import SaturationStep
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.drive_plan import Closed, Open
@@ -41,32 +42,32 @@ def planned(more: str, model: str = "{kind: closed, users: 4}", connections: int
 def test_saturate_takes_the_place_of_the_rows() -> None:
     plan = planned("load: saturate\n")
     assert (plan.trials, plan.groups, plan.at_rate) == ((), (), None)
-    assert plan.saturation is not None
-    assert [one.condition["operation"] for one in plan.saturation.trials] == ["get", "set"]
-    assert plan.every_trial == plan.saturation.trials
+    assert plan.search is not None
+    assert [one.condition["operation"] for one in plan.search.trials] == ["get", "set"]
+    assert plan.every_trial == plan.search.trials
     assert plan.expected_s() > 60
     assert summarise_plan(plan) == summarise_plan(planned("load: saturate\n"))
 
 
 def test_a_group_stands_beside_the_rows() -> None:
     plan = planned("saturation: {vary: {operation: [set]}}\n")
-    assert plan.saturation is not None
-    assert [one.condition["operation"] for one in plan.saturation.trials] == ["set"]
+    assert plan.search is not None
+    assert [one.condition["operation"] for one in plan.search.trials] == ["set"]
     assert plan.trials
-    assert plan.saturation_s() <= 0.6 * plan.budget_s
-    assert plan.ending_s() > plan.saturation_s()
+    assert plan.search_s() <= 0.6 * plan.budget_s
+    assert plan.ending_s() > plan.search_s()
 
 
 def test_only_and_quick_leave_conditions_out() -> None:
-    assert planned("saturation: {vary: {operation: [set]}, quick: false}\n", quick=True).saturation is None
-    only = planned("load: saturate\n", only={"operation": ("set",)}).saturation
+    assert planned("saturation: {vary: {operation: [set]}, quick: false}\n", quick=True).search is None
+    only = planned("load: saturate\n", only={"operation": ("set",)}).search
     assert only is not None
     assert len(only.trials) == 1
 
 
 @pytest.mark.parametrize(("connections", "expected"), [(4, 64), (8, 128), (2, 2)])
 def test_a_pool_for_all_users_grows_and_a_smaller_one_stays(connections: int, expected: int) -> None:
-    saturation = planned("load: saturate\n", connections=connections).saturation
+    saturation = planned("load: saturate\n", connections=connections).search
     assert saturation is not None
     plan = with_users(saturation.trials[0].plan, 64)
     assert isinstance(plan.model, Closed)
@@ -75,7 +76,7 @@ def test_a_pool_for_all_users_grows_and_a_smaller_one_stays(connections: int, ex
 
 def test_users_think_as_the_workload_has_it() -> None:
     model = "{kind: closed, users: 4, think_time_ms: 20, think_time: exponential}"
-    saturation = planned("load: saturate\n", model).saturation
+    saturation = planned("load: saturate\n", model).search
     assert saturation is not None
     plan = with_users(saturation.trials[0].plan, 2)
     assert isinstance(plan.model, Closed)
@@ -86,7 +87,7 @@ def test_users_think_as_the_workload_has_it() -> None:
 
 
 def test_each_level_has_keys_of_its_own() -> None:
-    saturation = planned("load: saturate\n").saturation
+    saturation = planned("load: saturate\n").search
     assert saturation is not None
     template = saturation.trials[0]
     prefixes = set()
@@ -102,14 +103,14 @@ def test_each_level_has_keys_of_its_own() -> None:
 
 
 def test_levels_take_turns_in_rounds() -> None:
-    saturation = planned("load: saturate\n").saturation
+    saturation = planned("load: saturate\n").search
     assert saturation is not None
-    found = plan_sweeps(saturation.trials[0], saturation.settings, LEVELS, unloaded_s=30e-6, slowest_s=160e-6)
+    found = plan_sweeps(saturation.trials[0], settings_in(saturation), LEVELS, unloaded_s=30e-6, slowest_s=160e-6)
     assert found.rounds is not None
     assert found.rounds.slice_s == 0.1
     assert found.rounds_a_sweep * found.rounds.measured_s >= 0.3
     assert found.rounds.of(1) == found.sweeps_a_block * found.rounds_a_sweep
-    assert saturation.settings.sweeps % found.sweeps_a_block == 0
+    assert settings_in(saturation).sweeps % found.sweeps_a_block == 0
 
 
 @pytest.mark.parametrize(
@@ -120,9 +121,9 @@ def test_levels_take_turns_in_rounds() -> None:
     ],
 )
 def test_what_cannot_be_sliced_is_measured_by_whole_trials(more: str, slowest_s: float, why: str) -> None:
-    saturation = planned(more).saturation
+    saturation = planned(more).search
     assert saturation is not None
-    found = plan_sweeps(saturation.trials[0], saturation.settings, LEVELS, unloaded_s=1e-4, slowest_s=slowest_s)
+    found = plan_sweeps(saturation.trials[0], settings_in(saturation), LEVELS, unloaded_s=1e-4, slowest_s=slowest_s)
     assert found.rounds is None
     assert found.why_whole is not None
     assert found.why_whole.kind == why
@@ -130,17 +131,17 @@ def test_what_cannot_be_sliced_is_measured_by_whole_trials(more: str, slowest_s:
 
 
 def test_slow_responses_make_long_slices() -> None:
-    saturation = planned("load: saturate\n").saturation
+    saturation = planned("load: saturate\n").search
     assert saturation is not None
-    found = plan_sweeps(saturation.trials[0], saturation.settings, LEVELS, unloaded_s=0.01, slowest_s=0.04)
+    found = plan_sweeps(saturation.trials[0], settings_in(saturation), LEVELS, unloaded_s=0.01, slowest_s=0.04)
     assert found.rounds is not None
     assert found.rounds.slice_s == pytest.approx(0.8)
     assert found.rounds.settle_s == pytest.approx(0.12)
 
 
 def test_too_many_connections_are_not_open_at_once() -> None:
-    saturation = planned("load: saturate\n").saturation
+    saturation = planned("load: saturate\n").search
     assert saturation is not None
-    found = plan_sweeps(saturation.trials[0], saturation.settings, (1, 2048, 4096), unloaded_s=1e-4, slowest_s=1e-2)
+    found = plan_sweeps(saturation.trials[0], settings_in(saturation), (1, 2048, 4096), unloaded_s=1e-4, slowest_s=1e-2)
     assert found.why_whole is not None
     assert found.why_whole.kind == "whole_trials.connections"

@@ -13,7 +13,7 @@ def test_where_it_was_written_makes_no_difference(small: str) -> None:
 
 def test_an_experiment_read_back_from_its_own_values_is_the_same(small: str) -> None:
     experiment = load_experiment(small)
-    again = Experiment.model_validate(experiment.model_dump(mode="json"))
+    again = Experiment.with_add_ons().model_validate(experiment.model_dump(mode="json"))
     assert again.model_dump() == experiment.model_dump()
     assert str(again.source.error(("workload",), "is wrong")) == "small:1: workload: is wrong"
 

@@ -170,7 +170,7 @@ def test_the_originals_counts_are_printed_in_the_originals_tables(run: RecordedR
     as_published = {**run.experiment.model_dump(), "as_published": {"tables": ["idle"]}}
     changed = replace(
         run,
-        experiment=Experiment.model_validate(as_published),
+        experiment=Experiment.with_add_ons().model_validate(as_published),
         plan=run.plan.model_copy(update={"as_published": True}),
     )
     assert [table.name for table in make_tables(changed, judged)] == ["idle"]
@@ -278,7 +278,7 @@ def test_published_figures_of_a_column_stand_beside_that_column(synthetic: Modul
     times = {"source": "The original", "column": "mtt", "metric": "response_ns.mean", "rows": [row]}
     experiment = synthetic.make_experiment()
     written = experiment.model_dump(mode="json")
-    both = Experiment.model_validate(written | {"published": [times, *written["published"]]})
+    both = Experiment.with_add_ons().model_validate(written | {"published": [times, *written["published"]]})
     assert published_figure(both, USUAL) == 7099, "those of a column are no figures of the metric"
     assert published_columns(both, USUAL) == {"mtt": 2_000_000}
     assert published_columns(both, USUAL | {"payload": "100 B"}) == {}

@@ -117,7 +117,7 @@ def test_what_must_be_started_first_is_in_the_budget(bench: Bench) -> None:
 def test_time_that_saturation_points_did_not_need_is_used(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, others_took: int, goes_on: bool
 ) -> None:
-    monkeypatch.setattr(RunPlan, "saturation_s", lambda _: 20 * BLOCK_S)
+    monkeypatch.setattr(RunPlan, "search_s", lambda _: 20 * BLOCK_S)
     bench.judge.decides = {"storage": 8}
     bench.others_take_s = others_took * BLOCK_S
     bench.run(bench.plan(compared(), budget_s=5 * BLOCK_S))

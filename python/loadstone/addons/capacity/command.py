@@ -161,10 +161,10 @@ class CapacityOptions:
 
     def check_beside(self, folder: Path) -> None:
         """Raises UserError where a file of the run itself would be replaced."""
-        from loadstone.run_folder.files import RECORDS
+        from loadstone.run_folder.files import is_of_run
 
         for option, path in self.files:
-            if path.name in RECORDS and path.absolute().parent.samefile(folder):
+            if is_of_run(path.name) and path.absolute().parent.samefile(folder):
                 raise UserError(
                     "{option} {path}: is a file of the run itself; name another one", option=option, path=path
                 )

@@ -72,7 +72,7 @@ class FullServerGoal(Goal):
 
     def next(self, history: RunHistory, time: RunClock) -> Step:
         """The places of one deck that are not full yet, with more users, as many as there is time for."""
-        trials = [one for one in history.trials if one.block != WARM_BLOCK and one.saturation is None]
+        trials = [one for one in history.trials if one.block != WARM_BLOCK and one.search is None]
         room = TRIALS_MOST - sum(one.group == FULL_SERVERS for one in trials)
         room = int(min(room, time.left_s / _each_s()))
         for deck, opened in zip(self._decks, self._opened, strict=True):

@@ -21,8 +21,8 @@ from loadstone.addons.gate.rule import (
     unknown,
     verdict_of,
 )
+from loadstone.addons.gate.schedule import gate_level
 from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE, HEAD, Gate
-from loadstone.experiment.plan.look_schedule import gate_level
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import AA_FACTOR, TWIN_LEVELS
 from loadstone.judge.analysis.analysis import Comparison, Family
@@ -99,7 +99,7 @@ def gate_of(
     run: RecordedRun, families: Sequence[Family], trials: Sequence[TrialRecord], took_s: float
 ) -> GateResult | None:
     """The outcome of a run that is a gate; None of any other."""
-    gate = run.experiment.gate
+    gate = run.experiment.part(Gate)
     if gate is None:
         return None
     by_name = {family.name: family for family in families}

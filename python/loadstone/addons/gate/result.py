@@ -11,6 +11,8 @@ from loadstone.run_folder.trial import CheckResult
 from loadstone.text.language import _
 from loadstone.text.message import Message, message
 
+GATE_FILE = "gate.json"
+"""The file of the outcome."""
 Standing = Literal["slower", "same", "not_slower", "faster", "undecided", "invalid", "unclaimed"]
 """State of B against A. slower: by more than the margin, with the whole interval on that side. same: the interval lies
 within the margins. not_slower: it may be faster, and is not slower by more than the margin. undecided: none of these

@@ -8,17 +8,21 @@ memory, of which a minute shows less, can make a gate red. They keep it from gre
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Literal
 
 from loadstone.addons.gate.result import FigureName, GateFigure, GateVerdict, Standing
-from loadstone.addons.gate.spec import Gate
+from loadstone.addons.gate.spec import GATE_RATE, Gate
 from loadstone.experiment.plan.group import GroupDesign
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.judge.compare.decision_rule import Ending, JudgedQuestion, NextGroup, OpenGroup
+from loadstone.judge.cost import cost_of
 from loadstone.judge.metrics import is_rate, quantile_of
 from loadstone.judge.statistics.pair_evidence import Evidence, reaching
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
+from loadstone.text.units import margin_share
 
 SLOWER_STATUS, INVALID_STATUS, UNDECIDED_STATUS = 1, 3, 4
 DECIDING: frozenset[FigureName] = frozenset({"rate", "cpu"})
@@ -26,8 +30,58 @@ GOOD: frozenset[Standing] = frozenset({"same", "not_slower", "faster"})
 LATENCY_STARTS_DIFFER = 0.30
 """Least standard deviation, as a share, of the P99 between starts of one version: what ratios of two starts of a Go
 service spread by (`bench/results/gate-tail-2026-11-27.jsonl`, .22 to .57), over the root of two, is about that."""
+PREVIEW_BLOCKS = 5
+"""Blocks of a gate's P99 before rate and CPU have all the time: a loss of many times shows in so few, and no other is
+worth that time."""
 WITHIN_START_NOISE = "gate_starts"
 """Kind of the message why a figure says nothing of the versions: starts of one may differ by as much."""
+
+
+class GateRule:
+    """When a gate's comparisons end: once nothing more can change what it says."""
+
+    compares_runs = False
+
+    def __init__(self, gate: Gate, experiment: Experiment) -> None:
+        self._gate = gate
+        self._compares_rates = any(one.name == GATE_RATE for one in experiment.comparisons)
+        self.cost_margin = margin_share(gate.cost_margin)
+
+    def asks_costs(self, design: GroupDesign, verdicts: Sequence[Verdict]) -> bool:  # noqa: ARG002 (as the protocol)
+        """At full speed, or where none is."""
+        return is_rate(design.metric) or not self._compares_rates
+
+    def cost(self, costs: Sequence[Verdict]) -> Verdict | None:
+        """That of what is compared."""
+        return cost_of(costs)
+
+    def ending(self, design: GroupDesign, judged: Sequence[JudgedQuestion], *, decided: bool) -> Ending:
+        """Whether one figure is red or invalid, or whether more blocks may change what the gate says."""
+        differ = starts_differ_in(self._gate, design)
+        found = [(one.verdict, one.cost) for one in judged]
+        is_final = any(one.is_one_process for one in judged) or any(is_over(*one, differ) for one in found)
+        return Ending(
+            decided=is_final or not any(needs_more(*one, ends=decided, starts_differ=differ) for one in found),
+            is_known=is_final or all(is_known(*one, differ) for one in found),
+            is_final=is_final,
+            suspects_loss=any(shows_loss(one.evidence, one.settings, differ) for one in judged),
+        )
+
+    def noted(self, design: GroupDesign) -> Mapping[str, float]:
+        """The level of the gate, and what starts of one version are taken to differ by."""
+        return {"gate_level": self._gate.level, "starts_differ": starts_differ_in(self._gate, design)}
+
+    def turn(self, groups: Sequence[OpenGroup]) -> NextGroup:
+        """First the one that decides, up to its first look; then a glance at each other one, and more of it where that
+        shows a loss; then the first until it is known or can be known no better; then the others."""
+        first, *others = groups
+        if not first.is_looked_at:
+            return NextGroup(first.name)
+        for group in others:
+            glance = min(PREVIEW_BLOCKS, group.first_look)
+            if group.complete < glance:
+                return NextGroup(group.name, glance)
+        return NextGroup(next((group.name for group in others if group.suspects_loss), first.name))
 
 
 def figure_verdict(verdict: Verdict, starts_differ: float = 0.0) -> Standing:

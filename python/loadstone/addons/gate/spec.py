@@ -1,10 +1,11 @@
 """What a gate asks of its two comparisons: when it is red, and how often it may be so by chance."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from loadstone.experiment.spec.part import Margin, SpecPart
+from loadstone.experiment.spec.experiment import AddOnPart
+from loadstone.experiment.spec.part import Margin
 
 GATE_RATE, GATE_P99 = "rate", "p99"
 """What the comparisons of a gate are called."""
@@ -20,11 +21,15 @@ STARTS_DIFFER = 0.10
 a Spring application differed by 16 % in CPU a request after a minute of warming up, two starts of one by 11 %."""
 
 
-class Gate(SpecPart):
+class Gate(AddOnPart):
     """What `loadstone gate` asks: whether one version is slower than another by more than the margins.
 
     Comparisons go on until that is known, and their intervals hold at a level of their own.
     """
+
+    AFTER: ClassVar[str] = "effects"
+    IS_WRITTEN: ClassVar[bool] = False
+    GOES_ON: ClassVar[bool] = False
 
     base: str = ""
     """What the versions are called in the verdict."""

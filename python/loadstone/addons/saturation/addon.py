@@ -4,6 +4,14 @@ from loadstone.addon import AddOn
 
 ADD_ON = AddOn(
     name="saturation",
+    experiment_fields={
+        "load": "loadstone.addons.saturation.spec:Saturate",
+        "saturation": "loadstone.addons.saturation.spec:SaturationSpec",
+    },
+    planned_searches={
+        "load": "loadstone.addons.saturation.planning:planned_search",
+        "saturation": "loadstone.addons.saturation.planning:planned_search",
+    },
     commands={
         "saturate": "loadstone.addons.saturation.command:saturate_app",
     },
@@ -32,6 +40,7 @@ ADD_ON = AddOn(
     },
     sentences={
         "saturation": "loadstone.addons.saturation.texts:SATURATION",
+        "saturation_plan": "loadstone.addons.saturation.texts:PLAN",
         "saturation_report": "loadstone.addons.saturation.texts:SATURATION_REPORT",
     },
 )

@@ -21,6 +21,7 @@ from loadstone.addons.saturation.levels import steps_of, users_at
 from loadstone.addons.saturation.open_trials import BisectionStep, rate_answer
 from loadstone.addons.saturation.ramp_reading import RampStretch as Step
 from loadstone.addons.saturation.ramp_reading import by_eye, kneedle, moving_average
+from loadstone.addons.saturation.recorded_steps import phase_of, rate_of, rounds_a_sweep_of, settings_in, users_of
 from loadstone.addons.saturation.results import (
     Estimated,
     Limiting,
@@ -111,7 +112,7 @@ def _latencies(run: RecordedRun, trials: Sequence[TrialRecord], quantile: float)
     found: list[dict[int, float | None]] = []
     for block in sweep_blocks(trials):
         rounds = sweep_rounds_of(block)
-        in_rounds = any(one.saturation is not None and one.saturation.rounds_a_sweep for one in block.values())
+        in_rounds = any(rounds_a_sweep_of(one) for one in block.values())
         if in_rounds:
             of_levels = {users: _by_rounds(run, trial) for users, trial in block.items()}
             for of_sweep in rounds:
@@ -165,16 +166,17 @@ def evaluate_saturations(found: RunFindings) -> SaturationAnswers:
 
 def saturations_of(run: RecordedRun, judged: Sequence[TrialRecord]) -> list[SaturationAnswer]:
     """Where each planned condition saturates; `judged` are all trials of the run."""
-    planned = run.plan.saturation
+    planned = run.plan.search
     if planned is None:
         return []
+    settings = settings_in(planned)
     by_condition: dict[str, list[TrialRecord]] = {}
     for trial in judged:
-        if trial.saturation is not None:
+        if trial.search is not None:
             by_condition.setdefault(identity(trial.condition), []).append(trial)
     varied = [factor for factor in planned.trials[0].condition if _varies(planned.trials, factor)]
     return [
-        saturation_of(run, planned.settings, line, varied, by_condition.get(identity(line.condition), []))
+        saturation_of(run, settings, line, varied, by_condition.get(identity(line.condition), []))
         for line in planned.trials
     ]
 
@@ -197,10 +199,11 @@ def _closed(
     answer, found = closed_answer(trials, settings), closed_answer(trials, settings).saturation
     by_users: dict[int, list[TrialRecord]] = {}
     for trial in _trials_of_sweeps(trials) or search_trials(trials):
-        if trial.saturation is not None and trial.saturation.users is not None:
-            by_users.setdefault(trial.saturation.users, []).append(trial)
+        users = users_of(trial)
+        if users is not None:
+            by_users.setdefault(users, []).append(trial)
     required, sweeps = settings.required, answer.sweeps
-    rounds_a_sweep = max((one.saturation.rounds_a_sweep for one in trials if one.saturation), default=0)
+    rounds_a_sweep = max((rounds_a_sweep_of(one) for one in trials), default=0)
     return SaturationAnswer(
         condition=line.condition,
         label=condition_label(run.experiment, line.condition, varied),
@@ -261,7 +264,7 @@ def _search(answer: ClosedAnswer) -> Search:
 
 
 def _located(step: BisectionStep) -> SearchPoint:
-    rate = None if step.trial.saturation is None else step.trial.saturation.rate_per_s
+    rate = rate_of(step.trial)
     return SearchPoint(users=None, rate_per_s=rate, per_s=step.trial.goodput_per_s, kept=step.why is None)
 
 
@@ -279,8 +282,9 @@ def _level_points(run: RecordedRun, trials: Sequence[TrialRecord], sweeps: Seque
     """A point a level, over its sweeps; where there were no sweeps, of the search."""
     by_users: dict[int, list[TrialRecord]] = {}
     for trial in _trials_of_sweeps(trials) or search_trials(trials):
-        if trial.saturation is not None and trial.saturation.users is not None:
-            by_users.setdefault(trial.saturation.users, []).append(trial)
+        users = users_of(trial)
+        if users is not None:
+            by_users.setdefault(users, []).append(trial)
     rates: dict[int, list[float]] = {}
     for sweep in sweeps:
         for probe in sweep:
@@ -294,18 +298,16 @@ def _level_points(run: RecordedRun, trials: Sequence[TrialRecord], sweeps: Seque
 def _rate_points(run: RecordedRun, steps: Sequence[BisectionStep]) -> list[SaturationPoint]:
     """A point a trial of the open model, in the order of their rates."""
     found = [
-        _point(run, [step.trial], [step.trial.goodput_per_s], rate_per_s=step.trial.saturation.rate_per_s)
+        _point(run, [step.trial], [step.trial.goodput_per_s], rate_per_s=rate_of(step.trial))
         for step in steps
-        if step.trial.saturation is not None
+        if step.trial.search is not None
     ]
     return sorted(found, key=lambda point: point.rate_per_s or 0.0)
 
 
 def _trials_of_sweeps(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
     """Those of them that are of a sweep and were driven."""
-    return [
-        trial for trial in trials if trial.saturation is not None and trial.saturation.phase == "sweep" and trial.phases
-    ]
+    return [trial for trial in trials if phase_of(trial) == "sweep" and trial.phases]
 
 
 def _point(
@@ -391,7 +393,7 @@ def limiting_levels(trials: Mapping[int, Sequence[TrialRecord]], point: float | 
 def limiting_rates(trials: Sequence[TrialRecord], limit_per_s: float | None) -> Limiting | None:
     """Return what limits the open model: from nearly the limit on; where there is none, at the highest rates."""
     rated = sorted(
-        ((trial.saturation.rate_per_s or 0.0, trial) for trial in trials if trial.saturation), key=lambda two: two[0]
+        ((rate_of(trial) or 0.0, trial) for trial in trials if trial.search is not None), key=lambda two: two[0]
     )
     if not rated:
         return None
@@ -439,7 +441,7 @@ def _ramp_of_trials(
 ) -> RampAnswer | None:
     """The ramp among the trials of a condition; None where none was driven."""
     ramp = settings.classical
-    driven = next((trial for trial in reversed(trials) if trial.saturation and trial.saturation.phase == "ramp"), None)
+    driven = next((trial for trial in reversed(trials) if phase_of(trial) == "ramp"), None)
     if ramp is None or driven is None:
         return None
     return _ramp_answer(run.intervals.get(driven.trial, ()), steps_of(ramp), ramp.users, found)

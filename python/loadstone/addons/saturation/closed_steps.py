@@ -19,6 +19,7 @@ from loadstone.addons.saturation.closed_estimate import (
 )
 from loadstone.addons.saturation.closed_trials import measured_again, search_probes, sweep_blocks, sweeps_of
 from loadstone.addons.saturation.levels import SweepPlan, in_one_stretch, plan_sweeps, step_trial, think_s, with_users
+from loadstone.addons.saturation.recorded_steps import number_of, phase_of, users_of
 from loadstone.addons.saturation.spec import SaturationSettings, SaturationStep
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.drive_plan import Plan
@@ -133,7 +134,7 @@ def _half_done(plan: SweepPlan, trials: Sequence[TrialRecord]) -> bool:
 
 
 def _number(block: Mapping[int, TrialRecord]) -> int:
-    return max(one.saturation.number for one in block.values() if one.saturation is not None)
+    return max(number_of(one) for one in block.values())
 
 
 def search_so_far(
@@ -259,11 +260,7 @@ def measure_sweeps(
 def _whole_sweep(
     template: PlannedTrial, step: SweepStep, label: str, of: str, run_seed: int, trials: Sequence[TrialRecord]
 ) -> Iterator[LabelledBlock]:
-    done = {
-        one.saturation.users
-        for one in trials
-        if one.saturation is not None and one.saturation.phase == "sweep" and one.saturation.number == step.first
-    }
+    done = {users_of(one) for one in trials if phase_of(one) == "sweep" and number_of(one) == step.first}
     order = _order(template, step, run_seed)
     for place, users in enumerate(order, start=1):
         if users in done:

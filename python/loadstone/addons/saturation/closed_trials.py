@@ -21,6 +21,7 @@ from loadstone.addons.saturation.closed_estimate import (
     no_point,
     search_range,
 )
+from loadstone.addons.saturation.recorded_steps import phase_of, rounds_a_sweep_of, step_of, users_of
 from loadstone.addons.saturation.spec import SaturationSettings
 from loadstone.judge.checks.evidence import evidence_of
 from loadstone.judge.checks.generator_bounds import FAR, GAIN, bound_over, limits_of
@@ -47,8 +48,9 @@ def search_trials(trials: Iterable[TrialRecord]) -> list[TrialRecord]:
     """The trials of these probes."""
     attempts: dict[int, list[TrialRecord]] = {}
     for one in trials:
-        if one.saturation is not None and one.saturation.phase == "search" and one.saturation.users is not None:
-            attempts.setdefault(one.saturation.users, []).append(one)
+        step = step_of(one)
+        if step is not None and step.phase == "search" and step.users is not None:
+            attempts.setdefault(step.users, []).append(one)
     counted: list[TrialRecord] = []
     for users in sorted(attempts):
         if users != 2 ** len(counted):
@@ -61,22 +63,18 @@ def search_trials(trials: Iterable[TrialRecord]) -> list[TrialRecord]:
 
 def measured_again(trials: Iterable[TrialRecord]) -> tuple[TrialRecord, TrialRecord] | None:
     """A level of the search that was measured once more after its end: its first trial and the later one."""
-    search = [
-        trial
-        for trial in trials
-        if trial.saturation is not None and trial.saturation.phase == "search" and trial.phases
-    ]
+    search = [trial for trial in trials if phase_of(trial) == "search" and trial.phases]
     for later in search:
-        step = later.saturation
+        step = step_of(later)
         if step is not None and step.users is not None and step.users < 2 ** (step.number - 1):
-            earlier = [one for one in search if one.saturation and one.saturation.users == step.users]
+            earlier = [one for one in search if users_of(one) == step.users]
             return earlier[0], later
     return None
 
 
 def probe_of(trial: TrialRecord) -> Probe:
     """A whole trial."""
-    step = trial.saturation
+    step = step_of(trial)
     users = 0 if step is None or step.users is None else step.users
     return Probe(users, trial.goodput_per_s, response_s(trial), failed_share(trial), generator_limit([trial]))
 
@@ -100,7 +98,7 @@ def sweep_blocks(trials: Iterable[TrialRecord]) -> list[dict[int, TrialRecord]]:
     """The blocks of sweeps in their order: users -> trial, of every attempt the last one."""
     blocks: dict[int, dict[int, TrialRecord]] = {}
     for trial in trials:
-        step = trial.saturation
+        step = step_of(trial)
         if step is not None and step.phase == "sweep" and step.users is not None:
             blocks.setdefault(step.number, {})[step.users] = trial
     return [blocks[number] for number in sorted(blocks)]
@@ -109,7 +107,7 @@ def sweep_blocks(trials: Iterable[TrialRecord]) -> list[dict[int, TrialRecord]]:
 def sweep_rounds_of(block: Mapping[int, TrialRecord]) -> list[list[int]]:
     """The rounds of each sweep of a block that all its levels were measured in; none of whole trials."""
     trials = list(block.values())
-    size = max((trial.saturation.rounds_a_sweep for trial in trials if trial.saturation), default=0)
+    size = max((rounds_a_sweep_of(trial) for trial in trials), default=0)
     if not size:
         return []
     shared = sorted(set.intersection(*(set(slices_of(trial)) for trial in trials)))
@@ -125,7 +123,7 @@ def _stopped(trial: TrialRecord) -> bool:
 
 def _of_block(block: Mapping[int, TrialRecord], limits: Mapping[int, Message | None]) -> list[Sweep]:
     trials = sorted(block.items(), key=lambda item: item[1].order)
-    if all(trial.saturation and trial.saturation.rounds_a_sweep for _, trial in trials):
+    if all(rounds_a_sweep_of(trial) for _, trial in trials):
         return [
             tuple(_pooled(users, trial, rounds, limits[users]) for users, trial in _in_turn(trials, rounds[0]))
             for rounds in sweep_rounds_of(block)
@@ -340,10 +338,10 @@ def _still_warming(trials: Sequence[TrialRecord], saturation: Saturation) -> Sat
     if both is None or saturation.at_least_per_s is None:
         return saturation
     before, after = both
-    if after.goodput_per_s < RISEN * before.goodput_per_s or after.saturation is None:
+    if after.goodput_per_s < RISEN * before.goodput_per_s or after.search is None:
         return saturation
     rates = {"before_per_s": before.goodput_per_s, "after_per_s": after.goodput_per_s}
-    return at_least(saturation.at_least_per_s, message("still_warming", users=after.saturation.users, **rates))
+    return at_least(saturation.at_least_per_s, message("still_warming", users=users_of(after), **rates))
 
 
 def _widened(saturation: Saturation, trials: Sequence[TrialRecord]) -> Saturation:
@@ -354,13 +352,7 @@ def _widened(saturation: Saturation, trials: Sequence[TrialRecord]) -> Saturatio
     if saturation.users is None or saturation.per_s is None:
         return saturation
     from_users = TAIL_FROM * saturation.users.value if saturation.kind == "plateau" else saturation.users.value
-    tail = [
-        trial
-        for trial in trials
-        if trial.saturation is not None
-        and trial.saturation.phase == "sweep"
-        and (trial.saturation.users or 0) >= from_users
-    ]
+    tail = [trial for trial in trials if phase_of(trial) == "sweep" and (users_of(trial) or 0) >= from_users]
     bound = bound_over(tail)
     if bound is None or not bound.total:
         return saturation

@@ -6,7 +6,7 @@ What comes next follows from the history alone, so that a run goes on where it e
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from loadstone.addons.saturation.bisection import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.addons.saturation.closed_estimate import SWEEPS_MIN
@@ -22,10 +22,12 @@ from loadstone.addons.saturation.closed_steps import (
 from loadstone.addons.saturation.closed_trials import closed_answer
 from loadstone.addons.saturation.levels import SweepPlan, step_trial, with_ramp
 from loadstone.addons.saturation.open_steps import RateSearch, length_s, measure_rate, rate_search
+from loadstone.addons.saturation.planning import searches_s
+from loadstone.addons.saturation.recorded_steps import phase_of, rate_of, settings_in
 from loadstone.addons.saturation.spec import Ramp, SaturationSettings, SaturationStep
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.labels import label_of
-from loadstone.experiment.plan.run_plan import Block, PlannedTrial, SaturationPlan, expected_overhead_s
+from loadstone.experiment.plan.run_plan import Block, PlannedTrial, expected_overhead_s
 from loadstone.experiment.spec.levels import identity
 from loadstone.measure.goals.goal import (
     Goal,
@@ -46,6 +48,19 @@ from loadstone.text.language import _
 from loadstone.text.message import message
 
 
+@dataclass(frozen=True)
+class _Planned:
+    """The conditions of which it is found where they saturate."""
+
+    settings: SaturationSettings
+    trials: tuple[PlannedTrial, ...]
+
+    @property
+    def each_s(self) -> float:
+        """A guess at the seconds that a condition takes, without its ramp."""
+        return searches_s(self.settings, self.trials) / len(self.trials)
+
+
 class SaturationGoal(Goal):
     """All conditions of which it is to be found where they saturate, after the tables and comparisons."""
 
@@ -55,6 +70,8 @@ class SaturationGoal(Goal):
     def __init__(self, asked: GoalContext) -> None:
         self._asked = asked
         self._seed = asked.run_plan.seed
+        search = asked.run_plan.search
+        self._planned = None if search is None else _Planned(settings_in(search), search.trials)
         self._trials: dict[str, list[TrialRecord]] = {}
         """Every attempt of each condition, by its identity, in the order in which they ended."""
         self._followed = 0
@@ -68,7 +85,7 @@ class SaturationGoal(Goal):
 
     def next(self, history: RunHistory, time: RunClock) -> Step:
         """The next step of the first condition that is not through; the classical ramps follow."""
-        planned = self._asked.run_plan.saturation
+        planned = self._planned
         if planned is None:
             return NothingMore()
         if self._passes is None:
@@ -90,21 +107,21 @@ class SaturationGoal(Goal):
 
     def expected(self, history: RunHistory, time: RunClock) -> RemainingTime:
         """What is left of the condition that is measured now, of those that are not begun, and of the ramps."""
-        planned = self._asked.run_plan.saturation
+        planned = self._planned
         if planned is None:
             return RemainingTime()
         own_s = max(0.0, self._own_s - (time.budget.elapsed_s() - self._own_at_s))
         trials = {trial.name: self._trials_of(trial, history) for trial in planned.trials}
         waiting = sum(not own and history.look(name) is None for name, own in trials.items())
         others = waiting - (waiting == len(planned.trials))
-        each_s = planned.searches_s() / len(planned.trials)
+        each_s = planned.each_s
         ramp = planned.settings.classical
         ramps_s = 0.0 if ramp is None else ramp.seconds * sum(not _has_ramp(own) for own in trials.values())
         left_s = min(own_s + others * each_s + ramps_s, time.left_s)
         return RemainingTime(left_s, left_s)
 
     def _of_condition(
-        self, planned: SaturationPlan, template: PlannedTrial, history: RunHistory, time: RunClock, *, refine: bool
+        self, planned: _Planned, template: PlannedTrial, history: RunHistory, time: RunClock, *, refine: bool
     ) -> MeasureBlocks | RecordLook | None:
         """One condition, as far as it goes in this pass; the second pass ends it."""
         if self._entered_s is None:
@@ -125,7 +142,7 @@ class SaturationGoal(Goal):
         if needed_s > time.left_s:
             return _out_of_budget(template, len(trials), label, time, needed_s)
         if isinstance(step, SearchStep):
-            expected_s = planned.searches_s() / len(planned.trials) - (time.budget.elapsed_s() - self._entered_s)
+            expected_s = planned.each_s - (time.budget.elapsed_s() - self._entered_s)
             self._takes(max(needed_s, expected_s), time)
             return measure_search(template, step, label, self._seed)
         blocks = math.ceil((settings.sweeps - step.first + 1) / step.plan.sweeps_a_block)
@@ -138,7 +155,7 @@ class SaturationGoal(Goal):
     def _trials_of(self, template: PlannedTrial, history: RunHistory) -> Sequence[TrialRecord]:
         """The trials of a condition's search so far, every attempt."""
         for one in history.trials[self._followed :]:
-            if one.saturation is not None:
+            if one.search is not None:
                 self._trials.setdefault(identity(one.condition), []).append(one)
         self._followed = len(history.trials)
         return self._trials.get(identity(template.condition), ())
@@ -146,7 +163,7 @@ class SaturationGoal(Goal):
     def _takes(self, own_s: float, time: RunClock) -> None:
         self._own_s, self._own_at_s = own_s, time.budget.elapsed_s()
 
-    def _estimate(self, template: PlannedTrial, planned: SaturationPlan, history: RunHistory, label: str) -> Notice:
+    def _estimate(self, template: PlannedTrial, planned: _Planned, history: RunHistory, label: str) -> Notice:
         """What the sweeps that are there by then say."""
 
         def tell(told: ProgressListener) -> None:
@@ -159,7 +176,7 @@ class SaturationGoal(Goal):
         return tell
 
     def _rate(
-        self, planned: SaturationPlan, template: PlannedTrial, history: RunHistory, time: RunClock, label: str
+        self, planned: _Planned, template: PlannedTrial, history: RunHistory, time: RunClock, label: str
     ) -> MeasureBlocks | RecordLook:
         """The next step of the open model's bisections, or the end of the condition."""
         settings, trials = planned.settings, self._trials_of(template, history)
@@ -186,7 +203,7 @@ class SaturationGoal(Goal):
         users = 4 * max(probe.users for probe in probes)
         return replace(measure_rate(template, found.next, measure_s, users, label, self._seed), notice=tell)
 
-    def _ramp(self, planned: SaturationPlan, history: RunHistory, time: RunClock) -> MeasureBlocks | NothingMore:
+    def _ramp(self, planned: _Planned, history: RunHistory, time: RunClock) -> MeasureBlocks | NothingMore:
         """The classical ramps of the conditions, where they are required, not driven yet, and there is time."""
         ramp = planned.settings.classical
         left_out = 0
@@ -208,7 +225,7 @@ def _goes_on(template: PlannedTrial, history: RunHistory) -> bool:
 
 
 def _has_ramp(trials: Iterable[TrialRecord]) -> bool:
-    return any(trial.saturation and trial.saturation.phase == "ramp" for trial in trials)
+    return any(phase_of(trial) == "ramp" for trial in trials)
 
 
 def _out_of_budget(
@@ -244,8 +261,8 @@ def _sweeps_announced(
 
 def _tell_rates(told: ProgressListener, found: RateSearch, label: str) -> None:
     """What the newest trial of a rate showed, and where the rate lies once that is known."""
-    if found.steps and (step := found.steps[-1]).trial.saturation is not None:
-        told.rated(step.trial.saturation.rate_per_s or 0.0, kept=step.why is None)
+    if found.steps and (step := found.steps[-1]).trial.search is not None:
+        told.rated(rate_of(step.trial) or 0.0, kept=step.why is None)
     if found.located_per_s is not None:
         told.announced(label, message("progress_located", rate_per_s=found.located_per_s, blocks=BLOCKS))
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from loadstone.addons.saturation.spec import Ramp, SaturationSettings, SaturationStep
+from loadstone.addons.saturation.spec import SATURATION_GROUP, Ramp, SaturationSettings, SaturationStep
 from loadstone.experiment.plan.design.interleaving import CONNECTIONS_MAX, why_whole_plan
 from loadstone.experiment.plan.drive_plan import Closed, Open, Phases, Plan, Pool, RampUp
 from loadstone.experiment.plan.protocols import PROTOCOLS
@@ -22,7 +22,7 @@ from loadstone.experiment.plan.rounds import (
     TABLE_WARM_UP_S,
     Rounds,
 )
-from loadstone.experiment.plan.run_plan import SATURATION_GROUP, PlannedTrial
+from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.plan.stored_bytes import TOGETHER_BYTES_MAX, of_load
 from loadstone.experiment.plan.trial_plans import with_fixed_length
 from loadstone.machine.ports import local_ports
@@ -120,7 +120,7 @@ def step_trial(
         group=SATURATION_GROUP,
         stored=(),
         in_rounds=in_rounds,
-        saturation=step,
+        search=step.model_dump(mode="json"),
     )
 
 

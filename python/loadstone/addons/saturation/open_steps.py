@@ -21,6 +21,7 @@ from loadstone.addons.saturation.bisection import (
 )
 from loadstone.addons.saturation.levels import in_one_stretch, step_trial, with_arrivals
 from loadstone.addons.saturation.open_trials import BisectionStep, HistogramOf, rate_steps, replayed
+from loadstone.addons.saturation.recorded_steps import number_of
 from loadstone.addons.saturation.spec import SaturationSettings, SaturationStep
 from loadstone.experiment.plan.design.randomisation import derived_seed
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial
@@ -81,7 +82,7 @@ def rate_search(
     steps = list(first)
     later = rate_steps(trials, "bisect", required, histogram)
     for block in range(1, BLOCKS + 1):
-        own = [one for one in later if one.trial.saturation is not None and one.trial.saturation.number == block]
+        own = [one for one in later if number_of(one.trial) == block]
         steps += own
         dither = random.Random(derived_seed(seed, "dither", block)).uniform(-1, 1)
         found = replayed(around(located.rate_per_s, done, dither), own)

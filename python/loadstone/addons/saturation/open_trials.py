@@ -15,6 +15,7 @@ from loadstone.addons.saturation.bisection import (
 )
 from loadstone.addons.saturation.closed_estimate import Saturation, at_least, no_point
 from loadstone.addons.saturation.closed_trials import generator_limit
+from loadstone.addons.saturation.recorded_steps import number_of, phase_of, rate_of
 from loadstone.addons.saturation.spec import LatencyObjective, SaturationSettings
 from loadstone.drivers.histogram import Histogram
 from loadstone.run_folder.trial import TrialRecord
@@ -48,7 +49,7 @@ def rate_steps(
     trials: Iterable[TrialRecord], phase: str, required: LatencyObjective, histogram: HistogramOf
 ) -> list[BisectionStep]:
     """The finished steps of a phase in their order; of several attempts at one the last counts."""
-    last = {trial.trial: trial for trial in trials if trial.saturation is not None and trial.saturation.phase == phase}
+    last = {trial.trial: trial for trial in trials if phase_of(trial) == phase}
     return [step_of(one, required, histogram) for one in last.values()]
 
 
@@ -62,7 +63,7 @@ def step_of(trial: TrialRecord, required: LatencyObjective, histogram: Histogram
     if not counts.offered:
         return BisectionStep(trial, message("no_correct_reply"), by_generator=False)
     measured = OpenTrial(
-        rate_per_s=trial.saturation.rate_per_s if trial.saturation and trial.saturation.rate_per_s else 0.0,
+        rate_per_s=rate_of(trial) or 0.0,
         offered=counts.offered,
         ok=counts.ok,
         latency_s=_latency_s(trial, required.quantile, histogram),
@@ -140,9 +141,8 @@ def _saturation(
 
 
 def _block(step: BisectionStep) -> int:
-    return 0 if step.trial.saturation is None else step.trial.saturation.number
+    return number_of(step.trial)
 
 
 def _rate(step: BisectionStep) -> float:
-    planned = step.trial.saturation
-    return planned.rate_per_s if planned is not None and planned.rate_per_s is not None else 0.0
+    return rate_of(step.trial) or 0.0

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from loadstone.text.english.announcement import duration as rough_duration
 from loadstone.text.english.figures import figure, interval, parts_text, whole_percent
 from loadstone.text.figures import digits, duration, rounded
 from loadstone.text.language import _, plural, translatable, translated
@@ -296,6 +297,29 @@ def _rates(why: str, objective: str, steps: int) -> str:
     )
 
 
+def _planned(conditions: int, time_s: float, objective: str | None, sweeps: int, ramp_s: float | None) -> str:
+    """What is going to happen, for who has not used it before."""
+    if objective:
+        then = _("then rates are bisected for the highest that keeps {objective}", objective=objective)
+    else:
+        then = _("then all levels are measured at least {sweeps} times in random order", sweeps=sweeps)
+    ramp = ""
+    if ramp_s is not None:
+        ramp = plural(
+            conditions, "; {ramp} of that for the ramp", "; {ramp} of that for each ramp", ramp=rough_duration(ramp_s)
+        )
+    return plural(
+        conditions,
+        "Saturation point: users are doubled until they bring no more, {then}; about {time} in all{ramp}",
+        "Saturation points of {n} conditions: users are doubled until they bring no more, {then}; about {time} in "
+        "all{ramp}",
+        then=then,
+        time=rough_duration(time_s),
+        ramp=ramp,
+    )
+
+
+PLAN: dict[str, str | Callable[..., str]] = {"plan_saturation": _planned}
 SATURATION_REPORT: dict[str, str | Callable[..., str]] = {
     "trust_saturation": "{good} of {of} saturation points found",
     "saturation_basis": "Every level that was measured, and how full each part was",

@@ -6,8 +6,11 @@ The five are those of a run's whole life, however often it is gone on with: see 
 Rounds of slices have nine looks, with a level of their own.
 """
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.slot import Slot
 
 LOOKS = (8, 12, 18, 27, 40)
 """Numbers of blocks at which a sequential comparison is judged."""
@@ -67,27 +70,57 @@ def level(sequential: bool, in_rounds: bool = False) -> float:
     return looks_at if sequential else FIXED_ALPHA
 
 
-GATE_BLOCK_LOOKS, GATE_ROUND_LOOKS = 4.0, 6.0
-"""Number of independent looks for which those of blocks and of rounds count at the small levels of gates. Found by
-simulation (`scripts/bench gate-level`)."""
+class LookSchedule(Protocol):
+    """When the comparisons of an experiment are looked at, and what goes with that."""
+
+    @property
+    def restarts(self) -> bool:
+        """Whether applications are started again for each block."""
+
+    @property
+    def starts_all(self) -> bool:
+        """Whether all applications run before the first trial: they take turns, and are the only question."""
+
+    @property
+    def is_timed_by_looks(self) -> bool:
+        """Whether a run has lasted as long as its last look says: starts and warm-ups may be most of it."""
+
+    def looks(self, pairs: int) -> tuple[int, ...]:
+        """The looks at whole trials, or at blocks that are a start each, of a group of so many pairs."""
+
+    def level(self, *, sequential: bool, in_rounds: bool) -> float:
+        """Level of one look, to be divided by the number of pairs for an interval."""
+
+    def announced(self, question: str, budget_s: float) -> str | None:
+        """What is told before it starts, in place of all else; None: what is told of every run."""
 
 
-def gate_level(level_of_gate: float, figures: int, *, sequential: bool, in_rounds: bool) -> float:
-    """Level of one look, of both sides, at one of so many figures.
+class OrdinarySchedule:
+    """The looks of experiments of which no add-on says otherwise."""
 
-    A gate errs to one side alone: where it says slower. So both sides of an interval have twice its level.
-    """
-    looks_at = 1.0 if not sequential else GATE_ROUND_LOOKS if in_rounds else GATE_BLOCK_LOOKS
-    return 2 * level_of_gate / figures / looks_at
+    restarts = starts_all = is_timed_by_looks = False
+
+    def looks(self, pairs: int) -> tuple[int, ...]:
+        """The looks at whole trials."""
+        return looks(pairs)
+
+    def level(self, *, sequential: bool, in_rounds: bool) -> float:
+        """Level of one look."""
+        return level(sequential, in_rounds)
+
+    def announced(self, question: str, budget_s: float) -> str | None:  # noqa: ARG002 (as the protocol has it)
+        """What is told of every run."""
+        return None
 
 
-GATE_LOOKS, GATE_GROWTH = 5, 1.35
+SCHEDULES: Slot[Callable[[Any], LookSchedule]] = Slot("look_schedules")
+"""Key of an experiment -> the schedule where something is written under it, made of its `AddOnPart`."""
 
 
-def gate_looks(alpha: float) -> tuple[int, ...]:
-    """Numbers of blocks at which a gate is judged: the first ones that give an interval at this level, and more."""
-    first = max(BLOCKS_MIN, math.ceil(1 - math.log2(alpha)) + 1)
-    return tuple(round(first * GATE_GROWTH**number) for number in range(GATE_LOOKS))
+def schedule_of(experiment: Experiment) -> LookSchedule:
+    """When the comparisons of an experiment are looked at."""
+    made = (make(part) for key, part in experiment.parts.items() if (make := SCHEDULES.get(key)) is not None)
+    return next(made, OrdinarySchedule())
 
 
 def looks_left(planned: Sequence[int], taken: Iterable[int], fewest: int = BLOCKS_MIN) -> tuple[int, ...]:

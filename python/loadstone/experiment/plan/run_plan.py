@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from loadstone.addons.saturation.spec import SaturationSettings, SaturationStep
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.experiment.plan.fixed_rate import FixedRate
 from loadstone.experiment.plan.group import Group
@@ -15,13 +14,10 @@ from loadstone.experiment.plan.required import PlannedCrash, RequiredData, Requi
 from loadstone.experiment.plan.rounds import TRIAL_OVERHEAD_S, Rounds
 from loadstone.experiment.spec.driver_names import NATIVE
 from loadstone.experiment.spec.levels import Condition
+from loadstone.text.message import Message
 
 FULL_SERVERS = "full-servers"
 """The group of trials under more users than their condition has, which fill a server. No comparison is called so."""
-
-
-SATURATION_GROUP = "saturation"
-"""The group of trials that search for a saturation point. No comparison is called so."""
 
 
 StudiedPart = Literal["driver", "pool"]
@@ -53,11 +49,8 @@ AT_RATE_ROW_S = 0.5
 """What a row is taken to need at a fixed rate, its opening included: for a P99 at 25,000 operations a second."""
 AT_RATE_WHOLE_S = 4.0
 """Length of a row at a fixed rate that is measured in a trial of its own."""
-SATURATION_S, APPLICATION_SATURATION_S, OPEN_S = 60.0, 140.0, 120.0
-"""What it is taken to take until a condition's saturation point is found: of a server, behind an application; and in
-addition in the open model."""
-SATURATION_SHARE = 0.6
-"""The largest share of a budget that is kept for that, where other things are measured, too."""
+SEARCH_SHARE = 0.6
+"""The largest share of a budget that is kept for a search for loads, where other things are measured, too."""
 AT_RATE_SHARE, AT_RATE_MOST = 1 / 6, 0.3
 """The share of a budget that is spent at fixed rates, and the largest where there are many rows."""
 WARM_BLOCK = 0
@@ -96,8 +89,8 @@ class PlannedTrial:
     """For a trial at a fixed rate, the share of its condition's own capacity that the rate is."""
     stage: int = 0
     """Stage of its group, see `Stage`."""
-    saturation: SaturationStep | None = None
-    """What it is for, of one that is measured to find where its condition saturates."""
+    search: Mapping[str, Any] | None = None
+    """What the add-on that searches for loads notes of this one, `users` or `rate_per_s` among it; None: it is none."""
 
     def loads(self, server: str) -> bool:
         """Whether a server gets the load itself, and not by way of an application."""
@@ -145,23 +138,17 @@ class AtRatePlan:
 
 
 @dataclass(frozen=True)
-class SaturationPlan:
-    """The conditions of which it is found where they saturate."""
+class SearchPlan:
+    """The conditions of which an add-on searches for loads that the experiment does not name."""
 
-    settings: SaturationSettings
+    settings: Mapping[str, Any]
+    """As the add-on reads them."""
     trials: tuple[PlannedTrial, ...]
     """One a condition, under the workload's own load: at which others it is measured follows from its answers."""
-
-    def expected_s(self) -> float:
-        """A guess at the seconds that all of them take, with their ramps."""
-        ramp = self.settings.classical
-        return self.searches_s() + (0.0 if ramp is None else ramp.seconds * len(self.trials))
-
-    def searches_s(self) -> float:
-        """Return the seconds without the ramps."""
-        of_open = OPEN_S if self.settings.model == "open" else 0.0
-        each = [APPLICATION_SATURATION_S if trial.subjects else SATURATION_S for trial in self.trials]
-        return sum(one * (0.5 if self.settings.quick else 1.0) + of_open for one in each)
+    expected_s: float = field(default=0.0, compare=False)
+    """A guess at the seconds that all of them take."""
+    announced: Message | None = field(default=None, compare=False)
+    """What is told of it before the run; its `time_s` becomes what the budget has room for."""
 
 
 @dataclass(frozen=True)
@@ -203,18 +190,18 @@ class RunPlan:
     shortened_for_s: float = 0.0
     """The budget for which compared slices and trials were made shorter than usual; 0: they were not. A resumed run
     keeps them, whatever its budget."""
-    saturation: SaturationPlan | None = None
+    search: SearchPlan | None = None
     """Measured after all trials and before the crashes, outside of every table and comparison."""
     goals: tuple[GoalPlan, ...] = ()
-    """Measured after all trials, before it is found where conditions saturate."""
+    """Measured after all trials, before the search for loads."""
 
     @property
     def every_trial(self) -> tuple[PlannedTrial, ...]:
         """All trials, those at a fixed rate and of crashes among them, and one of each condition of other goals."""
         at_rate = () if self.at_rate is None else self.at_rate.trials
-        saturated = () if self.saturation is None else self.saturation.trials
+        searched = () if self.search is None else self.search.trials
         asked = (trial for goal in self.goals for trial in goal.trials)
-        return (*self.trials, *at_rate, *saturated, *asked, *(crash.trial for crash in self.crashes))
+        return (*self.trials, *at_rate, *searched, *asked, *(crash.trial for crash in self.crashes))
 
     def at_rate_s(self) -> float:
         """Seconds that are kept for what is measured at a fixed rate."""
@@ -236,7 +223,7 @@ class RunPlan:
         alone = [trial.plan for trial in needed if not trial.in_rounds]
         measured_s = sum(expected_measure_s(plan) + expected_overhead_s(plan) for plan in alone)
         measured_s += sum(group.seconds(_from_start(group, group.looks[0])) for group in self.groups if group.rounds)
-        return self.preparation_s() + measured_s + self.goals_s() + self.saturation_s() + self.crashes_s()
+        return self.preparation_s() + measured_s + self.goals_s() + self.search_s() + self.crashes_s()
 
     def preparation_s(self) -> float:
         """A guess at the seconds that the subjects' starts and warm-ups take, and writing the rows: each once."""
@@ -254,16 +241,16 @@ class RunPlan:
         asked_s = sum(goal.time_s for goal in self.goals)
         return min(asked_s, ENDING_SHARE * self.budget_s) if self.budget_s > 0 else asked_s
 
-    def saturation_s(self) -> float:
-        """A guess at the seconds until it is found where conditions saturate, as far as a budget has room for it."""
-        if self.saturation is None:
+    def search_s(self) -> float:
+        """A guess at the seconds until the search for loads has ended, as far as a budget has room for it."""
+        if self.search is None:
             return 0.0
-        expected_s = self.saturation.expected_s()
-        return min(expected_s, SATURATION_SHARE * self.budget_s) if self.budget_s > 0 and self.groups else expected_s
+        expected_s = self.search.expected_s
+        return min(expected_s, SEARCH_SHARE * self.budget_s) if self.budget_s > 0 and self.groups else expected_s
 
     def ending_s(self) -> float:
         """Seconds of the budget that are kept for what comes after the trials of tables and comparisons."""
-        return self.report_s() + (self.goals_s() + self.saturation_s() if self.groups and self.budget_s > 0 else 0.0)
+        return self.report_s() + (self.goals_s() + self.search_s() if self.groups and self.budget_s > 0 else 0.0)
 
     def report_s(self) -> float:
         """Seconds of the budget that are kept for crashes and the report."""
@@ -300,7 +287,7 @@ class RunPlan:
     def longest_s(self) -> float:
         """A guess at the most seconds: of all trials that may be needed, each at its longest, or the budget if less."""
         everything = sum(_longest_measure_s(trial.plan) + expected_overhead_s(trial.plan) for trial in self.trials)
-        ending_s = self.goals_s() + self.saturation_s() + self.crashes_s()
+        ending_s = self.goals_s() + self.search_s() + self.crashes_s()
         return min(self._budget_s, self.preparation_s() + everything + self.at_rate_s() + ending_s)
 
     def looks_within_budget(self) -> dict[str, int | None]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from loadstone.experiment.plan.design.interleaving import AS_PUBLISHED, AS_WRITTEN
 from loadstone.experiment.plan.group import Group
-from loadstone.experiment.plan.run_plan import RunPlan, SaturationPlan, in_tables
+from loadstone.experiment.plan.run_plan import RunPlan, in_tables
 from loadstone.text.message import Message, message
 
 
@@ -67,25 +67,14 @@ def _parts_of_the_time(run_plan: RunPlan) -> list[Message]:
         fixed, rows = run_plan.at_rate.fixed, len(run_plan.at_rate.trials)
         rate = {"rate_per_s": fixed.rate_per_s, "share": fixed.share}
         lines.append(message("plan_at_rate", rows=rows, time_s=run_plan.at_rate_s(), **rate))
-    if run_plan.saturation is not None:
-        lines.append(_saturation(run_plan.saturation, run_plan.saturation_s()))
+    if run_plan.search is not None and (announced := run_plan.search.announced) is not None:
+        within_budget = {**announced.figures, "time_s": run_plan.search_s()}
+        lines.append(announced.model_copy(update={"figures": within_budget}))
     for goal in run_plan.goals:
         lines.append(message("plan_goal", name=goal.name, conditions=len(goal.trials), time_s=goal.time_s))
     if run_plan.crashes:
         lines.append(message("plan_crashes", crashes=len(run_plan.crashes), time_s=run_plan.crashes_s()))
     return lines
-
-
-def _saturation(planned: SaturationPlan, time_s: float) -> Message:
-    ramp = planned.settings.classical
-    return message(
-        "plan_saturation",
-        conditions=len(planned.trials),
-        time_s=time_s,
-        objective=planned.settings.objective if planned.settings.model == "open" else None,
-        sweeps=planned.settings.sweeps,
-        ramp_s=None if ramp is None else ramp.seconds,
-    )
 
 
 def _consequences(run_plan: RunPlan) -> list[Message]:

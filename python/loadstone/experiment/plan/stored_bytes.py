@@ -15,7 +15,8 @@ from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.experiment.plan.operations import ServerCommand, is_one_key
 from loadstone.experiment.plan.protocols import PROTOCOLS
 from loadstone.experiment.plan.required import RequiredData
-from loadstone.experiment.plan.run_plan import ASSUMED_RATE_PER_S, SATURATION_GROUP, PlannedTrial
+from loadstone.experiment.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial
+from loadstone.experiment.spec.experiment import search_of
 from loadstone.safety.bounds.replies import whole_number
 
 PER_KEY_BYTES = 128
@@ -41,7 +42,7 @@ KEY_NUMBER_BYTES = 12
 TOGETHER_BYTES_MAX = 1 << 30
 """Upper bound for keys and connections of what takes turns on one server."""
 LEVELS_MAX = 33
-"""Numbers of users in a search for saturation: from 1 to 65,536 by factors of sqrt 2."""
+"""Numbers of users in a search for loads: from 1 to 65,536 by factors of sqrt 2."""
 
 STORES_NOTHING = frozenset(
     {
@@ -110,7 +111,7 @@ def memory_of(trials: Iterable[PlannedTrial], server: str) -> Footprint:
         if trial.subjects:
             keys |= Footprint(grows=True)
         elif trial.target in (None, server) and PROTOCOLS[trial.plan.protocol].has_keys:
-            if trial.group == SATURATION_GROUP:
+            if search_of(trial.group) is not None:
                 keys |= _of_levels(of_load(trial.plan, trial.load))
             elif trial.in_rounds:
                 block = (trial.group, trial.block)
@@ -123,7 +124,7 @@ def memory_of(trials: Iterable[PlannedTrial], server: str) -> Footprint:
 
 
 def _of_levels(one: Footprint) -> Footprint:
-    """All levels of a search for saturation, of which one holds so much: those that take turns are there together."""
+    """All levels of a search for loads, of which one holds so much: those that take turns are there together."""
     return Footprint(min(LEVELS_MAX * one.bytes, max(one.bytes, TOGETHER_BYTES_MAX)), one.grows)
 
 

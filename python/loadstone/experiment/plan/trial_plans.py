@@ -20,7 +20,13 @@ from loadstone.experiment.plan.substitute import (
     resolve_factors,
     with_units,
 )
-from loadstone.experiment.plan.workload_from_text import finish_operations, finish_recording, finish_workload
+from loadstone.experiment.plan.workload_from_text import (
+    ReadRecording,
+    finish_operations,
+    finish_recording,
+    finish_workload,
+    reads_no_recording,
+)
 from loadstone.experiment.software import software_of
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import REFERENCE, Condition, matches
@@ -51,9 +57,17 @@ RATE_A_THREAD_PER_S = 50_000
 class WorkloadPlanner:
     """Makes the plan of any condition of one experiment in one mode."""
 
-    def __init__(self, experiment: Experiment, mode: PlanMode, cpus: tuple[int, ...] = (), cpu_count: int = 1) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        mode: PlanMode,
+        cpus: tuple[int, ...] = (),
+        cpu_count: int = 1,
+        read_recording: ReadRecording = reads_no_recording,
+    ) -> None:
         """`cpus`: those that the driver's threads may be pinned to; `cpu_count`: of all that loadstone may use."""
         self._experiment = experiment
+        self._read_recording = read_recording
         self._mode = mode
         self._cpus = cpus
         self._cpu_count = cpu_count
@@ -95,7 +109,7 @@ class WorkloadPlanner:
             self._finish_count(data["keys"], condition)
             finish_workload(data, self._mode, prefix, replicas)
             self._finish_data(data)
-            finish_recording(data, self._experiment.source.folder)
+            finish_recording(data, self._experiment.source.folder, self._read_recording)
             data["misses"] = self._misses(condition)
         except FieldError as error:
             raise self._error(error.path, error.problem, fields, numbers, place) from None

@@ -1,11 +1,7 @@
 """From the workload's text, with levels and units in it, to the plan's own: in place, before it is validated."""
 
-import atexit
 import re
-import shutil
-import tempfile
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +13,10 @@ from loadstone.experiment.plan.substitute import FieldError, FieldPath, PlanMode
 from loadstone.experiment.spec.levels import level_text
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
-from loadstone.servers import registry
 from loadstone.text.language import said
 
+ReadRecording = Callable[[Path], RecordedLoad]
+"""What a recording holds. Raises UserError where it cannot be read."""
 _LENGTHS = ("ramp_up_s", "warm_up_s", "measure_s", "measure_max_s")
 _POOL = ("connections", "min_idle", "max_idle")
 REPEAT_MAX = 100_000
@@ -251,33 +248,13 @@ def _placeholders(text: object, path: FieldPath, known: re.Pattern[str], remedy:
             )
 
 
-_PREPARED: dict[str, RecordedLoad] = {}
-"""Recorded loads by the path of the file for drivers."""
+def reads_no_recording(path: Path) -> RecordedLoad:
+    """The reader of recordings where none can stand in a workload."""
+    raise ValueError(f"{path}: nothing was given that reads recordings")
 
 
-@cache
-def recorded_load(path: Path) -> RecordedLoad:
-    """What a recording holds; reads it, where that was not done before. Raises UserError."""
-    recorded = registry.read_recording(path, _folder())
-    _PREPARED[str(recorded.prepared)] = recorded
-    return recorded
-
-
-def recorded_in(prepared: str) -> RecordedLoad:
-    """What stands in a file for drivers that was made here."""
-    return _PREPARED[prepared]
-
-
-@cache
-def _folder() -> Path:
-    """It holds what the user's clients sent: no one else may read it."""
-    folder = Path(tempfile.mkdtemp(prefix="loadstone-recording-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
-def finish_recording(data: dict[str, Any], folder: Path) -> None:
-    """The recording of a workload as a plan has it; a path counts from `folder`.
+def finish_recording(data: dict[str, Any], folder: Path, read: ReadRecording) -> None:
+    """The recording of a workload as a plan has it, read by `read`; a path counts from `folder`.
 
     Raises:
         FieldError: below `workload`.
@@ -286,7 +263,7 @@ def finish_recording(data: dict[str, Any], folder: Path) -> None:
     written = data.get("recording")
     if written is None or not isinstance(written.get("path"), str):
         return
-    recorded = recorded_load((folder / written["path"]).resolve())
+    recorded = read((folder / written["path"]).resolve())
     operations = [[command.get("args") for command in one["commands"]] for one in data["operations"]]
     if operations != [[[name]] for name in recorded.commands]:
         names = ", ".join(recorded.commands)

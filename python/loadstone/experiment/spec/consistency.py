@@ -15,7 +15,14 @@ from loadstone.experiment.spec.consistency_of_parts import (
     no_level,
 )
 from loadstone.experiment.spec.counting import check_counts
-from loadstone.experiment.spec.experiment import ComparisonSpec, Conclusion, Effects, Experiment, Factor
+from loadstone.experiment.spec.experiment import (
+    ComparisonSpec,
+    Conclusion,
+    Effects,
+    Experiment,
+    Factor,
+    search_of,
+)
 from loadstone.experiment.spec.levels import REFERENCE, Level, factors_in, is_level, level_text
 from loadstone.experiment.spec.yaml_text import Path, in_one_line
 from loadstone.safety.bounds.replies import shortened
@@ -25,8 +32,8 @@ from loadstone.text.wording import listed, nearest, shown
 
 SLICE_MIN_S, SLICE_MAX_S = 0.02, 60.0
 """A shorter slice is mostly set-up; a longer one is a trial."""
-_TAKEN = re.compile(r"table(-\d+)?|at-rate|saturation")
-"""What groups of conditions outside of every comparison are called."""
+_TAKEN = re.compile(r"table(-\d+)?|at-rate")
+"""What groups of conditions outside of every comparison are called, beside those of add-ons."""
 _METRICS = tuple(name for one in get_args(Effects.model_fields["metric"].annotation) for name in get_args(one))
 
 
@@ -44,12 +51,19 @@ def cross_check(experiment: Experiment) -> None:
     _names(experiment)
     _effects(experiment)
     _design(experiment)
-    _saturation(experiment)
+    for key, of_add_on in experiment.parts.items():
+        of_add_on.check(experiment, key)
+    _goals(experiment)
     check_counts(experiment)
     _published(experiment)
     for index, conclusion in enumerate(experiment.conclusions):
         _conclusion(experiment, ("conclusions", index), conclusion)
     check_parts(experiment)
+
+
+def may_be_a_slice(length: str | float | None) -> bool:
+    """Whether a slice may be so long; None: as long as by the rule."""
+    return length is None or SLICE_MIN_S <= duration_s(length) <= SLICE_MAX_S
 
 
 def _design(experiment: Experiment) -> None:
@@ -58,7 +72,7 @@ def _design(experiment: Experiment) -> None:
         ("quick", "design", "slice"): experiment.quick.design.slice,
     }
     for at, length in lengths.items():
-        if length is not None and not SLICE_MIN_S <= duration_s(length) <= SLICE_MAX_S:
+        if not may_be_a_slice(length):
             problem = said(
                 "{length} is no length of a slice; write 20 ms to 60 s, or leave it out for 100 ms",
                 length=shown(length),
@@ -66,22 +80,7 @@ def _design(experiment: Experiment) -> None:
             raise experiment.source.error(at, problem)
 
 
-def _saturation(experiment: Experiment) -> None:
-    """What is measured by where it saturates has no other load, and so nothing to compare."""
-    error, group = experiment.source.error, experiment.saturation
-    if experiment.load is not None and group is not None:
-        raise error(("saturation",), said("load: saturate is for all tables already; leave one of them out"))
-    if experiment.load is not None and experiment.comparisons:
-        remedy = said("write `saturation: {{vary: ...}}` in place of `load`, or leave the comparisons out")
-        raise error(("load",), said("comparisons need the load of workload.model; {remedy}", remedy=remedy))
-    for key, meant in (("load", experiment.load), ("saturation", group)):
-        if meant is not None and meant.slice is not None and not SLICE_MIN_S <= duration_s(meant.slice) <= SLICE_MAX_S:
-            problem = said(
-                "{slice} is no length of a slice; write 20 ms to 60 s, or leave it out", slice=shown(meant.slice)
-            )
-            raise error((key, "slice"), problem)
-    for factor, levels in (group.vary if group is not None else {}).items():
-        check_levels_once(experiment, ("saturation", "vary", factor), factor, levels)
+def _goals(experiment: Experiment) -> None:
     for index, goal in enumerate(experiment.goals):
         for factor, levels in goal.vary.items():
             check_levels_once(experiment, ("goals", index, "vary", factor), factor, levels)
@@ -203,7 +202,7 @@ def _names(experiment: Experiment) -> None:
     for section in ("comparisons", "effects", "goals"):
         for index, one in enumerate(getattr(experiment, section)):
             at: Path = (section, index, "name")
-            if _TAKEN.fullmatch(one.name):
+            if _TAKEN.fullmatch(one.name) or search_of(one.name) is not None:
                 problem = said("'{one}' is a reserved name of loadstone; choose another one", one=one.name)
                 raise experiment.source.error(at, problem)
             if one.name in names:

@@ -196,7 +196,8 @@ def _lessons(experiment: Experiment) -> None:
                 "'{lesson}' names no effects; effects are: {effects}", lesson=lesson.name, effects=listed(effects)
             )
             raise experiment.source.error((*at, "name"), problem)
-        if lesson.kind == "saturation" and experiment.saturation is None and experiment.load is None:
+        searched = {part.SEARCH.group for part in experiment.parts.values() if part.SEARCH is not None}
+        if lesson.kind == "saturation" and lesson.kind not in searched:
             raise experiment.source.error((*at, "kind"), said("'saturation' needs saturation points; write saturation"))
         if lesson.kind == "data" and not experiment.data:
             raise experiment.source.error((*at, "kind"), said("'data' needs rows that are there before; write data"))

@@ -24,8 +24,9 @@ def check_counts(experiment: Experiment) -> None:
     for index, effects in enumerate(experiment.effects):
         varied = {name: experiment.factors[name].levels for name in effects.factors}
         total = _within(experiment, ("effects", index, "factors"), total, varied, len(varied))
-    if experiment.saturation is not None:
-        total = _within(experiment, ("saturation", "vary"), total, experiment.saturation.vary)
+    for key, part in experiment.parts.items():
+        if part.varied is not None:
+            total = _within(experiment, (key, "vary"), total, part.varied)
     for index, crash in enumerate(experiment.crashes):
         total = _within(experiment, ("crashes", index, "vary"), total, crash.vary, crash.times)
     for index, goal in enumerate(experiment.goals):

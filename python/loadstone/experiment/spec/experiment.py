@@ -6,19 +6,20 @@
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, create_model
 
-from loadstone.addons.gate.spec import Gate
-from loadstone.addons.saturation.spec import Load, SaturationSpec
 from loadstone.experiment.spec.levels import Condition, Level, is_level, level_text
-from loadstone.experiment.spec.part import AtRate, Duration, Margin, SpecPart
+from loadstone.experiment.spec.part import AtRate, Duration, Margin, SpecPart, is_none
 from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.experiment.spec.subject_names import manifest_path
 from loadstone.experiment.spec.workload import Count, Workload
+from loadstone.slot import Slot
 from loadstone.text.problem import Problem
 from loadstone.text.wording import listed, nearest
 
@@ -420,8 +421,63 @@ class AsPublished(SpecPart):
     note: str = ""
 
 
+@dataclass(frozen=True)
+class LoadSearch:
+    """A search of an add-on for loads: what stands of it in a run's folder, which the core keeps as mappings."""
+
+    group: str
+    """The group of its trials; no comparison may be called so."""
+    settings: type[BaseModel]
+    """What the plan has of it."""
+    step: type[BaseModel]
+    """What a trial has of it: which step it is."""
+    places: Callable[[Mapping[str, Any]], Iterable[tuple[object, ...]]]
+    """What a step is one of at most `BLOCKS_MAX` of: no run has more."""
+
+
+class AddOnPart(SpecPart):
+    """Base of what an add-on reads under a top-level key of an experiment."""
+
+    AFTER: ClassVar[str]
+    """The key of the core behind which it stands, where keys are listed and where an experiment is written."""
+    IS_WRITTEN: ClassVar[bool] = True
+    """Whether its key is written where an experiment has nothing under it."""
+    SEARCH: ClassVar[LoadSearch | None] = None
+    """The search that is planned for it, if one is."""
+    REPLACES_LOAD: ClassVar[bool] = False
+    """Whether that is all that is measured of the tables' conditions, in place of the load of the workload."""
+    GOES_ON: ClassVar[bool] = True
+    """Whether a run that ended early can be gone on with where a command line described the experiment."""
+
+    @classmethod
+    def annotation(cls) -> Any:
+        """What may be written under its key, as pydantic has it."""
+        return cls | None
+
+    @property
+    def varied(self) -> "Mapping[str, tuple[Level, ...]] | None":
+        """Levels of the conditions that it needs, beside those of tables and comparisons; None: it needs no others."""
+        return None
+
+    def check(self, experiment: "Experiment", key: str) -> None:
+        """Raises UserError, with the line, where it does not fit to the rest of the experiment that has it at `key`."""
+
+
+ADD_ON_FIELDS: Slot[type[AddOnPart]] = Slot("experiment_fields")
+"""The top-level keys that add-ons bring."""
+P = TypeVar("P", bound=AddOnPart)
+
+
+def search_of(group: str) -> LoadSearch | None:
+    """The search that has its trials in this group; None: there is none, or its add-on is not installed."""
+    searches = (part.SEARCH for _, part in ADD_ON_FIELDS.items())
+    return next((one for one in searches if one is not None and one.group == group), None)
+
+
 class Experiment(SpecPart):
     """One experiment: a question, factors, the load, and what the original found."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     FORMS: ClassVar[Mapping[str, str]] = {
         "question": "Is B faster?",
@@ -445,14 +501,8 @@ class Experiment(SpecPart):
     subjects: dict[str, SubjectSpec] = {}
     data: dict[str, DataSpec] = {}
     workload: Workload
-    load: Load = None
-    """`saturate`: of each condition of the tables it is measured where it saturates, in place of `workload.model`."""
-    saturation: SaturationSpec | None = None
-    """The saturation point of some conditions, beside the tables and comparisons under the workload's own load."""
     comparisons: tuple[ComparisonSpec, ...] = Field(default=(), max_length=PARTS_MAX)
     effects: tuple[Effects, ...] = Field(default=(), max_length=PARTS_MAX)
-    gate: Gate | None = Field(default=None, exclude_if=lambda gate: gate is None)
-    """None: it is no gate."""
     design: Design = Design()
     published: tuple[PublishedSet, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
@@ -469,12 +519,46 @@ class Experiment(SpecPart):
     @classmethod
     def from_source(cls, source: ExperimentSource) -> "Experiment":
         """The experiment that a text holds. Raises UserError naming file, line, key, value and remedy."""
+        whole = cls.with_add_ons()
         try:
-            experiment = cls.model_validate(source.data)
+            experiment = whole.model_validate(source.data)
         except ValidationError as error:
-            raise source.error(*source.first_problem(error, cls)) from None
+            raise source.error(*source.first_problem(error, whole)) from None
         experiment._source = source
         return experiment
+
+    @staticmethod
+    def with_add_ons() -> "type[Experiment]":
+        """The class that takes the keys of add-ons, too. Raises UserError where an add-on of others is broken."""
+        return _with_fields(tuple(ADD_ON_FIELDS.items()))
+
+    @classmethod
+    def recorded(cls, data: object) -> "Experiment":
+        """The experiment as a run's folder has it; the run may have had add-ons that are not installed here.
+
+        Raises:
+            ValidationError: it is none, or something is written under a key that is not known.
+        """
+        whole = cls.with_add_ons()
+        if isinstance(data, Mapping):
+            known = whole.model_fields
+            data = {key: value for key, value in data.items() if value is not None or key in known}
+        return whole.model_validate(data)
+
+    @property
+    def parts(self) -> dict[str, AddOnPart]:
+        """What is written for add-ons, by its key."""
+        found = {key: getattr(self, key, None) for key in ADD_ON_FIELDS.names()}
+        return {key: part for key, part in found.items() if part is not None}
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a run that ended early can be gone on with where a command line described the experiment."""
+        return all(part.GOES_ON for part in self.parts.values())
+
+    def part(self, kind: type[P]) -> P | None:
+        """What is written for an add-on that reads it as this very class; None: nothing."""
+        return next((part for part in self.parts.values() if type(part) is kind), None)
 
     @property
     def has_twin(self) -> bool:
@@ -495,6 +579,23 @@ class Experiment(SpecPart):
     def source(self) -> ExperimentSource:
         """Where the experiment was written, for errors that are found later."""
         return self._source or ExperimentSource(label=self.name, data=self.model_dump())
+
+
+@cache
+def _with_fields(fields: tuple[tuple[str, type[AddOnPart]], ...]) -> type[Experiment]:
+    """An experiment with these keys beside those of the core, each behind the one that it names."""
+    own: dict[str, Any] = {
+        key: (part.annotation(), Field(default=None, exclude_if=None if part.IS_WRITTEN else is_none))
+        for key, part in fields
+    }
+    whole: type[Experiment] = create_model(
+        Experiment.__name__, __base__=Experiment, __doc__=Experiment.__doc__, __module__=__name__, **own
+    )
+    behind = {name: [key for key, part in fields if name == part.AFTER] for name in Experiment.model_fields}
+    order = [key for name, keys in behind.items() for key in (name, *keys)]
+    whole.__pydantic_fields__ = {key: whole.__pydantic_fields__[key] for key in order}
+    whole.model_rebuild(force=True)
+    return whole
 
 
 def conditions_varied(experiment: Experiment, vary: Mapping[str, tuple[Level, ...]]) -> list[Condition]:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from functools import cache, partial
 from itertools import groupby
 
-from loadstone.addons.gate.rule import starts_differ_in
 from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.plan.look_schedule import LATER_ROUND_LOOKS
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
@@ -21,7 +20,7 @@ from loadstone.judge.compare.exploration import Explored, explore
 from loadstone.judge.compare.latencies import HistogramCache
 from loadstone.judge.compare.pairs import Pair, block_points, by_cost, published
 from loadstone.judge.compare.sides import differing, place_of
-from loadstone.judge.cost import compare_costs, cost_of
+from loadstone.judge.cost import compare_costs
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.decision import doubted
 from loadstone.judge.verdict import COST, DECIDED, BlockPoint, Verdict
@@ -60,11 +59,6 @@ def is_early_decision(verdict: Verdict) -> bool:
 def costliest_part(costs: CostsOf) -> Verdict | None:
     """The verdict by the cost of the part that a request costs most; None where none is known."""
     return next(iter(costs()), None)
-
-
-def compared_cost(costs: CostsOf) -> Verdict | None:
-    """The verdict by the cost of what a gate compares."""
-    return cost_of(costs())
 
 
 def _costs(pair: Pair, verdict: Verdict) -> list[Verdict]:
@@ -175,15 +169,14 @@ def compare_family(case: GroupCase, *, ended: EndReason, repeated: int) -> Famil
         ended: why no more blocks were measured.
         repeated: how many blocks were measured again.
     """
-    declared, gate = case.declared, case.experiment.gate
+    declared = case.declared
     bounds, findings = _bounds(case), apply_carry_over_check(case, judge_group(case))
     judged = [
         _comparison(case, one, bounds, findings.check).model_copy(
             update={
                 "ended": ended,
                 "blocks_repeated": repeated,
-                "gate_level": gate and gate.level,
-                "starts_differ": 0.0 if gate is None else starts_differ_in(gate, case.design),
+                **case.rule.noted(case.design),
             }
         )
         for one in findings.judged

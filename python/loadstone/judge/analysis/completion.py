@@ -2,6 +2,7 @@
 
 import math
 
+from loadstone.experiment.plan.look_schedule import schedule_of
 from loadstone.experiment.plan.run_plan import FULL_SERVERS, REPORT_S, REPORT_TRIAL_S
 from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlannedLine
@@ -37,14 +38,14 @@ def needed_trials(run: RecordedRun) -> set[str]:
     looks = {group: newest_look(run, group) for group in {line.group for line in run.plan.trials}}
     needed = {line.trial for line in run.plan.trials if line.trial in done or _is_needed(line, looks[line.group])}
     goals = {FULL_SERVERS, *(goal.name for goal in run.plan.goals)}
-    needed |= {trial.trial for trial in run.trials if trial.saturation is not None or trial.group in goals}
+    needed |= {trial.trial for trial in run.trials if trial.search is not None or trial.group in goals}
     needed |= _without_end(run)
     return needed | {line.trial for line in (run.plan.at_rate.trials if run.plan.at_rate else ()) if line.trial in done}
 
 
 def _without_end(run: RecordedRun) -> set[str]:
     """What a look ends and none did yet: the search for a saturation point, by its line in the plan, and goals."""
-    planned = () if run.plan.saturation is None else run.plan.saturation.trials
+    planned = () if run.plan.search is None else run.plan.search.trials
     names = {*(line.trial for line in planned), *(goal.name for goal in run.plan.goals)}
     return {name for name in names if (look := newest_look(run, name)) is None or not look.stop}
 
@@ -75,9 +76,9 @@ def needed_budget_s(run: RecordedRun) -> float:
 def elapsed_s(run: RecordedRun) -> float:
     """From the first trial's start to the last one's end, attempts that do not count included; pauses as well.
 
-    Of a gate what its last look says: starts and warm-ups are in its budget, and may be most of it.
+    Where the looks tell the time, what the last one says.
     """
-    if run.experiment.gate is not None and run.looks:
+    if run.looks and schedule_of(run.experiment).is_timed_by_looks:
         return max(look.elapsed_s for look in run.looks)
     trials = [*run.trials, *run.superseded, *run.shorter]
     if not trials:

@@ -29,7 +29,7 @@ def own_load(run: RecordedRun, trials: Sequence[TrialRecord]) -> list[TrialRecor
 def without_searches(run: RecordedRun, trials: Sequence[TrialRecord]) -> list[TrialRecord]:
     """Those of tables and comparisons: without rows at a fixed rate, full servers, saturation points, other goals."""
     beside = {AT_RATE_GROUP, FULL_SERVERS, *(goal.name for goal in run.plan.goals)}
-    return [trial for trial in trials if trial.group not in beside and trial.saturation is None]
+    return [trial for trial in trials if trial.group not in beside and trial.search is None]
 
 
 def at_fixed_rates(run: RecordedRun, trials: Sequence[TrialRecord]) -> dict[str, AtRate]:

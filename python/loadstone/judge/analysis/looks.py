@@ -5,13 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from loadstone.addons.gate.rule import is_known, is_over, needs_more, shows_loss, starts_differ_in
-from loadstone.addons.gate.spec import GATE_RATE
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.analysis.comparisons import (
     CostsOf,
-    compared_cost,
     confirmed,
     costliest_part,
     is_early_decision,
@@ -21,9 +18,9 @@ from loadstone.judge.compare.blocks import group_blocks
 from loadstone.judge.compare.carried import apply_carry_over_check
 from loadstone.judge.compare.cases import GroupCase, JudgedPair, judge_group
 from loadstone.judge.compare.contrasts import judge_contrasts
+from loadstone.judge.compare.decision_rule import JudgedQuestion, is_rate_in_rounds
 from loadstone.judge.compare.latencies import HistogramCache, HistogramReader, RoundHistogramReader
 from loadstone.judge.compare.one_process import with_one_process
-from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.effect import forecast
 from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.settings import Settings
@@ -60,9 +57,9 @@ class LookResult:
     carried: Message | None = None
     """What reached from one slice into the next: then this look gives no verdict, and longer slices are needed."""
     is_final: bool = False
-    """True if the outcome is final: no further block can change it. Only a gate's can be."""
+    """True if the outcome is final: no further block can change it. Only an add-on's rule says so."""
     suspects_loss: bool = False
-    """True if the blocks so far make it likely that more blocks would show a loss. Only a gate's can."""
+    """True if the blocks so far make it likely that more blocks would show a loss. Only an add-on's rule asks."""
 
 
 def look_at(
@@ -123,37 +120,32 @@ def _of_pairs(
     case: GroupCase, group: Group, asked: Sequence[tuple[JudgedPair, "CostsOf", Verdict | None]]
 ) -> LookResult:
     """What a look found of a group without effects, by its pairs with their costs and the ones that alone answer."""
-    gate, within = case.experiment.gate, case.experiment.design.cost_within
-    verdicts = [verdict for (_, _, verdict), _, _ in asked]
-    by_costs = all(_is_rate_in_rounds(verdict) for verdict in verdicts) if gate is None else _decides(case)
-    cost = costliest_part if gate is None else compared_cost
-    dearest = [cost(known) if by_costs else None for _, known, _ in asked]
-    decided = not any(_needs_blocks(judged, cost) for (judged, _, _), cost in zip(asked, dearest, strict=True))
-    leading = [by_cost or verdict for (_, _, verdict), _, by_cost in asked]
-    answered = gate is None and all(verdict.kind in DECIDED for verdict in leading)
-    is_final, known = False, True
-    differ = 0.0 if gate is None else starts_differ_in(gate, case.design)
-    if gate is not None:
-        found_of = list(zip(verdicts, dearest, strict=True))
-        same = any(warning.kind == "one_process" for (pair, _, _), _, _ in asked for warning in pair.warnings)
-        is_final = same or any(is_over(*one, differ) for one in found_of)
-        decided = is_final or not any(needs_more(*one, ends=decided, starts_differ=differ) for one in found_of)
-        known = is_final or all(is_known(*one, differ) for one in found_of)
-    exact = within is None or all(
-        _is_exact(cost, verdict.blocks, margin_share(within)) for verdict, cost in zip(verdicts, dearest, strict=True)
-    )
-    settled = [(pair.settings, evidence, verdict) for (pair, evidence, verdict), _, _ in asked]
-    suspects_loss = gate is not None and any(
-        shows_loss(evidence, settings, differ) for settings, evidence, _ in settled
-    )
+    rule, within = case.rule, case.experiment.design.cost_within
+    by_costs = rule.asks_costs(case.design, [verdict for (_, _, verdict), _, _ in asked])
+    questions = [
+        JudgedQuestion(
+            verdict=verdict,
+            cost=rule.cost(known()) if by_costs else None,
+            leading=by_cost or verdict,
+            settings=pair.settings,
+            evidence=evidence,
+            is_one_process=any(warning.kind == "one_process" for warning in pair.warnings),
+        )
+        for (pair, evidence, verdict), known, by_cost in asked
+    ]
+    both = zip(asked, questions, strict=True)
+    decided = not any(_needs_blocks(judged, one.cost) for (judged, _, _), one in both)
+    ending = rule.ending(case.design, questions, decided=decided)
+    exact = within is None or all(_is_exact(one.cost, one.verdict.blocks, margin_share(within)) for one in questions)
+    settled = [(one.settings, one.evidence, one.verdict) for one in questions]
     return LookResult(
-        verdicts,
-        decided,
-        decided or answered,
-        exact=exact and known,
+        [one.verdict for one in questions],
+        ending.decided,
+        ending.decided or ending.answered,
+        exact=exact and ending.is_known,
         forecast=_forecast(settled, group, len(case.blocks.complete)),
-        is_final=is_final,
-        suspects_loss=suspects_loss,
+        is_final=ending.is_final,
+        suspects_loss=ending.suspects_loss,
     )
 
 
@@ -178,11 +170,6 @@ def _forecast(settled: Sequence[_Judged], group: Group, blocks: int) -> Message 
     return forecast(group.replicates(next_look), spread, settings.interval_alpha, evidence.outliers, settings.unit)
 
 
-def _is_rate_in_rounds(verdict: Verdict) -> bool:
-    """Whether what a request costs has a say in when it ends."""
-    return verdict.unit == "round" and is_rate(verdict.metric)
-
-
 def _needs_blocks(judged: JudgedPair, dearest: Verdict | None) -> bool:
     """Whether more blocks may decide: what is undecided, and a quantile that has too few samples so far.
 
@@ -191,7 +178,7 @@ def _needs_blocks(judged: JudgedPair, dearest: Verdict | None) -> bool:
     """
     pair, evidence, verdict = judged
     too_few = pair.refusal is None and evidence.refusal is not None and evidence.refusal.name == "samples"
-    if too_few or not _is_rate_in_rounds(verdict):
+    if too_few or not is_rate_in_rounds(verdict):
         return too_few or verdict.kind == "undecided"
     if verdict.blocks >= ENDS_BY_COST:
         return verdict.kind == "undecided" and not (dearest is not None and dearest.kind in DECIDED)
@@ -204,12 +191,6 @@ def _is_exact(dearest: Verdict | None, rounds: int, within: float) -> bool:
     if rounds >= EXACT_ROUNDS_MAX or dearest is None or dearest.low is None or dearest.high is None:
         return True
     return (math.exp(dearest.high) - math.exp(dearest.low)) / 2 <= within
-
-
-def _decides(case: GroupCase) -> bool:
-    """Return whether what a request costs has a say in when this group of a gate ends: at full speed, or where none
-    is."""
-    return is_rate(case.design.metric) or not any(one.name == GATE_RATE for one in case.experiment.comparisons)
 
 
 def _no_histograms(trial: str, kind: LatencyKind) -> NoReturn:

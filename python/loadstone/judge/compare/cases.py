@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from loadstone.experiment.plan.group import GroupDesign, PairDesign
-from loadstone.experiment.plan.look_schedule import gate_level, level
+from loadstone.experiment.plan.look_schedule import schedule_of
 from loadstone.experiment.plan.rounds import BETWEEN_S, unit_of
-from loadstone.experiment.spec.experiment import COST_MARGIN, Experiment
+from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.checks.generator_bounds import gain_over
 from loadstone.judge.compare import pair_checks, round_figures
 from loadstone.judge.compare.blocks import GroupBlocks
+from loadstone.judge.compare.decision_rule import DecisionRule, rule_of
 from loadstone.judge.compare.latencies import HistogramCache
 from loadstone.judge.compare.metric_of_pair import evaluate_metric
 from loadstone.judge.compare.pairs import Pair, PairBlock, pair_of
@@ -20,7 +21,6 @@ from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
 from loadstone.run_folder.trial import CheckResult
-from loadstone.text.units import margin_share
 
 JudgedPair = tuple[Pair, Evidence, Verdict]
 """A pair, what there is on its primary metric, and what may be said of it."""
@@ -47,22 +47,25 @@ class GroupCase:
         """What the experiment declares under the group's name."""
         return declared_as(self.experiment, self.design.name)
 
+    @property
+    def rule(self) -> DecisionRule:
+        """The rule by which it ends."""
+        return rule_of(self.experiment)
+
     def settings(self, pair: PairDesign) -> Settings:
         """Return the settings by which the primary metric of a pair is judged."""
         design = self.design
         trial_s, overhead_s, unit = design.trial_s, design.overhead_s, unit_of(design.rounds)
         if design.rounds is not None and unit == "round":
             trial_s, overhead_s = design.rounds.slice_s, BETWEEN_S
-        gate = self.experiment.gate
+        rule = self.rule
         return Settings(
             metric=self.design.metric,
             larger_is_faster=not less_is_better(self.design.metric),
             margin=self.design.margin,
-            alpha=level(design.sequential, unit == "round")
-            if gate is None
-            else gate_level(gate.level, gate.figures, sequential=design.sequential, in_rounds=unit == "round"),
-            of_gate=gate is not None,
-            cost_margin=COST_MARGIN if gate is None else margin_share(gate.cost_margin),
+            alpha=schedule_of(self.experiment).level(sequential=design.sequential, in_rounds=unit == "round"),
+            compares_runs=rule.compares_runs,
+            cost_margin=rule.cost_margin,
             pairs=len(self.design.pairs),
             conditions=self.blocks.conditions,
             unit=unit,

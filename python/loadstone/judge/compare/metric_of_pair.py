@@ -98,7 +98,7 @@ def _merged(
         return replace(NO_BLOCKS, checks=(enough,))
     groups = None
     try:
-        if settings.of_gate and settings.unit == "block" and all(in_slices(block) for block in blocks):
+        if not settings.compares_runs and settings.unit == "block" and all(in_slices(block) for block in blocks):
             quiet = _of_quiet_slices(tail, blocks, settings, latencies)
             if quiet is not None:
                 return replace(quiet, checks=(enough, *quiet.checks))

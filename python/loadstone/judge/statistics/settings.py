@@ -40,8 +40,9 @@ class Settings:
 
     cost_margin: float = COST_MARGIN
     """A smaller difference in what a request costs does not matter."""
-    of_gate: bool = False
-    """Whether it is asked of two versions here and now, at a level of its own: what runs differ by is no matter."""
+    compares_runs: bool = True
+    """Whether the verdict is to hold in the next run, too; else it is of the two sides here and now, at a level of its
+    own, and what runs differ by is no matter."""
     rate_per_s: float | None = None
     """At which both were driven, where the comparison has a rate of its own."""
 

@@ -14,6 +14,7 @@ from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.look_schedule import keeps_last, looks_left
 from loadstone.experiment.plan.rounds import Rounds
 from loadstone.experiment.plan.run_plan import WARM_BLOCK, Stage
+from loadstone.judge.compare.decision_rule import OpenGroup, rule_of
 from loadstone.judge.compare.sides import names_shown
 from loadstone.measure.goals.block_attempts import BlockAttempts, WarmUpRounds
 from loadstone.measure.goals.goal import (
@@ -37,9 +38,6 @@ from loadstone.text.language import _
 _FEWEST_ROUNDS, _FEWEST_MORE_ROUNDS = 2, 8
 """Fewest rounds of a comparison's first block, where the budget has room for no more; and of a later one that the
 budget cuts short: fewer would tell nothing new."""
-_PREVIEW_BLOCKS = 5
-"""Blocks of a gate's P99 before rate and CPU have all the time: a loss of many times shows in so few, and no other is
-worth that time."""
 _LEAST_SHARE = 0.05
 """Share of the budget: with less left a comparison is not begun."""
 
@@ -51,6 +49,7 @@ class ComparisonGoal(Goal):
 
     def __init__(self, asked: GoalContext) -> None:
         self._asked = asked
+        self._rule = rule_of(asked.experiment)
         self._groups: list[BlockAttempts] | None = None
         """Each in the stage that it has come to; None: not asked yet."""
         self._warm_rounds = WarmUpRounds()
@@ -66,11 +65,11 @@ class ComparisonGoal(Goal):
         self._in_time = True
         """Whether the budget goes as far as its next look."""
         self._is_final = False
-        """For a gate, whether it is red or invalid, so that nothing more is to be known."""
+        """Whether a look found that nothing more is to be known."""
         self._suspected_losses: set[str] = set()
-        """Groups of a gate whose newest look makes it likely that more blocks would show a loss."""
-        self._is_previewing = False
-        """Whether this round is a glance at a few blocks of a group."""
+        """Groups whose newest look makes it likely that more blocks would show a loss."""
+        self._glance_at: int | None = None
+        """The blocks at which this round glances at its group; None: it goes up to the next looks."""
 
     def next(self, history: RunHistory, time: RunClock) -> Step:
         """The next block of the group whose turn it is, or the look that follows its last one."""
@@ -101,25 +100,25 @@ class ComparisonGoal(Goal):
 
     def _of_round(self, history: RunHistory) -> tuple[deque[BlockAttempts], list[BlockAttempts]]:
         """Those that are measured up to their next looks, and those that wait."""
-        self._is_previewing = False
-        if self._asked.experiment.gate is None:
+        names = [group.name for group in self._asked.run_plan.groups]
+        running = sorted(self._running, key=lambda attempts: names.index(attempts.group.name))
+        turn = self._rule.turn([self._open(attempts, history) for attempts in running])
+        self._glance_at = None if turn is None else turn.blocks
+        if turn is None:
             return deque(self._running), []
-        chosen = self._next_by_rule(history)
+        chosen = next(attempts for attempts in running if attempts.group.name == turn.name)
         return deque([chosen]), [attempts for attempts in self._running if attempts is not chosen]
 
-    def _next_by_rule(self, history: RunHistory) -> BlockAttempts:
-        """Return the comparison of a gate that is measured next: first the one that decides, up to its first look; then
-        a glance at each other one, and more of it where that shows a loss; then the first until it is known or can be
-        known no better; then the others."""
-        names = [group.name for group in self._asked.run_plan.groups]
-        first, *others = sorted(self._running, key=lambda attempts: names.index(attempts.group.name))
-        if _look(first.group, history) is None:
-            return first
-        for attempts in others:
-            if attempts.complete < min(_PREVIEW_BLOCKS, attempts.group.looks[0]):
-                self._is_previewing = True
-                return attempts
-        return next((attempts for attempts in others if attempts.group.name in self._suspected_losses), first)
+    def _open(self, attempts: BlockAttempts, history: RunHistory) -> OpenGroup:
+        """A group that goes on, as the rule sees it."""
+        name = attempts.group.name
+        return OpenGroup(
+            name=name,
+            complete=attempts.complete,
+            first_look=attempts.group.looks[0],
+            is_looked_at=_look(attempts.group, history) is not None,
+            suspects_loss=name in self._suspected_losses,
+        )
 
     def first_s(self, history: RunHistory) -> Sequence[float]:
         """Return the seconds that the first look takes, for each comparison that had none yet."""
@@ -209,7 +208,7 @@ class ComparisonGoal(Goal):
     def _target(self, attempts: BlockAttempts, history: RunHistory) -> int:
         """The blocks at which a group is looked at next."""
         look = _looks_left(attempts.group, history)[0]
-        return min(_PREVIEW_BLOCKS, look) if self._is_previewing else look
+        return look if self._glance_at is None else min(self._glance_at, look)
 
     def _block(
         self, attempts: BlockAttempts, block: int, target: int, told: Notice, shortened: Rounds | None = None
@@ -309,7 +308,7 @@ class ComparisonGoal(Goal):
 
     @staticmethod
     def _not_needed(groups: Sequence[BlockAttempts], history: RunHistory, time: RunClock) -> Step:
-        """Return the step that ends a comparison that is still open, in a gate that has its answer."""
+        """Return the step that ends a comparison that is still open, once another one gave the answer."""
         for attempts in groups:
             look = _look(attempts.group, history)
             if look is None or not look.stop:

@@ -257,7 +257,7 @@ class LookOutcome(Protocol):
     @property
     def exact(self) -> bool:
         """Return, for decided pairs, whether what a request costs is known as exactly as the experiment asks for; for a
-        gate, whether rate and CPU are both known."""
+        rule of an add-on, whether all is known that it asks for."""
 
     @property
     def forecast(self) -> Message | None:

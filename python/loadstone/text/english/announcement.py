@@ -435,28 +435,6 @@ def _share(share: float) -> str:
     return f"{digits(100 * share, 2)} %"
 
 
-def _saturation(conditions: int, time_s: float, objective: str | None, sweeps: int, ramp_s: float | None) -> str:
-    """What is going to happen, for who has not used it before."""
-    if objective:
-        then = _("then rates are bisected for the highest that keeps {objective}", objective=objective)
-    else:
-        then = _("then all levels are measured at least {sweeps} times in random order", sweeps=sweeps)
-    ramp = ""
-    if ramp_s is not None:
-        ramp = plural(
-            conditions, "; {ramp} of that for the ramp", "; {ramp} of that for each ramp", ramp=duration(ramp_s)
-        )
-    return plural(
-        conditions,
-        "Saturation point: users are doubled until they bring no more, {then}; about {time} in all{ramp}",
-        "Saturation points of {n} conditions: users are doubled until they bring no more, {then}; about {time} in "
-        "all{ramp}",
-        then=then,
-        time=duration(time_s),
-        ramp=ramp,
-    )
-
-
 ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_factors": "Factors (* the default, where a table or a comparison sets no other level)",
     "plan_off_by_default": _off_by_default,
@@ -481,7 +459,6 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_at_rate": _rows_at_rate,
     "plan_goal": _goal,
     "plan_crashes": _crashes,
-    "plan_saturation": _saturation,
     "plan_scale": _scale,
     "plan_quick": "Quick: slices and trials are short, and what they cannot answer is left out",
     "plan_shortened": "Compared slices and trials are shorter than usual, since the budget has no room for longer ones",

@@ -95,7 +95,7 @@ def test_fewer_than_eight_groups_have_no_interval() -> None:
 
 def test_of_a_gate_a_p99_is_that_of_the_typical_group_where_each_has_one() -> None:
     """A stall in one group of ten moves what is merged, and not the typical one."""
-    gate = replace(SETTINGS, of_gate=True)
+    gate = replace(SETTINGS, compares_runs=False)
     a, b = sides(160, 1.0)
     stalled = [replace(one, latencies=group(one.first, one.last, 40.0).latencies) for one in b[:2]]
     merged = round_quantile_evidence(a, [*stalled, *b[2:]], 0.99, SETTINGS)

@@ -77,7 +77,7 @@ def levels_of(trials: Sequence[TrialRecord], apart: Collection[str] = ()) -> lis
             search alone where there are none: its first steps find a cold server.
         apart: servers that the experiment gives CPUs of their own (`machine.placement.own_cpus`).
     """
-    sweeps = [trial for trial in trials if trial.saturation is not None and trial.saturation.phase == "sweep"]
+    sweeps = [trial for trial in trials if trial.search is not None and trial.search.get("phase") == "sweep"]
     by_users: dict[tuple[int, float], list[TrialEvidence]] = {}
     for trial in sweeps or trials:
         found = evidence_of(trial)
@@ -89,7 +89,7 @@ def levels_of(trials: Sequence[TrialRecord], apart: Collection[str] = ()) -> lis
 
 
 def _says_enough(found: TrialEvidence) -> bool:
-    trial, ramp = found.trial, found.trial.saturation is not None and found.trial.saturation.phase == "ramp"
+    trial, ramp = found.trial, found.trial.search is not None and found.trial.search.get("phase") == "ramp"
     counts = trial.counts
     failed = counts.sent - counts.ok
     enough = trial.duration_s >= _SHORTEST_S and trial.goodput_per_s > 0

@@ -43,7 +43,7 @@ def table_conditions(experiment: Experiment, table: TableSpec) -> list[Condition
 
 
 def all_conditions(experiment: Experiment) -> tuple[NumberedCondition, ...]:
-    """Every condition of every table, comparison, crash and goal, and those of which it is found where they saturate.
+    """Every condition of every table, comparison, crash and goal, and those that add-ons need.
 
     Each once, in this order and as they are written.
     """
@@ -54,9 +54,10 @@ def all_conditions(experiment: Experiment) -> tuple[NumberedCondition, ...]:
             conditions.setdefault(identity(condition), condition)
             tables.setdefault(identity(condition), []).append(table.name)
     crashed = [condition for crash in experiment.crashes for condition in conditions_varied(experiment, crash.vary)]
-    saturated = () if experiment.saturation is None else conditions_varied(experiment, experiment.saturation.vary)
+    varied = [part.varied for part in experiment.parts.values() if part.varied is not None]
+    of_add_ons = [condition for levels in varied for condition in conditions_varied(experiment, levels)]
     asked = [condition for goal in experiment.goals for condition in conditions_varied(experiment, goal.vary)]
-    for condition in (*_every_condition(experiment), *crashed, *saturated, *asked):
+    for condition in (*_every_condition(experiment), *crashed, *of_add_ons, *asked):
         conditions.setdefault(identity(condition), condition)
     return tuple(
         NumberedCondition(number, condition, tuple(tables.get(key, ())))

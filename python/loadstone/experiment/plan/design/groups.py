@@ -25,7 +25,7 @@ from loadstone.experiment.plan.fixed_rate import (
     with_rate,
 )
 from loadstone.experiment.plan.group import Group, PairDesign
-from loadstone.experiment.plan.look_schedule import gate_level, gate_looks, looks
+from loadstone.experiment.plan.look_schedule import schedule_of
 from loadstone.experiment.plan.operation_units import are_compared_by_units
 from loadstone.experiment.plan.rounds import (
     APPLICATION_SETTLE_S,
@@ -144,7 +144,7 @@ class DesignOfMode:
     memory_bytes: int | None = None
     """All of the machine's memory; None: it is not known."""
     restarts: bool = False
-    """Whether applications are started again for each block, as a gate may ask for."""
+    """Whether applications are started again for each block."""
     length_share: float = 1.0
     """Share by which slices and trials that are compared are made shorter, so that first looks fit into the budget."""
 
@@ -177,7 +177,7 @@ def design_of_mode(
         as_published=as_published,
         fixed_rate=FixedRate(rate_per_s, share) if fixed else None,
         memory_bytes=memory_bytes,
-        restarts=experiment.gate is not None and experiment.gate.restarts,
+        restarts=schedule_of(experiment).restarts,
     )
 
 
@@ -259,7 +259,7 @@ def _in_whole_trials(
         pairs=pairs,
         metric=metric,
         margin=default_margin(metric) if comparison.margin is None else margin_share(comparison.margin),
-        looks=_looks(experiment, len(pairs)) if design.blocks is None else (design.blocks,),
+        looks=schedule_of(experiment).looks(len(pairs)) if design.blocks is None else (design.blocks,),
         sequential=design.blocks is None,
         warm_block=True,
         trial_s=_shortened(
@@ -271,14 +271,6 @@ def _in_whole_trials(
         fixed_rate=common_rate(metric, pairs, made, design.fixed_rate or USUAL_RATE),
         contrasts=contrasts_of(comparison, pairs) if isinstance(comparison, Effects) else (),
     )
-
-
-def _looks(experiment: Experiment, pairs: int) -> tuple[int, ...]:
-    """The looks at whole trials, or at blocks that are a start each."""
-    gate = experiment.gate
-    if gate is None:
-        return looks(pairs)
-    return gate_looks(gate_level(gate.level, gate.figures, sequential=True, in_rounds=False) / pairs)
 
 
 def _metric(

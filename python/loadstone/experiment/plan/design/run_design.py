@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from loadstone.addons.saturation.spec import settings_of
 from loadstone.experiment.plan.crashes import plan_crashes
 from loadstone.experiment.plan.deployment import check_started_by_user
 from loadstone.experiment.plan.design.conditions import (
@@ -24,29 +23,28 @@ from loadstone.experiment.plan.design.groups import (
     make_groups,
     plan_at_rate,
 )
+from loadstone.experiment.plan.design.planned_search import SEARCHES, SearchContext
 from loadstone.experiment.plan.design.planned_trial import ConditionParts, planned_trial, with_studied
 from loadstone.experiment.plan.design.randomisation import block_order
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.operations import commands_of
 from loadstone.experiment.plan.run_plan import (
-    SATURATION_GROUP,
     TABLE_GROUP,
     GoalPlan,
     PlannedTrial,
     RunPlan,
-    SaturationPlan,
+    SearchPlan,
     Stage,
     in_tables,
 )
 from loadstone.experiment.plan.substitute import PlanMode
 from loadstone.experiment.plan.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
+from loadstone.experiment.plan.workload_from_text import ReadRecording, reads_no_recording
 from loadstone.experiment.spec.counting import TRIALS_MAX
-from loadstone.experiment.spec.driver_names import NATIVE, DriverWord
 from loadstone.experiment.spec.experiment import OUR_PREFIX, RATES, Experiment, conditions_varied
 from loadstone.experiment.spec.levels import Condition, Level, identity
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
 from loadstone.text.units import duration_s
 
 _LARGEST_SEED = 2**63 - 1
@@ -68,6 +66,7 @@ def make_run_plan(
     scale: float | None = None,
     memory_bytes: int | None = None,
     shortened_for_s: float | None = None,
+    read_recording: ReadRecording = reads_no_recording,
 ) -> RunPlan:
     """All trials that the run may need: group by group, each condition of a group once a block, in random order.
 
@@ -77,13 +76,13 @@ def make_run_plan(
     are all that loadstone may use, and `memory_bytes` is all that the machine has (None: enough). `scale` is by how
     much users and rows are made smaller; None: as the experiment says. `shortened_for_s` is the budget for which
     compared slices and trials are made shorter, as a resumed run has it; None: `budget_s`, if that has no room for the
-    first looks. Every condition of the experiment is planned,
+    first looks. `read_recording` reads the recording of a workload. Every condition of the experiment is planned,
     selected or not, so that a mistake in any of them is found before the run. Raises UserError.
     """
     _check_options(experiment, as_published=as_published, seed=seed, blocks=blocks, budget_s=budget_s, scale=scale)
     mode = PlanMode(quick=quick, as_published=as_published, scale=_scale(experiment, scale, quick=quick))
     levels = chosen_levels(experiment, only or {})
-    planner = WorkloadPlanner(experiment, mode, cpus, cpu_count)
+    planner = WorkloadPlanner(experiment, mode, cpus, cpu_count, read_recording)
     made = {condition.identity: _parts(planner, condition, seed) for condition in all_conditions(experiment)}
     crashes = plan_crashes(experiment, mode, seed, levels, made.__getitem__)
     chosen = select(experiment, only=levels, quick=quick, as_published=as_published)
@@ -98,12 +97,12 @@ def make_run_plan(
         budget_s=budget_s,
         memory_bytes=memory_bytes,
     )
-    measured_by_rate = chosen if experiment.load is None else ()
-    saturation = _saturation(experiment, mode, seed, levels, chosen, planner, made)
+    measured_by_rate = chosen if not any(part.REPLACES_LOAD for part in experiment.parts.values()) else ()
+    search = _search(experiment, mode, seed, levels, chosen, planner, made)
     goals = tuple(_goals(experiment, mode, seed, levels, made))
     rows = [one.condition for one in measured_by_rate if one.identity in printed]
     measured = [one.condition for one in chosen] + [crash.trial.condition for crash in crashes]
-    measured += [] if saturation is None else [trial.condition for trial in saturation.trials]
+    measured += [] if search is None else [trial.condition for trial in search.trials]
     measured += [trial.condition for goal in goals for trial in goal.trials]
     check_started_by_user(experiment, measured)
 
@@ -123,7 +122,7 @@ def make_run_plan(
             crashes=crashes,
             longer=tuple(Stage(group, tuple(_trials(group, made, seed))) for group in longer),
             scale=mode.scale,
-            saturation=saturation,
+            search=search,
             goals=goals,
             at_rate=plan_at_rate(design.fixed_rate, rows, made, seed, rounds=design.rounds, own_s=_own_s(groups)),
             shortened_for_s=shortened_for_s,
@@ -265,7 +264,7 @@ def _with_needed_modules(run_plan: RunPlan) -> RunPlan:
     used = {need for trial in trials for need in _used(trial)} | {
         (server, module) for server, count in counts for module in _modules([count])
     }
-    at_rate, saturation = run_plan.at_rate, run_plan.saturation
+    at_rate, search = run_plan.at_rate, run_plan.search
     return replace(
         run_plan,
         trials=tuple(_cut(trial, used) for trial in run_plan.trials),
@@ -273,9 +272,7 @@ def _with_needed_modules(run_plan: RunPlan) -> RunPlan:
         at_rate=None
         if at_rate is None
         else replace(at_rate, trials=tuple(_cut(trial, used) for trial in at_rate.trials)),
-        saturation=None
-        if saturation is None
-        else replace(saturation, trials=tuple(_cut(trial, used) for trial in saturation.trials)),
+        search=None if search is None else replace(search, trials=tuple(_cut(trial, used) for trial in search.trials)),
         goals=tuple(replace(goal, trials=tuple(_cut(trial, used) for trial in goal.trials)) for goal in run_plan.goals),
         longer=tuple(
             replace(stage, trials=tuple(_cut(trial, used) for trial in stage.trials)) for stage in run_plan.longer
@@ -317,7 +314,7 @@ def _settings(name: str, settings: Mapping[str, object], used: set[tuple[str, st
     return {**settings, "modules": [one for one in modules if one not in COMMANDS or (name, one) in used]}
 
 
-def _saturation(
+def _search(
     experiment: Experiment,
     mode: PlanMode,
     seed: int,
@@ -325,41 +322,36 @@ def _saturation(
     chosen: Sequence[NumberedCondition],
     planner: WorkloadPlanner,
     made: Mapping[str, ConditionParts],
-) -> SaturationPlan | None:
-    """With `load: saturate` all chosen conditions, else those of `saturation.vary`; None where there are none.
+) -> SearchPlan | None:
+    """The search for loads that an add-on plans; the original made none, and `--as-published` has none.
 
-    `made` has the workload's plan and the parts of each condition, by its identity. The original found no saturation
-    point so, and `--as-published` has none. Raises UserError where a condition's driver is a program.
+    `made` has the workload's plan and the parts of each condition, by its identity. Raises UserError.
     """
-    spec = experiment.load or experiment.saturation
-    if spec is None or mode.as_published:
-        return None
-    conditions = _conditions(experiment, mode, only, chosen)
-    if not conditions:
-        return None
-    trials = []
-    for number, condition in enumerate(conditions, start=1):
+
+    def template(condition: Condition, number: int) -> PlannedTrial:
         parts = made[identity(condition)]
-        if parts.deployment.driver != NATIVE:
-            problem = said(
-                "'{driver}' cannot take turns, and a saturation is measured so; write {native}, or leave it out of "
-                "`vary`",
-                driver=DriverWord.of(parts.deployment.driver).place,
-                native=NATIVE,
-            )
-            raise experiment.source.error(("workload", "driver"), problem)
         trial = planned_trial(
             parts,
             planner.for_many_users(condition, parts.plan),
-            name=f"{SATURATION_GROUP}-{number:03d}",
-            group=SATURATION_GROUP,
+            name=f"{group}-{number:03d}",
+            group=group,
             block=1,
             order=number,
             seed=seed,
             in_rounds=False,
         )
-        trials.append(replace(trial, stored=()))
-    return SaturationPlan(settings_of(spec, quick=mode.quick), tuple(trials))
+        return replace(trial, stored=())
+
+    def varied(levels: Mapping[str, tuple[Level, ...]]) -> list[Condition]:
+        return [condition for condition in conditions_varied(experiment, levels) if has_levels(condition, only)]
+
+    asked = SearchContext(experiment, mode.quick, [one.condition for one in chosen], varied, template)
+    for key, part in experiment.parts.items() if not mode.as_published else ():
+        planned = SEARCHES.get(key)
+        if planned is not None and part.SEARCH is not None:
+            group = part.SEARCH.group
+            return planned(part, asked)
+    return None
 
 
 def _goals(
@@ -386,14 +378,3 @@ def _goals(
             for number, condition in enumerate(conditions, start=1)
         )
         yield GoalPlan(goal.name, goal.kind, goal.settings, duration_s(goal.time), trials)
-
-
-def _conditions(
-    experiment: Experiment, mode: PlanMode, only: Only, chosen: Sequence[NumberedCondition]
-) -> list[Condition]:
-    if experiment.load is not None:
-        return [one.condition for one in chosen]
-    group = experiment.saturation
-    if group is None or (mode.quick and not group.quick):
-        return []
-    return [condition for condition in conditions_varied(experiment, group.vary) if has_levels(condition, only)]

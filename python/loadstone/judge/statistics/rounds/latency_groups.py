@@ -69,9 +69,10 @@ def round_quantile_evidence(
     """A quantile (0 < quantile < 1) of latencies in rounds; needs eight groups for an interval.
 
     Up to the median it is that of the typical group: the ratios of the groups' own quantiles, as blocks have them; of
-    a gate beyond it, too, where each group holds enough operations (why: `quiet`). Else it is that of all groups merged
-    (`quantile_evidence`). Rounds are the unit of `blocks` and `spread`, and few of them are judged as strictly as
-    `round_interval` does. Raises ValueError as `paired_groups` does, and if a side has not a single operation.
+    two sides here and now beyond it, too, where each group holds enough operations (why: `quiet`). Else it is that of
+    all groups merged (`quantile_evidence`). Rounds are the unit of `blocks` and `spread`, and few of them are judged as
+    strictly as `round_interval` does. Raises ValueError as `paired_groups` does, and if a side has not a single
+    operation.
     """
     groups_a, groups_b = _few_groups(a, b)
     if not groups_a:
@@ -79,7 +80,7 @@ def round_quantile_evidence(
     latencies = _as_blocks(groups_a, groups_b)
     rounds = sum(group.last - group.first + 1 for group in groups_a)
     a_ns, b_ns = latencies.quantiles_ns(quantile)
-    by_itself = quantile <= MEDIAN or (settings.of_gate and _hold_enough(latencies, quantile))
+    by_itself = quantile <= MEDIAN or (not settings.compares_runs and _hold_enough(latencies, quantile))
     if by_itself and np.isfinite(a_ns).all() and np.isfinite(b_ns).all():
         found = _of_typical_groups(np.log(b_ns / a_ns), rounds, settings)
         if quantile <= MEDIAN:

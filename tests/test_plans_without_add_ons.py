@@ -1,0 +1,89 @@
+"""The core alone: what loads and plans an experiment where no add-on is installed."""
+
+from types import ModuleType
+
+import pytest
+
+from loadstone import slot
+from loadstone.experiment.spec.built_in import FOLDER, names
+from loadstone.experiment.spec.experiment import Experiment
+from loadstone.experiment.spec.loading import load_experiment
+from loadstone.run.prepare import requested_plan
+from loadstone.run.request import RunRequest
+from loadstone.run_folder.trial import TrialRecord
+from loadstone.safety.errors import UserError
+
+from .plan_text import plan_text
+
+MEMORY_BYTES = 8 << 30
+PLAIN = [name for name in names() if not load_experiment(FOLDER / f"{name}.yaml").parts]
+"""The experiments that use no key of an add-on."""
+SMALL = """\
+name: small
+question: Which is faster?
+factors:
+  operation: {levels: [get, set]}
+tables:
+  - {name: all, title: All, vary: {operation: [get, set]}}
+servers:
+  redis: {kind: embedded}
+workload:
+  model: {kind: closed, users: 4}
+  pool: {connections: 4}
+  operations:
+    - {name: ping, commands: [{args: PING}]}
+"""
+
+
+def nothing_installed() -> tuple[object, ...]:
+    return ()
+
+
+@pytest.fixture
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slot, "_add_ons", nothing_installed)
+
+
+def planned(experiment: Experiment, *, quick: bool) -> bytes:
+    options = RunRequest(experiment.name, quick=quick, seed=1)
+    return plan_text(requested_plan(experiment, options, (1,), 2, lambda: MEMORY_BYTES), str)
+
+
+def test_there_are_plain_ones() -> None:
+    assert len(PLAIN) > 3
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_plain_experiment_has_the_same_plan(name: str, quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = FOLDER / f"{name}.yaml"
+    before = planned(load_experiment(path), quick=quick)
+    monkeypatch.setattr(slot, "_add_ons", nothing_installed)
+    alone = load_experiment(path)
+    assert type(alone).model_fields.keys() == Experiment.model_fields.keys()
+    assert planned(alone, quick=quick) == before
+
+
+@pytest.mark.usefixtures("_alone")
+@pytest.mark.parametrize("key", ["gate", "load", "saturation"])
+def test_a_key_of_an_add_on_is_unknown(key: str) -> None:
+    load_experiment(SMALL)
+    with pytest.raises(UserError, match=rf"^experiment.yaml:14: {key}: unknown key; .*known here: format, name, "):
+        load_experiment(f"{SMALL}{key}: {{}}\n")
+
+
+@pytest.mark.usefixtures("_alone")
+def test_what_was_noted_of_a_search_is_kept_as_it_is(synthetic: ModuleType) -> None:
+    noted = {"phase": "any", "users": 8, "rate_per_s": None}
+    line = synthetic.make_trial().model_dump(mode="json") | {"group": "saturation", "saturation": noted}
+    record = TrialRecord.model_validate(line)
+    assert record.search == noted
+    assert record.model_dump(mode="json")["saturation"] == noted
+
+
+@pytest.mark.usefixtures("_alone")
+def test_what_was_recorded_with_add_ons_is_read_unless_it_uses_them() -> None:
+    recorded = load_experiment(SMALL).model_dump(mode="json")
+    assert Experiment.recorded({**recorded, "load": None}) == Experiment.recorded(recorded)
+    with pytest.raises(ValueError, match="Extra inputs are not permitted"):
+        Experiment.recorded({**recorded, "load": "saturate"})
