@@ -537,12 +537,19 @@ class Experiment(SpecPart):
         """The experiment as a run's folder has it; the run may have had add-ons that are not installed here.
 
         Raises:
-            ValidationError: it is none, or something is written under a key that is not known.
+            ValueError: it is none, or something is written under a key that is not known: without the add-on that reads
+                it the run would be judged by other rules.
         """
         whole = cls.with_add_ons()
         if isinstance(data, Mapping):
             known = whole.model_fields
             data = {key: value for key, value in data.items() if value is not None or key in known}
+            strange = next((key for key in data if key not in known), None)
+            if strange is not None:
+                raise Problem(
+                    "{key}: is read by an add-on that is not installed here; install it, or a newer version",
+                    key=strange,
+                )
         return whole.model_validate(data)
 
     @property
