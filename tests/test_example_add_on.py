@@ -1,0 +1,62 @@
+"""The add-on that docs/add-ons.md shows: it is installed as a package of others, and its section is in every report."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from loadstone.addon import AddOn
+
+from .add_ons import distribution
+from .frozen_runs import unpacked
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "tests" / "examples" / "add_on" / "spread.py"
+HEADING = "How far trials lie apart"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    folder = distribution(tmp_path / "site", spread="spread:ADD_ON")
+    (folder / EXAMPLE.name).write_text(EXAMPLE.read_text())
+    return folder
+
+
+def test_the_page_shows_it_as_it_is() -> None:
+    page = (ROOT / "docs" / "add-ons.md").read_text()
+    assert f"```python\n{EXAMPLE.read_text()}```\n" in page
+
+
+def test_the_page_names_all_that_one_may_bring() -> None:
+    page = (ROOT / "docs" / "add-ons.md").read_text()
+    assert [field.name for field in dataclasses.fields(AddOn) if f"`{field.name}`" not in page] == ["name"]
+
+
+def test_its_section_is_in_every_report(site: Path, tmp_path: Path) -> None:
+    run = unpacked("json-documents", tmp_path)
+    command = [sys.executable, "-P", "-m", "loadstone", "report", str(run), "--format", "md,html,json", "--verbose"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (site, ROOT / "python")))}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert HEADING in done.stdout
+    assert f"\n## {HEADING}\n" in (run / "report.md").read_text()
+    assert f"<h2>{HEADING}" in (run / "report.html").read_text()
+    rows = json.loads((run / "analysis.json").read_text())["spread"]
+    assert rows
+    assert all(0 < row["least_per_s"] <= row["most_per_s"] for row in rows)
+
+
+def test_without_it_what_it_found_is_kept(site: Path, tmp_path: Path) -> None:
+    """A run that was analysed with it is read and told without it."""
+    run = unpacked("json-documents", tmp_path)
+    with_it = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (site, ROOT / "python")))}
+    without = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    for environment in (with_it, without):
+        command = [sys.executable, "-P", "-m", "loadstone", "report", str(run), "--format", "md"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+    assert HEADING not in (run / "report.md").read_text()
