@@ -26,7 +26,7 @@ MUST_TOUCH = {
     "a monitor": {"servers/x/monitor.py", "monitors/metrics/x.py", "tests/contract/test_metrics.py"},
     "a metric": {"monitors/metrics/x.py", "docs/metrics.csv"},
     "a check": {"judge/checks/checks.py", "text/english/checks.py", "tests/examples/frozen/"},
-    "a goal": {"measure/goals/x.py", "measure/goals/registry.py"},
+    "a goal": {"addons/x/", "addons/__init__.py"},
     "a wire protocol": {"engine/src/wire.rs", "engine/src/fuzzing.rs", "experiment/plan/protocols.py"},
     "a report": {"report/write.py", "README.md", "docs/run-folder.md", "tests/examples/frozen/"},
 }
