@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from tests.programs.clients.loads import Drive, words
-from tests.real_servers import UserRedis
+from tests.real_servers import QUICK_JVM, UserRedis
 
 from loadstone.addons.driver_contract.lab import Lab, lab_of
 from loadstone.drivers.driver import drive_alone
@@ -21,8 +21,6 @@ EVERY = words(
 """Every library, in each way in which an operation gets its connection."""
 SHORT = Phases(warm_up_s=0.1, measure_s=0.3, drain_s=2.0)
 """Where no times are held against each other."""
-QUICK_JVM = "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-"""A JVM that compiles once and plainly: most of what it costs here is its start."""
 
 
 @pytest.fixture
@@ -56,6 +54,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 def _hardly_warmed(word: str, least_s: float) -> ChosenDriver:
     """Nothing here is a matter of speed."""
     chosen = chosen_driver(word)
-    run = chosen.manifest.run.model_copy(update={"command": chosen.manifest.run.command.replace("java ", QUICK_JVM, 1)})
+    command = chosen.manifest.run.command.replace("java ", f"java {QUICK_JVM} ", 1)
+    run = chosen.manifest.run.model_copy(update={"command": command})
     changed = {"warm_up_s": min(chosen.manifest.warm_up_s, least_s), "run": run}
     return dataclasses.replace(chosen, manifest=chosen.manifest.model_copy(update=changed))
