@@ -208,7 +208,7 @@ def test_two_agents_take_turns_on_two_servers_by_one_timetable(
 ) -> None:
     urls = plain_redis[1], users_redis[1]
     done = lab.loadstone(
-        "redis", urls[0], "--against", urls[1], "-t", "set", "-c", "8", "--budget", "10s", "--share-machine",
+        "redis", urls[0], "--against", urls[1], "-t", "set", "-c", "8", "--budget", "20s", "--share-machine",
         "--fleet", "local:2", "--out", "kept",
     )  # fmt: skip
     assert done.status in MEASURED, done.err

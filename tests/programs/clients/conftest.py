@@ -28,7 +28,7 @@ def drive(context: DeployContext) -> Drive:
     """Drives a plan with a driver, to its record; `taken` gets each interval."""
 
     def driven(word: str, share: Plan, taken: Callable[[Interval], None] = lambda _: None) -> DriveRecord:
-        return drive_alone(client_driver(_hardly_warmed(word, SHORT.warm_up_s), context).driver, share, taken)
+        return drive_alone(client_driver(hardly_warmed(word, SHORT.warm_up_s), context).driver, share, taken)
 
     return driven
 
@@ -44,15 +44,15 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("contract")
     context = DeployContext(work_root=folder, log_folder=folder / "logs")
     is_timed = request.module.__name__.endswith("_of_times")
-    with lab_of(_hardly_warmed(request.param, 0.3 if is_timed else SHORT.warm_up_s), folder, context) as made:
+    with lab_of(hardly_warmed(request.param, 0.3 if is_timed else SHORT.warm_up_s), folder, context) as made:
         made.phases = made.phases if is_timed else SHORT
         yield made
     left = [path.name for path in folder.iterdir() if path.name.startswith("loadstone-")]
     assert left == []
 
 
-def _hardly_warmed(word: str, least_s: float) -> ChosenDriver:
-    """Nothing here is a matter of speed."""
+def hardly_warmed(word: str, least_s: float) -> ChosenDriver:
+    """The driver as it was chosen, in a JVM that starts quickly: nothing here is a matter of speed."""
     chosen = chosen_driver(word)
     command = chosen.manifest.run.command.replace("java ", f"java {QUICK_JVM} ", 1)
     run = chosen.manifest.run.model_copy(update={"command": command})
