@@ -1,4 +1,4 @@
-.PHONY: setup setup-dev demo test lint fuzz bench calibrate docs wheel sdist image release-check clean
+.PHONY: setup setup-dev demo test lint fuzz bench prove calibrate docs wheel sdist image release-check clean
 
 setup:
 	@scripts/setup
@@ -21,6 +21,9 @@ fuzz: setup-dev
 
 bench: setup-dev
 	@scripts/bench
+
+prove: setup-dev
+	@scripts/prove
 
 calibrate: setup-dev
 	@scripts/calibrate

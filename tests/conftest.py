@@ -15,6 +15,7 @@ from .analysed_studies import studies  # noqa: F401 (a fixture)
 from .namespaces import namespace  # noqa: F401 (a fixture)
 from .podman import hostile_image, image_elsewhere, mariadb_image, podman, podman_found, relatives  # noqa: F401 (fixtures)
 from .real_servers import (  # noqa: F401 (fixtures)
+    QUICK_JVM,
     certificates,
     context,
     debian_redis,
@@ -88,8 +89,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_turn)
     for item in items:
-        if item.get_closest_marker("alone") and "mark.alone" not in item.path.read_text():
-            raise pytest.UsageError(f"{item.nodeid}: its file must hold `mark.alone`, by which scripts/test finds it")
+        for mark, script in (("alone", "test"), ("prove", "prove")):
+            if item.get_closest_marker(mark) and f"mark.{mark}" not in item.path.read_text():
+                raise pytest.UsageError(
+                    f"{item.nodeid}: its file must hold `mark.{mark}`, by which scripts/{script} finds it"
+                )
 
 
 def _turn(item: pytest.Item) -> int:
@@ -102,6 +106,14 @@ def _lock_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     """The tests measure nothing: they run beside others on the same machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOADSTONE_LOCK_FOLDER", str(tmp_path_factory.mktemp("lock")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_maven() -> Iterator[None]:
+    """Builds and tests of the JVM's programs take half the CPU: Maven lives for seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MAVEN_OPTS", QUICK_JVM)
         yield
 
 

@@ -25,6 +25,9 @@ from loadstone.servers.server import DeployContext
 PATIENCE_S = 100.0
 """How long a busy machine may take for what is sure to come."""
 
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Flags of a JVM that compiles once and plainly: most of what it costs a test is its start."""
+
 READY = "Ready to accept connections"
 """What a redis-server writes to its log once it listens."""
 

@@ -16,7 +16,6 @@ from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Poo
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.spec.driver_names import names
-from loadstone.programs.clients.chosen import chosen_driver
 from loadstone.programs.clients.drivers import client_driver
 from loadstone.safety.errors import DriveFailed
 from loadstone.servers import registry
@@ -24,6 +23,7 @@ from loadstone.servers.server import DeployContext, Server
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeDriver
+from ..programs.clients.conftest import hardly_warmed
 
 DRIVERS = ("native", "fake", *names())
 
@@ -50,28 +50,50 @@ class Lab:
         )
 
 
+Up = tuple[Server, Endpoint]
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    """The one that all drivers load."""
+    with started(tmp_path_factory.mktemp("redis")) as up:
+        yield up
+
+
+@contextlib.contextmanager
+def started(folder: Path) -> Iterator[Up]:
+    server = registry.make_server("redis", {"kind": "embedded"})
+    yield server, server.start(DeployContext(work_root=folder))
+    server.stop()
+
+
 @pytest.fixture(params=DRIVERS)
-def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
-    with lab_of(request.param, tmp_path) as lab:
+def lab(request: pytest.FixtureRequest, redis: Up, tmp_path: Path) -> Iterator[Lab]:
+    with lab_of(request.param, redis, tmp_path) as lab:
+        yield lab
+
+
+@pytest.fixture(params=DRIVERS)
+def lab_of_its_own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
+    """One whose server may be ended."""
+    with started(tmp_path) as up, lab_of(request.param, up, tmp_path) as lab:
         yield lab
 
 
 @contextlib.contextmanager
-def lab_of(name: str, folder: Path) -> Iterator[Lab]:
+def lab_of(name: str, redis: Up, folder: Path) -> Iterator[Lab]:
     context = DeployContext(work_root=folder)
     if name == "fake":
         store = FakeServer("redis")
         yield Lab(FakeDriver([store]), store, store.start(context))
         store.stop()
     else:
-        server = registry.make_server("redis", {"kind": "embedded"})
-        yield Lab(driver_of(name, context), server, server.start(context))
-        server.stop()
+        yield Lab(driver_of(name, context), *redis)
 
 
 def driver_of(name: str, context: DeployContext) -> Driver:
     """The engine, or the program of a client library."""
-    return NativeDriver() if name == "native" else client_driver(chosen_driver(name), context).driver
+    return NativeDriver() if name == "native" else client_driver(hardly_warmed(name, 0.1), context).driver
 
 
 @dataclass
@@ -85,9 +107,9 @@ class Driven:
 
 
 @pytest.fixture(scope="module", params=DRIVERS)
-def driven(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Driven:
+def driven(request: pytest.FixtureRequest, redis: Up, tmp_path_factory: pytest.TempPathFactory) -> Driven:
     taken: list[Interval] = []
-    with lab_of(request.param, tmp_path_factory.mktemp("driven")) as lab, lab.server.control() as control:
+    with lab_of(request.param, redis, tmp_path_factory.mktemp("driven")) as lab, lab.server.control() as control:
         before = control.commandstats().get("set", 0)  # type: ignore[union-attr]
         record = drive_alone(lab.driver, lab.plan(), taken.append)
         return Driven(record, taken, control.commandstats()["set"] - before)  # type: ignore[union-attr]
@@ -128,7 +150,8 @@ def test_a_key_space_that_is_taken_once_is_taken_to_its_last_key(lab: Lab) -> No
         assert control.keys() == 0  # type: ignore[union-attr]
 
 
-def test_where_no_one_listens_it_fails_in_one_line(lab: Lab) -> None:
+def test_where_no_one_listens_it_fails_in_one_line(lab_of_its_own: Lab) -> None:
+    lab = lab_of_its_own
     lab.server.stop()
     with pytest.raises(DriveFailed, match=r"^driver( [a-z-]+)?: ") as failed:
         drive_alone(lab.driver, lab.plan())

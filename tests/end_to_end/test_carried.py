@@ -12,7 +12,7 @@ import pytest
 from tests.end_to_end.conftest import Lab
 from tests.real_servers import UserRedis
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.prove, pytest.mark.timeout(600)]
 BENCH = Path(__file__).parents[2] / "bench"
 LAG_MS = 90
 """For so long after the first condition's last command the second one's wait: all of the slice that follows."""

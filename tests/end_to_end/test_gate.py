@@ -131,7 +131,7 @@ def asked() -> Iterator[tuple[str, set[str]]]:
 def test_one_service_by_two_addresses_is_no_two_versions(lab: Lab) -> None:
     with asked() as (url, _):
         urls = ("--base-url", f"{url}/a", "--head-url", f"{url.replace('127.0.0.1', 'localhost')}/a")
-        done = lab.loadstone("gate", *urls, "--keys", "1", "--budget", "40s", "--connections", "2", "--share-machine")
+        done = lab.loadstone("gate", *urls, "--keys", "1", "--budget", "12s", "--connections", "2", "--share-machine")
     assert done.status == 3, done.out + done.err
     assert "INVALID: base and head are one process that gets the same requests" in done.out
 

@@ -183,7 +183,7 @@ def test_a_file_of_requests_is_sent_by_its_weights(shop: str, here: Path, monkey
 def test_two_servers_get_a_verdict(user_redis: Callable[..., UserRedis], here: Path) -> None:
     servers = [user_redis(), user_redis()]
     done = loadstone(
-        "redis", servers[0].url, "--against", servers[1].url, "-t", "get", "-c", "8", "--budget", "25s", "-q",
+        "redis", servers[0].url, "--against", servers[1].url, "-t", "get", "-c", "8", "--budget", "8s", "-q",
         folder=here,
     )  # fmt: skip
     assert done.returncode in DONE, done.stderr
@@ -277,14 +277,14 @@ def test_what_is_not_expected_is_an_error_by_its_kind(services: list[str], here:
 
 
 def test_two_services_get_a_verdict(services: list[str], here: Path) -> None:
-    options = ("-c", "4", "--slice", "50 ms", "--budget", "25s", "--quiet")
+    options = ("-c", "4", "--slice", "50 ms", "--budget", "8s", "--quiet")
     done = loadstone("http", services[0], "--against", services[1], *options, folder=here)
     assert done.returncode in DONE, done.stderr
     assert re.search(VERDICT, done.stdout), done.stdout
 
 
 def test_one_service_by_two_addresses_is_said_to_be_one(services: list[str], here: Path) -> None:
-    options = ("-c", "2", "--repeat", "2", "--slice", "50 ms", "--budget", "15s", "--quiet", "--out", "kept")
+    options = ("-c", "2", "--repeat", "2", "--slice", "50 ms", "--budget", "8s", "--quiet", "--out", "kept")
     same = services[0].replace("127.0.0.1", "localhost")
     assert same != services[0]
     done = loadstone("http", services[0], "--against", same, *options, folder=here)

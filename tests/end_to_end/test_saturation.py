@@ -135,9 +135,22 @@ def test_users_that_are_too_few_give_a_bound(lab: Lab) -> None:
     assert found["message"]["figures"]["why"]["kind"] in ("not_levelled_off_at_most", "generator_gave_out_at")
 
 
+OPEN = "{model: open, objective: 'p99 < 50 ms', users_max: 32, trial: 200 ms}"
+
+
+def test_the_open_model_looks_for_a_rate_from_what_the_closed_search_brought(lab: Lab) -> None:
+    """The whole way of it, to where its budget ends; whether it finds the rate is proven below."""
+    done = lab.loadstone("run", experiment(lab.folder, OPEN), "--quick", "--budget", "12s")
+    assert done.status in (0, 3), done.err
+    steps = [one["saturation"]["phase"] for one in lab.trials()]
+    assert steps[0] == "search"
+    assert "locate" in steps
+    assert saturation(lab)["model"] == "open"
+
+
+@pytest.mark.prove
 def test_the_open_model_finds_the_highest_rate_that_keeps_an_objective(lab: Lab) -> None:
-    load = "{model: open, objective: 'p99 < 50 ms', users_max: 32, trial: 200 ms}"
-    done = lab.loadstone("run", experiment(lab.folder, load), "--quick")
+    done = lab.loadstone("run", experiment(lab.folder, OPEN), "--quick")
     assert done.status in (0, 3), done.err
     found = saturation(lab)
     steps = [one["saturation"]["phase"] for one in lab.trials()]

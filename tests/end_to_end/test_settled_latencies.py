@@ -58,6 +58,7 @@ def test_one_stall_is_told_apart_and_the_p99_is_that_of_the_other_seconds(lab: L
     assert low <= stalls["without_ns"] <= high
 
 
+@pytest.mark.prove
 def test_stalls_all_the_time_are_the_conditions_own(lab: Lab) -> None:
     def again_and_again(server: psutil.Process) -> None:
         while server.is_running() and time.monotonic() < end:

@@ -202,6 +202,7 @@ def test_a_lock(lab: Lab) -> None:
     assert named(row).startswith("lock-bound: threads of service wait for a lock")
 
 
+@pytest.mark.prove
 def test_a_disk_of_many_threads(lab: Lab) -> None:
     with served_by(SYNCED) as port:
         url = f"http://127.0.0.1:{port}/"
@@ -211,6 +212,7 @@ def test_a_disk_of_many_threads(lab: Lab) -> None:
     assert named(row).startswith(("disk-bound: threads of service wait for the disk", "lock-bound: threads of service"))
 
 
+@pytest.mark.prove
 def test_a_lock_that_cannot_be_seen_is_no_round_trip(lab: Lab) -> None:
     with served_by(PATIENT) as port:
         url = f"http://127.0.0.1:{port}/"
@@ -219,6 +221,7 @@ def test_a_lock_that_cannot_be_seen_is_no_round_trip(lab: Lab) -> None:
     assert named(row).startswith("subject-bound: service held each request for ")
 
 
+@pytest.mark.prove
 def test_the_generator(lab: Lab) -> None:
     """One thread of it against a server that answers at once."""
     server = NullServerProcess({"protocol": "http1", "body_bytes": 20})

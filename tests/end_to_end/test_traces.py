@@ -17,6 +17,8 @@ from loadstone.servers.redis.local import LocalRedis
 from tests.end_to_end.conftest import PATIENCE_S, Command, Lab
 
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
+SCANNED = 10_000
+"""Keys a call: a server under load answers each call late."""
 THEIRS = {f"theirs:{number}": str(number) for number in range(50)}
 EXPERIMENT = """\
 format: 1
@@ -29,7 +31,7 @@ tables:
 servers:
   redis: {kind: embedded}
 workload:
-  model: {kind: closed, users: 2}
+  model: {kind: closed, users: 2, think_time_ms: 1}
   pool: {connections: 2}
   phases: {warm_up_s: 100 ms, measure_s: MEASURE, drain_s: 1 s}
   timeouts: {request_ms: 1 s}
@@ -56,11 +58,11 @@ def theirs(plain_redis: tuple[LocalRedis, str]) -> Iterator[tuple[redis.Redis, s
 
 def foreign(client: redis.Redis) -> dict[str, str]:
     """What of the user's is there."""
-    return {str(key): str(client.get(key)) for key in client.scan_iter("theirs:*")}
+    return {str(key): str(client.get(key)) for key in client.scan_iter("theirs:*", count=SCANNED)}
 
 
 def ours(client: redis.Redis) -> list[str]:
-    return [str(key) for key in client.scan_iter("*") if not str(key).startswith("theirs:")]
+    return [str(key) for key in client.scan_iter("*", count=SCANNED) if not str(key).startswith("theirs:")]
 
 
 def experiment(lab: Lab, measure: str = "300 ms") -> Path:

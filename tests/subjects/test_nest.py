@@ -24,6 +24,7 @@ from loadstone.machine.placement import place
 from loadstone.measure.processes import watch_of
 from loadstone.monitors.host.processes import ProcessTreeMonitor
 from loadstone.monitors.node import NodeMonitor
+from loadstone.programs.build import built
 from loadstone.programs.deployments import Deployments
 from loadstone.programs.manifest import read_manifest
 from loadstone.programs.ready import RunningParts, RunningSubject
@@ -128,11 +129,15 @@ def test_its_own_tests(tmp_path: Path) -> None:
     """On servers of their own: they put rows of theirs in the place of all others."""
     work = tmp_path / "nest"
     shutil.copytree(NEST, work, ignore=shutil.ignore_patterns("node_modules", "dist", "build-test"))
+    manifest = read_manifest(NEST)[0]
+    (tmp_path / "build").mkdir()
+    libraries = built(manifest, NEST, DeployContext(work_root=tmp_path / "build")) / "node_modules"
+    (work / "node_modules").symlink_to(libraries)  # of the build: npm installed them with the same command
     (tmp_path / "servers").mkdir()
     with started_servers(tmp_path / "servers") as servers:
-        environment = resolved(read_manifest(NEST)[0].environment, servers.addresses, (), "nest")
+        environment = resolved(manifest.environment, servers.addresses, (), "nest")
         environment |= {"HOST": "127.0.0.1", "PORT": "1", "WORKER_PORTS": ""}
-        for command in ("npm ci --include=dev --prefer-offline --no-audit --no-fund", "npm run lint", "npm test"):
+        for command in ("npm run lint", "npm test"):
             ran = subprocess.run(
                 command.split(),
                 cwd=work,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.real_servers import TLS_PASSWORD, UserRedis
+from tests.real_servers import QUICK_JVM, TLS_PASSWORD, UserRedis
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
@@ -40,6 +40,8 @@ from loadstone.servers.server import DeployContext, Server, ServerFacts
 
 SPRING = Path(__file__).parents[2] / "subjects" / "spring"
 POST = {"title": "abcdefghij", "content": "klmnopqrst"}
+QUICK = {"JAVA_TOOL_OPTIONS": QUICK_JVM}
+"""In the application's environment: it starts often here."""
 POSTS = 390
 """Of the study's 390,000, at the scale of the test."""
 
@@ -55,6 +57,7 @@ pytestmark = [
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("JAVA_TOOL_OPTIONS", QUICK_JVM)  # of builds and of its own tests; applications inherit none
         yield
 
 
@@ -106,7 +109,7 @@ def test_a_redis_with_a_certificate_for_another_name_gets_nothing(
     stored: list[int] = []
     for certificate in ("good", "other"):
         redis = ServerFactsForSubject("localhost", str(tls_redis(certificate)), "", TLS_PASSWORD, "0", Tls())
-        environment = {
+        environment = QUICK | {
             "SUBJECT_STORE": "redis-hash",
             "SPRING_DATA_REDIS_CLIENTTYPE": client,
             "SPRING_DATA_REDIS_SSL_BUNDLE": "theirs",
@@ -125,7 +128,12 @@ def planned(study: str, **levels: str) -> PlannedTrial:
     """A trial of the condition, with a thousandth of the study's users and posts."""
     only = {name: (level,) for name, level in levels.items()}
     run_plan = make_run_plan(find_experiment(study), only=only, scale=0.001)
-    return next(trial for trial in run_plan.trials if levels.items() <= trial.condition.items())
+    trial = next(trial for trial in run_plan.trials if levels.items() <= trial.condition.items())
+    quick = {
+        name: dataclasses.replace(required, environment={**required.environment, **QUICK})
+        for name, required in trial.subjects.items()
+    }
+    return dataclasses.replace(trial, subjects=quick)
 
 
 @contextmanager
@@ -243,7 +251,7 @@ ATTACK = {
 )
 def test_it_stays_at_its_address_and_shows_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-user")
-    environment = {**ATTACK, "MANAGEMENT_SERVER_PORT": str(free_port())}
+    environment = {**QUICK, **ATTACK, "MANAGEMENT_SERVER_PORT": str(free_port())}
     subject = local_subject(SPRING, SubjectSettings(environment=environment))
     try:
         (endpoint,) = subject.start(DeployContext(work_root=tmp_path))
@@ -268,7 +276,8 @@ def on(theirs: UserRedis, **environment: str) -> LocalSubject:
     """The application, with its posts in database 2 of a Redis of the user's."""
     endpoint = parse_url(f"redis://lab:hunter2@127.0.0.1:{theirs.port}/2")
     facts = ServerFacts(software="redis", version="", mode="", role="")
-    settings = SubjectSettings(environment=environment, servers={"redis": address_of(endpoint, facts, "redis")})
+    addresses = {"redis": address_of(endpoint, facts, "redis")}
+    settings = SubjectSettings(environment=QUICK | environment, servers=addresses)
     return local_subject(SPRING, settings)
 
 
@@ -282,7 +291,7 @@ def on(theirs: UserRedis, **environment: str) -> LocalSubject:
     [
         {"SUBJECT_KEYPREFIX": "prod-"},
         {"SPRING_APPLICATION_JSON": '{"subject": {"key-prefix": "loadstone:"}}'},
-        {"JAVA_TOOL_OPTIONS": "-Dsubject.keyPrefix=loadstone-x:y:"},
+        {"JAVA_TOOL_OPTIONS": f"{QUICK_JVM} -Dsubject.keyPrefix=loadstone-x:y:"},
     ],
     ids=["variable", "json", "option"],
 )

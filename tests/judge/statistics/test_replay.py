@@ -26,6 +26,7 @@ def bound(tests: int) -> float:
     return float(binom.isf(1e-4 / tests, RUNS, 0.05))
 
 
+@pytest.mark.prove
 def test_false_verdicts_and_coverage_keep_their_limits(replay: ModuleType) -> None:
     nulls = [found for found in replay.replay(RUNS, seed=1) if found.effect == 0]
     assert {(found.scenario, found.conditions, found.design) for found in nulls} >= {
@@ -60,6 +61,7 @@ def test_a_run_that_is_resumed_is_looked_at_as_often_as_one_that_is_not(replay: 
     assert max(len(replay.looks_of_life(LOOKS[1:], step)) for step in range(1, 41)) == len(LOOKS) - 1
 
 
+@pytest.mark.prove
 def test_power_grows_with_the_effect(replay: ModuleType) -> None:
     scenarios = [noise for noise in replay.SCENARIOS if noise.name == "quiet"]
     found = {o.effect: o for o in replay.replay(RUNS, 1, (2,), scenarios=scenarios) if o.design == "sequential"}

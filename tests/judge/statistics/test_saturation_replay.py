@@ -16,6 +16,7 @@ def bench() -> ModuleType:
     return importlib.import_module("bench.capacity.saturation")
 
 
+@pytest.mark.prove
 def test_closed_servers_are_found_with_little_bias_and_full_coverage(bench: ModuleType) -> None:
     least = binom.ppf(1e-4 / CASES, RUNS, 0.93) / RUNS
     for server in bench.CLOSED:
@@ -34,6 +35,7 @@ def test_a_truth_a_tenth_away_would_be_noticed(bench: ModuleType) -> None:
     assert wrong.coverage.share < 0.2
 
 
+@pytest.mark.prove
 def test_the_open_limit_of_a_queue_is_found(bench: ModuleType) -> None:
     found = bench.judged(bench.OPEN[0], bench.SCENARIOS[0], 8, seed=2)
     assert found.answered.share == 1

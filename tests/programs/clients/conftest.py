@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from tests.programs.clients.loads import Drive, words
-from tests.real_servers import UserRedis
+from tests.real_servers import QUICK_JVM, UserRedis
 
 from loadstone.addons.driver_contract.lab import Lab, lab_of
 from loadstone.drivers.driver import drive_alone
@@ -21,8 +21,6 @@ EVERY = words(
 """Every library, in each way in which an operation gets its connection."""
 SHORT = Phases(warm_up_s=0.1, measure_s=0.3, drain_s=2.0)
 """Where no times are held against each other."""
-QUICK_JVM = "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-"""A JVM that compiles once and plainly: most of what it costs here is its start."""
 
 
 @pytest.fixture
@@ -30,7 +28,7 @@ def drive(context: DeployContext) -> Drive:
     """Drives a plan with a driver, to its record; `taken` gets each interval."""
 
     def driven(word: str, share: Plan, taken: Callable[[Interval], None] = lambda _: None) -> DriveRecord:
-        return drive_alone(client_driver(_hardly_warmed(word, SHORT.warm_up_s), context).driver, share, taken)
+        return drive_alone(client_driver(hardly_warmed(word, SHORT.warm_up_s), context).driver, share, taken)
 
     return driven
 
@@ -46,16 +44,17 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("contract")
     context = DeployContext(work_root=folder, log_folder=folder / "logs")
     is_timed = request.module.__name__.endswith("_of_times")
-    with lab_of(_hardly_warmed(request.param, 0.3 if is_timed else SHORT.warm_up_s), folder, context) as made:
+    with lab_of(hardly_warmed(request.param, 0.3 if is_timed else SHORT.warm_up_s), folder, context) as made:
         made.phases = made.phases if is_timed else SHORT
         yield made
     left = [path.name for path in folder.iterdir() if path.name.startswith("loadstone-")]
     assert left == []
 
 
-def _hardly_warmed(word: str, least_s: float) -> ChosenDriver:
-    """Nothing here is a matter of speed."""
+def hardly_warmed(word: str, least_s: float) -> ChosenDriver:
+    """The driver as it was chosen, in a JVM that starts quickly: nothing here is a matter of speed."""
     chosen = chosen_driver(word)
-    run = chosen.manifest.run.model_copy(update={"command": chosen.manifest.run.command.replace("java ", QUICK_JVM, 1)})
+    command = chosen.manifest.run.command.replace("java ", f"java {QUICK_JVM} ", 1)
+    run = chosen.manifest.run.model_copy(update={"command": command})
     changed = {"warm_up_s": min(chosen.manifest.warm_up_s, least_s), "run": run}
     return dataclasses.replace(chosen, manifest=chosen.manifest.model_copy(update=changed))

@@ -15,13 +15,15 @@ OF_THE_PLAN = {
     "stop",
     "the end of its input",
 }
-"""What is timed before an operation asks for its connection: in both ways of ioredis by the same lines (redis-py has
-two)."""
+"""What is timed before an operation asks for its connection: by the same lines in both ways of ioredis, and in both
+libraries of the JVM (redis-py has two)."""
+TWINS = ("ioredis:pool=exclusive", "lettuce")
+"""Those whose lines another word shows: ioredis, jedis."""
 TRIED = [
     pytest.param(word.values[0], part, id=f"{word.values[0]}-{name}", marks=word.marks)
     for word in EVERY
     for name, part in PARTS
-    if name in TIMED and not (name in OF_THE_PLAN and word.values[0] == "ioredis:pool=exclusive")
+    if name in TIMED and not (name in OF_THE_PLAN and word.values[0] in TWINS)
 ]
 
 

@@ -57,6 +57,7 @@ def by_noise(replay: ModuleType, slices: ModuleType) -> dict[str, list[Any]]:
     }
 
 
+@pytest.mark.prove
 def test_all_simulated_comparisons_together_keep_the_limits(replay: ModuleType, by_noise: dict[str, list[Any]]) -> None:
     false = [found[0].false_verdict.share for found in by_noise.values()]
     assert np.mean(false) <= replay.FALSE_MAX
@@ -65,6 +66,7 @@ def test_all_simulated_comparisons_together_keep_the_limits(replay: ModuleType, 
         assert effect == 0 or all(found[at].wrong.share == 0 for found in by_noise.values())
 
 
+@pytest.mark.prove
 def test_no_noise_breaks_them_by_more_than_chance_allows(by_noise: dict[str, list[Any]]) -> None:
     most = float(binom.isf(1e-3, RUNS, 0.05))
     for found in by_noise.values():
@@ -72,6 +74,7 @@ def test_no_noise_breaks_them_by_more_than_chance_allows(by_noise: dict[str, lis
         assert all((1 - one.coverage.share) * RUNS <= most for one in found)
 
 
+@pytest.mark.prove
 def test_power_grows_with_the_effect(by_noise: dict[str, list[Any]]) -> None:
     for noise, (_, three, five, ten) in by_noise.items():
         assert three.faster.share <= five.faster.share <= ten.faster.share
@@ -79,6 +82,7 @@ def test_power_grows_with_the_effect(by_noise: dict[str, list[Any]]) -> None:
         assert ten.faster.share >= (0.85 if noise == "heavy" else 0.98)
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize(("number", "every"), [(12, 9), (32, 4), (160, 2)])
 def test_a_rows_own_interval_holds_the_rate_of_its_time(
     replay: ModuleType, slices: ModuleType, number: int, every: int
