@@ -96,11 +96,11 @@ def test_what_only_the_server_knows_is_refused_before_anything_is_sent(
     lab: Lab, theirs: tuple[redis.Redis, str]
 ) -> None:
     client, url = theirs
-    done = lab.loadstone("run", lab.experiment(change=f'{SET} => "WIPE {{key}}"'), "--server", f"redis={url}")
+    done = lab.loadstone("run", lab.experiment(change=f'{SET} => "MY.WIPE {{key}}"'), "--server", f"redis={url}")
     assert done.status == 2
-    assert "operation 'set': 'WIPE {key}' is not sent to redis" in done.error_line
+    assert "operation 'set': 'MY.WIPE {key}' is not sent to redis" in done.error_line
     assert "the server does not know it" in done.error_line
-    assert "wipe" not in sent(client)
+    assert "my.wipe" not in sent(client)
     assert lab.runs() == []
 
 

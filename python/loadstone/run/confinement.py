@@ -260,14 +260,25 @@ def _require_no_script(theirs: _UsersServer, address: str) -> None:
                     raise users_script(name, manifest.scripts[theirs.name], theirs.name, address)
 
 
-def doubts(run_plan: RunPlan) -> tuple[str, ...]:
-    """A remark on each command that its server may not have. Raises UserError for one that no server takes."""
+def doubts(run_plan: RunPlan, *, allow: bool) -> tuple[str, ...]:
+    """A remark on each command that its server may not have.
+
+    Raises:
+        UserError: a command that no server takes, or whose name is not known, where not any command is allowed.
+    """
     remarks: dict[str, None] = {}
     for trial in run_plan.every_trial:
-        for place, text, doubt in _doubted(trial.plan, _look(trial)):
-            line = f"operation '{place}': '{shortened(text, 60)}' {doubt.text}"
+        for place, text, doubt in _doubted(trial, _look(trial)):
+            line = f"{place}: '{shortened(text, SHOWN)}' {doubt.text}"
             if doubt.is_certain:
                 raise UserError.of(line)
+            if doubt.is_unknown and not allow:
+                raise UserError(
+                    "{line}; {hint}correct it, or let any command pass by {option}",
+                    line=line,
+                    hint=doubt.hint,
+                    option=OPTION,
+                )
             remarks[line] = None
     return tuple(remarks)
 
@@ -280,11 +291,12 @@ def _look(trial: PlannedTrial) -> CommandInspection | None:
     return None
 
 
-def _doubted(plan: Plan, look: CommandInspection | None) -> Iterator[tuple[str, str, CommandWarning]]:
-    """Yield the doubtful commands of a plan; of a recording only the names of its commands are in the plan."""
-    if look is None or plan.recording is not None:
+def _doubted(trial: PlannedTrial, look: CommandInspection | None) -> Iterator[tuple[str, str, CommandWarning]]:
+    """Yield the doubtful commands of a trial; of a recording only the names of its commands are in the plan."""
+    if look is None:
         return
-    for operation in plan.operations:
-        for command in operation.commands:
+    plans = [plan for plan in (trial.plan, trial.load) if plan is not None and plan.recording is None]
+    for operation in (operation for plan in plans for operation in plan.operations):
+        for command in commands_of(operation):
             if (doubt := look(command.args)) is not None:
-                yield operation.name, " ".join(command.args), doubt
+                yield f"operation '{operation.name}'", " ".join(command.args), doubt

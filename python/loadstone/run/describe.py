@@ -34,7 +34,10 @@ def describe(experiment: Experiment, run_plan: RunPlan, options: RunRequest) -> 
         doubts,
     )
 
-    allowed = (*doubts(run_plan), *confined(run_plan, ask=False, allow=options.allow_any_command))
+    allowed = (
+        *doubts(run_plan, allow=options.allow_any_command),
+        *confined(run_plan, ask=False, allow=options.allow_any_command),
+    )
     from loadstone.run.acts import planned_actions
     from loadstone.run.consent import listing
 

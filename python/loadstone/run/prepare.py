@@ -229,7 +229,7 @@ def _check_parts(run_plan: RunPlan, options: RunRequest, source: NamedSource | N
     else:
         source.check(run_plan, chosen)
     check_local_ports(run_plan)
-    remarks = doubts(run_plan)
+    remarks = doubts(run_plan, allow=options.allow_any_command)
     confined(run_plan, ask=False, allow=options.allow_any_command)
     check_space(options.resume or options.out, estimate_bytes(run_plan))
     ask_users_parts(run_plan)

@@ -61,6 +61,10 @@ class CommandWarning:
     """Behind the command."""
     is_certain: bool = False
     """Whether no server takes it."""
+    is_unknown: bool = False
+    """Whether no software is known that has it: it is refused, unless any command may be sent."""
+    hint: str = ""
+    """The nearest name that is known, as a question."""
 
 
 CommandInspection = Callable[[Sequence[str]], CommandWarning | None]

@@ -70,6 +70,22 @@ def test_the_server_counts_what_was_answered_and_at_most_what_was_sent(
         assert found.measured == 1
 
 
+def test_a_command_that_the_server_does_not_know_is_said_and_not_counted(
+    result_of: ResultOf, injectors: ModuleType
+) -> None:
+    def unknown(line: dict[str, Any]) -> None:
+        injectors.fails(1.0)(line)
+        drive = line["facts"]["drive"]
+        drive["commands"]["JSON.SET"] |= {"sent": 9_000, "replied": 9_000}
+        reply = "ERR unknown command 'JSON.SET', with args beginning with: 'x'"
+        drive["examples"] = [{"operation": "set", "kind": "server_err", "reply": reply}]
+
+    assert result_of("server_counter", unknown).verdict == "valid"
+    found = result_of("errors", unknown)
+    assert (found.verdict, found.reason.figures["unknown"]) == ("invalid", ["JSON.SET"])
+    assert "failed: the server does not know the command JSON.SET (" in render_message(found.reason)
+
+
 def test_loadstones_own_questions_are_not_the_loads(result_of: ResultOf, injectors: ModuleType) -> None:
     requested = injectors.setting("facts.servers.redis.after.calls.info", 5000)
     assert result_of("server_counter", requested).verdict == "valid"

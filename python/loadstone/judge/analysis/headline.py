@@ -8,6 +8,7 @@ from loadstone.experiment.plan.labels import condition_label
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import drop_factors, identity
 from loadstone.judge.analysis.analysis import Answer, Comparison, EffectsAnswer, Family, ResultTable, Row
+from loadstone.judge.checks.accounting import unknown_commands
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import COST, DECIDED, UNBOUNDED, CpuCost, Side, VerdictKind
 from loadstone.run_folder.trial import TrialRecord
@@ -74,7 +75,9 @@ def unanswered(trials: Sequence[TrialRecord]) -> Message | None:
     ends: Counter[str] = Counter()
     for counts in (trial.counts for trial in trials):
         ends.update({**counts.errors, "timeouts": counts.timeouts, "never_answered": counts.in_flight})
-    return message("headline_unanswered", kinds={kind: number for kind, number in ends.items() if number})
+    kinds = {kind: number for kind, number in ends.items() if number}
+    unknown = list(dict.fromkeys(name for trial in trials for name in unknown_commands(trial.facts)))
+    return message("headline_unanswered", kinds=kinds, **({"unknown": unknown} if unknown else {}))
 
 
 def headline(

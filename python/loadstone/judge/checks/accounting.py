@@ -10,7 +10,7 @@ from loadstone.experiment.plan.protocols import PROTOCOLS
 from loadstone.judge.checks.check import Finding, Limit, MeasuredFigure, NotObserved, check, share
 from loadstone.judge.checks.evidence import TrialEvidence
 from loadstone.judge.checks.stall_checks import server_stalls
-from loadstone.run_folder.facts import ServerCounters
+from loadstone.run_folder.facts import ServerCounters, TrialFacts
 from loadstone.text.message import message
 
 ERRORS = Limit(0.5, 1, "%", "J: a failure often costs less than a reply, so a rate with failures in it means little")
@@ -29,6 +29,8 @@ PAYLOAD_ALLOWED_BYTES = 2_000
 PAYLOAD_ALLOWED_BYTES_PER_S = 200
 """What loadstone itself asks the server beside the load: INFO once a second."""
 
+SERVER_ERROR, UNKNOWN_COMMAND = "server_err", "unknown command"
+"""The kind of an error reply of Redis, and what stands in the one to a command that the server does not have."""
 WRONG_KINDS = ("wrong_reply", "wrong_type", "missing", "nil_reply", "not_positive", "body_mismatch")
 """Kinds of errors that are replies with a wrong content, or without the content that must be there."""
 
@@ -49,7 +51,25 @@ def errors(evidence: TrialEvidence) -> Finding:
     others = share(sum(failed.values()) - late, counts.sent)
     stood_still = server_stalls(evidence.facts, evidence.trial.response_ns.p50)
     limit = replace(ERRORS, invalid=inf) if stood_still and others <= ERRORS.invalid else ERRORS
-    return MeasuredFigure(measured, message("check.errors.failed", percent=measured, kinds=failed), limit=limit)
+    unknown = unknown_commands(evidence.facts)
+    reason = message("check.errors.failed", percent=measured, kinds=failed, **({"unknown": unknown} if unknown else {}))
+    return MeasuredFigure(measured, reason, limit=limit)
+
+
+def unknown_commands(facts: TrialFacts) -> list[str]:
+    """The load's commands of which a server said that it does not know them, in the order of the operations."""
+    if facts.plan is None or facts.drive is None:
+        return []
+    said = [one for one in facts.drive.examples if one.kind == SERVER_ERROR and UNKNOWN_COMMAND in one.reply]
+    answered = {one.operation: one.reply.upper() for one in said}
+    names = (
+        command.args[0]
+        for operation in facts.plan.operations
+        if operation.name in answered
+        for command in commands_of(operation)
+        if command.args[0].upper() in answered[operation.name]
+    )
+    return list(dict.fromkeys(names))
 
 
 @check(CONSERVATION)
@@ -82,7 +102,9 @@ def server_counter(evidence: TrialEvidence) -> Finding | None:
     known = [(before, after) for before, after in sides if before is not None and after is not None]
     if any(before.run_id != after.run_id for before, after in known):
         return NotObserved(message("check.server_counter.restarted"))
-    counted = {name: sum(_more_calls(before, after, name) for before, after in known) for name in _commands(evidence)}
+    unknown = {name.upper() for name in unknown_commands(evidence.facts)}  # a server counts no calls of these
+    names = {name for name in _commands(evidence) if name.upper() not in unknown}
+    counted = {name: sum(_more_calls(before, after, name) for before, after in known) for name in names}
     differences = dict(_differences(evidence, counted))
     reason = message("check.server_counter.differs", differences=differences)
     return MeasuredFigure(sum(map(abs, differences.values())), reason)

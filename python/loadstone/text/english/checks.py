@@ -16,20 +16,22 @@ def _share(share: float | None) -> str:
     return _("an unknown share") if share is None else f"{share:.0%}"
 
 
-def _failed(percent: float, kinds: Mapping[str, int]) -> str:
-    return _(
-        "{percent} % of the operations failed: {listed}.", percent=digits(percent, 2), listed=_kinds_of_errors(kinds)
-    )
+def _failed(percent: float, kinds: Mapping[str, int], unknown: Sequence[str] = ()) -> str:
+    listed = _kinds_of_errors(kinds, unknown)
+    return _("{percent} % of the operations failed: {listed}.", percent=digits(percent, 2), listed=listed)
 
 
-def _kinds_of_errors(kinds: Mapping[str, int]) -> str:
-    return ", ".join(f"{number:,} {translated(_ERRORS.get(kind, kind))}" for kind, number in sorted(kinds.items()))
+def _kinds_of_errors(kinds: Mapping[str, int], unknown: Sequence[str]) -> str:
+    listed = ", ".join(f"{number:,} {translated(_ERRORS.get(kind, kind))}" for kind, number in sorted(kinds.items()))
+    if not unknown:
+        return listed
+    return _("the server does not know the command {names} ({listed})", names=", ".join(unknown), listed=listed)
 
 
-def _unanswered(kinds: Mapping[str, int]) -> str:
+def _unanswered(kinds: Mapping[str, int], unknown: Sequence[str] = ()) -> str:
     if not kinds:
         return _("No operation got a correct reply: none was sent.")
-    return _("No operation got a correct reply: {listed}.", listed=_kinds_of_errors(kinds))
+    return _("No operation got a correct reply: {listed}.", listed=_kinds_of_errors(kinds, unknown))
 
 
 def _server_counter(differences: Mapping[str, int]) -> str:

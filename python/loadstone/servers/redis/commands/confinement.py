@@ -19,7 +19,16 @@ from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.servers.control import CommandRefusal, CommandWarning
 from loadstone.servers.redis.commands.arguments import Argument, argument_of
 from loadstone.servers.redis.commands.info import UNKNOWN, CommandInfo, ServerCommands
-from loadstone.servers.redis.commands.table import DATA, KEYLESS, READING, REFUSED, STAYING, SUBCOMMANDS, Unclear
+from loadstone.servers.redis.commands.table import (
+    DATA,
+    KEYLESS,
+    OTHERS,
+    READING,
+    REFUSED,
+    STAYING,
+    SUBCOMMANDS,
+    Unclear,
+)
 from loadstone.text.language import said
 from loadstone.text.wording import nearest
 
@@ -220,7 +229,10 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-KNOWN = {*DATA, *KEYLESS, *REFUSED, *SUBCOMMANDS}
+KNOWN = {*DATA, *KEYLESS, *REFUSED, *SUBCOMMANDS, *OTHERS}
+"""Names of commands that are written right, whatever they may be sent to."""
+MODULES = {name.partition(".")[0] for name in KNOWN if "." in name}
+"""What stands before the dot in the names of modules whose commands are all in `KNOWN`."""
 ARITIES: Mapping[str, int] = {
     name: words
     for words, names in {
@@ -269,7 +281,10 @@ ARITIES: Mapping[str, int] = {
 
 
 def doubt_about(command: Sequence[str]) -> CommandWarning | None:
-    """A command with too few or too many arguments, which no Redis takes; or one that loadstone does not know."""
+    """A command with too few or too many arguments, which no Redis takes; or one that loadstone does not know.
+
+    A name with a dot is a module's, which may be the user's own: it passes, unless its module is known.
+    """
     name = command[0].upper() if command else ""
     if not name or "{" in name:
         return None
@@ -282,7 +297,9 @@ def doubt_about(command: Sequence[str]) -> CommandWarning | None:
         return CommandWarning(exactly if words > 0 else at_least, is_certain=True)
     if name in KNOWN:
         return None
-    hint = nearest(name, KNOWN)
-    return CommandWarning(
-        said("is not a command that loadstone knows; {hint}the server is queried about it at the run", hint=hint)
-    )
+    module, dot, _ = name.partition(".")
+    if dot and module not in MODULES:
+        why = said("is of a module that loadstone does not know; a server without it refuses every request")
+        return CommandWarning(why)
+    why = said("is no command of Redis or of a module that loadstone knows")
+    return CommandWarning(why, is_unknown=True, hint=nearest(name, KNOWN))

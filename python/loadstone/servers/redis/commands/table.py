@@ -222,3 +222,29 @@ STAYING = frozenset(
 )
 """What a server of ours may be sent without a question: it works on the data, the connection and the server's own
 figures. All others may reach files, modules, programs or other servers (scripts do by MIGRATE), and are asked about."""
+
+
+def _of_module(module: str, names: str) -> list[str]:
+    return [f"{module}.{name}" for name in _names(names)]
+
+
+OTHERS = frozenset(
+    [
+        *_names("DELEX DIGEST HOTKEYS MSETEX VRANGE XCFGSET"),  # Redis 8.2 to 8.6
+        *_names("CLUSTERSCAN COMMANDLOG DELIFEQ"),  # Valkey
+        *_names("EXPIREMEMBER EXPIREMEMBERAT PEXPIREMEMBERAT FIELDEXPIRE FIELDTTL SADDEX STICK"),  # KeyDB, Dragonfly
+        *_of_module("BF", "ADD CARD EXISTS INFO INSERT LOADCHUNK MADD MEXISTS RESERVE SCANDUMP"),
+        *_of_module("CF", "ADD ADDNX COUNT DEL EXISTS INFO INSERT INSERTNX LOADCHUNK MEXISTS RESERVE SCANDUMP"),
+        *_of_module("CMS", "INCRBY INFO INITBYDIM INITBYPROB MERGE QUERY"),
+        *_of_module("TOPK", "ADD COUNT INCRBY INFO LIST QUERY RESERVE"),
+        *_of_module("TDIGEST", "ADD BYRANK BYREVRANK CDF CREATE INFO MAX MERGE MIN QUANTILE RANK RESET REVRANK"),
+        *_of_module("TDIGEST", "TRIMMED_MEAN"),
+        *_of_module("TS", "ADD ALTER CREATE CREATERULE DECRBY DEL DELETERULE GET INCRBY INFO MADD MGET MRANGE"),
+        *_of_module("TS", "MREVRANGE QUERYINDEX RANGE REVRANGE"),
+        *_of_module("FT", "_LIST AGGREGATE ALIASADD ALIASDEL ALIASUPDATE ALTER CONFIG CREATE CURSOR DICTADD DICTDEL"),
+        *_of_module("FT", "DICTDUMP DROPINDEX EXPLAIN EXPLAINCLI HYBRID INFO PROFILE SEARCH SPELLCHECK SUGADD SUGDEL"),
+        *_of_module("FT", "SUGGET SUGLEN SYNDUMP SYNUPDATE TAGVALS"),
+    ]
+)
+"""Further commands of Redis, of those that speak as it does, and of its modules: that a name is written right is known,
+not where its keys are."""
