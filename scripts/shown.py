@@ -24,7 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,14 @@ class Wrong(Exception):
     """A page from which nothing can be made; its text says why."""
 
 
+def start(
+    words: Sequence[str], terminal: int, folder: Path, environment: Mapping[str, str]
+) -> "subprocess.Popen[bytes]":
+    """Start the command with these variables alone, on a terminal."""
+    command, nothing = [sys.executable, "-m", "loadstone", *words], subprocess.DEVNULL
+    return subprocess.Popen(command, stdin=nothing, stdout=terminal, stderr=terminal, cwd=folder, env=environment)
+
+
 def printed(command: str, folder: Path, *, columns: int = COLUMNS, status: int = 0) -> str:
     """What a terminal of that width shows of a command. Raises Wrong where it ends with another status."""
     name, *words = shlex.split(command)
@@ -69,14 +77,7 @@ def printed(command: str, folder: Path, *, columns: int = COLUMNS, status: int =
     here, there = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("LOADSTONE_")}
     environment |= {"TERM": "xterm", "COLUMNS": str(columns), "LINES": "50"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "loadstone", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=there,
-        stderr=there,
-        cwd=folder,
-        env=environment,
-    )
+    process = start(words, there, folder, environment)
     os.close(there)
     text = ESCAPE.sub("", _read(here).decode()).replace("\r\n", "\n")
     ended = process.wait()

@@ -55,6 +55,8 @@ LINES = "lines.yaml"
 FILES = "files"
 """Command lines by name, and what they read."""
 _TEMPORARY = re.compile(r"[^\s\"']*/loadstone-(gate|recording)-\w+")
+_RECORDING = re.compile(r"(?<=/temporary/recording/)\d+(?=\.recorded)")
+"""The number of a recording among those of this process: of the command's own it is 0."""
 _ROOT = Path(__file__).parents[1]
 _COMMITTED = {"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}
 
@@ -236,7 +238,7 @@ def _without(folder: Path) -> Callable[[str], str]:
     """What takes the places of this machine out of a text."""
 
     def without(text: str) -> str:
-        text = _TEMPORARY.sub(r"/temporary/\1", text).replace(str(folder), "/folder")
+        text = _RECORDING.sub("0", _TEMPORARY.sub(r"/temporary/\1", text)).replace(str(folder), "/folder")
         return text.replace(str(_ROOT), "/loadstone")
 
     return without

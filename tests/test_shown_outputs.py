@@ -1,11 +1,16 @@
 """What the READMEs and the tutorial show is what the program prints now, and nothing stands there by hand."""
 
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
+from tests.calling import Running, calling
 from tests.scripts import checked, script
 from tests.test_documented_commands import GUIDES, OTHERS, OURS
 
@@ -14,9 +19,28 @@ BLOCK = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 shown = script("shown")
 
 
-@pytest.mark.parametrize("name", [*shown.PAGES, *shown.PICTURES])
-def test_what_is_shown_is_what_is_printed_now(name: str) -> None:
-    assert checked("shown", name) == (0, "")
+@pytest.fixture(autouse=True)
+def _quick_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands are forks of a process that has loaded everything; the first page's start Python."""
+
+    def start(words: Sequence[str], terminal: int, folder: Path, environment: Mapping[str, str]) -> Running:
+        files = {"stdin": subprocess.DEVNULL, "stdout": terminal, "stderr": terminal}
+        return calling(*words, folder=folder, environment=environment, **files)
+
+    for name in [name for name in os.environ if name.startswith("LOADSTONE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(shown, "start", start)
+
+
+def test_what_a_page_shows_is_what_is_printed_now() -> None:
+    """By the script itself, which starts each command as a shell does."""
+    assert checked("shown", shown.PAGES[0]) == (0, "")
+
+
+@pytest.mark.parametrize("name", [*shown.PAGES[1:], *shown.PICTURES])
+def test_what_is_shown_is_what_is_printed_now(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["shown.py", "--check", name])
+    assert shown.main() == 0
 
 
 def test_the_guides_are_the_pages() -> None:

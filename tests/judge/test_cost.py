@@ -360,6 +360,7 @@ def test_what_a_check_forbids_has_no_cost(synthetic: Any) -> None:
     assert compare_costs(Pair(refused.design, refused.blocks, refused.settings, refusal=refusal)) == []
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("true", [0.0, 0.1])
 def test_level_and_coverage(synthetic: Any, true: float) -> None:
     """Of 60 pairs that differ from run to run by as much as is taken for granted."""

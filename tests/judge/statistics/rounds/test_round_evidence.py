@@ -172,6 +172,7 @@ def test_lost_slices_are_told_by_the_side_that_lost_them() -> None:
     assert not evidence.guard
 
 
+@pytest.mark.prove
 def test_equal_servers_whose_starts_differ_are_rarely_told_apart() -> None:
     """Short: `bench/judge/start_level.py` has the figures."""
     wrong = 0
