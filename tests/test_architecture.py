@@ -40,7 +40,6 @@ addons.history.trends -> addons.gate.result
 addons.history.trends -> addons.gate.rule
 addons.history.trends -> addons.gate.spec
 addons.history.trends_text -> addons.gate.texts
-addons.pages.machine -> addons.fleet.spec
 """
 """The imports that still run against the floors, or from one add-on to another. A line goes when its import does; none
 comes."""
