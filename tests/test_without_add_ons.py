@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from loadstone import slot
+from loadstone.addons import NAMES
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis, UnknownAnswer
 from loadstone.report.json_report import with_texts
@@ -46,12 +47,14 @@ import json
 import sys
 from pathlib import Path
 
+HIDDEN = f"loadstone.{sys.argv[2]}."
+
 class Without:
     def __init__(self, finder):
         self.finder = finder
 
     def find_spec(self, name, path=None, target=None):
-        return None if f"{name}.".startswith("loadstone.addons.") else self.finder.find_spec(name, path, target)
+        return None if f"{name}.".startswith(HIDDEN) else self.finder.find_spec(name, path, target)
 
     def __getattr__(self, name):
         return getattr(self.finder, name)
@@ -61,6 +64,21 @@ sys.meta_path[:] = map(Without, sys.meta_path)
 from tests.core_reports import reports
 
 print(json.dumps(reports(Path(sys.argv[1]))))
+"""
+ALL_OTHERS = """
+import dataclasses
+
+from loadstone.addon import AddOn, installed
+from loadstone.slot import Slot
+
+for field in dataclasses.fields(AddOn):
+    if field.name != "name":
+        assert all(made is not None for _, made in Slot(field.name).items())
+print(json.dumps([add_on.name for add_on in installed()]))
+from loadstone.cli.main import main
+
+sys.argv[1:] = ["--help"]
+main()
 """
 
 
@@ -151,9 +169,22 @@ def test_answers_that_nobody_knows_are_kept(
 
 
 def test_where_they_cannot_be_imported_reports_are_the_same(runs: Path, request: pytest.FixtureRequest) -> None:
-    command = [sys.executable, "-c", WITHOUT, str(runs)]
+    command = [sys.executable, "-c", WITHOUT, str(runs), "addons"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "python")))}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     request.getfixturevalue("hidden")
     assert json.loads(done.stdout) == reports(runs)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_can_be_left_out_alone(name: str) -> None:
+    """All that the others bring is there, and the commands, too."""
+    program = WITHOUT.split("from tests.core_reports")[0] + ALL_OTHERS
+    command = [sys.executable, "-c", program, "", f"addons.{name}"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    installed, help_ = done.stdout.split("\n", 1)
+    assert json.loads(installed) == [one for one in NAMES if one != name]
+    assert "redis " in help_
