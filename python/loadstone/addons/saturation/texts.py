@@ -270,13 +270,22 @@ def _estimate(label: str, sweeps: int, said: str) -> str:
 
 
 def _levels(
-    why: str, levels: int, most_users: int, sweeps: int, at_most: int, trial_s: float, whole: str | None
+    why: str,
+    levels: int,
+    most_users: int,
+    sweeps: int,
+    at_most: int,
+    trial_s: float,
+    whole: str | None,
+    usual: int | None = None,
 ) -> str:
     if at_most > sweeps:
         often = _("at least {sweeps} times (sweeps)", sweeps=sweeps)
     else:
         often = _("{sweeps} times (sweeps)", sweeps=sweeps)
     how = "" if whole is None else _(", by whole trials of {trial} s: {whole}", trial=digits(trial_s, 2), whole=whole)
+    if usual is not None:
+        how += _("; the budget has no room for all {usual}", usual=usual)
     return _(
         "{why}; now {levels} levels from 1 to {most_users} users are measured in random order, {often}{how}",
         why=why,

@@ -11,6 +11,7 @@ from loadstone.addons.saturation.spec import SaturationSettings, SaturationStep
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.experiment.plan.fixed_rate import FixedRate
 from loadstone.experiment.plan.group import Group
+from loadstone.experiment.plan.key_time import keys_s
 from loadstone.experiment.plan.required import PlannedCrash, RequiredData, RequiredSubject, StoredCount
 from loadstone.experiment.plan.rounds import TRIAL_OVERHEAD_S, Rounds
 from loadstone.experiment.spec.driver_names import NATIVE
@@ -58,6 +59,9 @@ SATURATION_S, APPLICATION_SATURATION_S, OPEN_S = 60.0, 140.0, 120.0
 addition in the open model."""
 SATURATION_SHARE = 0.6
 """The largest share of a budget that is kept for that, where other things are measured, too."""
+SATURATION_LEAST = 0.25
+"""J: the share of its usual time in which a saturation point of the closed model can still be found: steps and slices
+are then so many times as long, and fewer levels are measured."""
 AT_RATE_SHARE, AT_RATE_MOST = 1 / 6, 0.3
 """The share of a budget that is spent at fixed rates, and the largest where there are many rows."""
 WARM_BLOCK = 0
@@ -157,6 +161,12 @@ class SaturationPlan:
         ramp = self.settings.classical
         return self.searches_s() + (0.0 if ramp is None else ramp.seconds * len(self.trials))
 
+    def least_s(self) -> float:
+        """Return the seconds below which none of them is found."""
+        searches_s = self.searches_s()
+        least = 1.0 if self.settings.model == "open" else SATURATION_LEAST
+        return self.expected_s() - (1 - least) * searches_s
+
     def searches_s(self) -> float:
         """Return the seconds without the ramps."""
         of_open = OPEN_S if self.settings.model == "open" else 0.0
@@ -236,7 +246,15 @@ class RunPlan:
         alone = [trial.plan for trial in needed if not trial.in_rounds]
         measured_s = sum(expected_measure_s(plan) + expected_overhead_s(plan) for plan in alone)
         measured_s += sum(group.seconds(_from_start(group, group.looks[0])) for group in self.groups if group.rounds)
-        return self.preparation_s() + measured_s + self.goals_s() + self.saturation_s() + self.crashes_s()
+        ending_s = self.goals_s() + self.saturation_s() + self.crashes_s()
+        return self.preparation_s() + measured_s + self.keys_s() + ending_s
+
+    def keys_s(self) -> float:
+        """A guess at the seconds that storing and removing the keys of large key spaces takes until then."""
+        first = {group.name: group.looks[0] for group in self.groups}
+        needed = [trial for trial in self.trials if trial.block <= first.get(trial.group, trial.block)]
+        needed += [] if self.at_rate is None else self.at_rate.trials
+        return sum(keys_s(trial.plan, trial.load) for trial in needed)
 
     def preparation_s(self) -> float:
         """A guess at the seconds that the subjects' starts and warm-ups take, and writing the rows: each once."""
@@ -259,7 +277,19 @@ class RunPlan:
         if self.saturation is None:
             return 0.0
         expected_s = self.saturation.expected_s()
-        return min(expected_s, SATURATION_SHARE * self.budget_s) if self.budget_s > 0 and self.groups else expected_s
+        if self.budget_s <= 0:
+            return expected_s
+        if self.groups:
+            return min(expected_s, SATURATION_SHARE * self.budget_s)
+        return min(expected_s, max(self.saturation.least_s(), self.budget_s - self.report_s()))
+
+    def saturation_share(self) -> float:
+        """Return how long the search's steps and slices are, as a share of what is usual."""
+        if self.saturation is None or self.saturation.settings.model == "open":
+            return 1.0
+        ramps_s = self.saturation.expected_s() - self.saturation.searches_s()
+        share = (self.saturation_s() - ramps_s) / self.saturation.searches_s()
+        return min(1.0, max(SATURATION_LEAST, share))
 
     def ending_s(self) -> float:
         """Seconds of the budget that are kept for what comes after the trials of tables and comparisons."""
@@ -299,7 +329,10 @@ class RunPlan:
 
     def longest_s(self) -> float:
         """A guess at the most seconds: of all trials that may be needed, each at its longest, or the budget if less."""
-        everything = sum(_longest_measure_s(trial.plan) + expected_overhead_s(trial.plan) for trial in self.trials)
+        everything = sum(
+            _longest_measure_s(trial.plan) + expected_overhead_s(trial.plan) + keys_s(trial.plan, trial.load)
+            for trial in self.trials
+        )
         ending_s = self.goals_s() + self.saturation_s() + self.crashes_s()
         return min(self._budget_s, self.preparation_s() + everything + self.at_rate_s() + ending_s)
 
