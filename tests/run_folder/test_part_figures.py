@@ -103,6 +103,15 @@ def test_the_state_of_the_process_is_what_it_did_in_that_time(
     assert found.part == (None if state is None else "redis")
 
 
+@pytest.mark.parametrize(("share", "ready", "state"), [(0.1, 0.8, "no_cpu"), (0.1, 0.1, "idle"), (0.9, 0.1, "busy")])
+def test_what_was_ready_to_run_and_got_no_cpu_did_not_wait_for_its_disk(
+    drive: DriveRecord, share: float, ready: float, state: str
+) -> None:
+    waits = [Sample(BEGIN_S + n, "redis", "main_thread_wait_s", ready * max(0, min(n, 5) - 2)) for n in range(9)]
+    (found,) = stalls_of(drive, [*_samples("redis", share), *waits], {"redis": "redis"}, "redis")
+    assert (found.part, found.state) == ("redis", state)
+
+
 def test_behind_an_application_the_one_that_was_stopped_is_named(drive: DriveRecord) -> None:
     samples = [*_samples("app", 0.0), *_samples("redis", 0.0, stopped=True)]
     (found,) = stalls_of(drive, samples, KINDS, "app")

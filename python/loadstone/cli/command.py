@@ -43,6 +43,8 @@ class PeerOptions:
     """Further names of options, by the field. Of these the help shows those of one letter."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """Options that this command does not have, with what to write."""
+    refused_numbers: Mapping[str, str] = field(default_factory=dict)
+    """What to write for one of these where a number follows: to another of the peers the option means that."""
     mistaken: Mapping[str, str] = field(default_factory=dict)
     """What is said of a value that cannot be read, where the option means something else to them; by the field."""
 
@@ -167,12 +169,23 @@ class CommandSpec(TyperCommand):
             return super().parse_args(ctx, args)
         except TyperException as error:
             name = getattr(error, "option_name", "")
-            if name in refused:
-                raise UserError("{option}: {why}", option=name, why=refused[name]) from None
+            if why := self._why_not(name, ctx.meta["typed"]):
+                raise UserError("{option}: {why}", option=name, why=why) from None
             raise
         except UserError as error:
             self._name_as_typed(ctx, error)
             raise
+
+    def _why_not(self, name: str, args: Sequence[str]) -> str:
+        """What to write in the place of an option that cannot be read as it was typed; empty: it is no peer's."""
+        of_number = self._peers.refused_numbers
+        values = (after for before, after in itertools.pairwise(args) if before == name)
+        if name in of_number and next(values, "").isdecimal():
+            return of_number[name]
+        if name in self._peers.refused:
+            return self._peers.refused[name]
+        field_of = next((each.name for each in self.params if name and name in each.opts), "")
+        return self._peers.mistaken.get(field_of or "", "")
 
     def invoke(self, ctx: Any) -> Any:
         """See typer."""

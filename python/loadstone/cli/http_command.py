@@ -47,9 +47,12 @@ HTTP_PEERS = PeerOptions(
     },
     refused=_REFUSED,
     mistaken={
+        "connection_rate_per_s": said(
+            "no rate; -q is the rate of each connection, as with hey; write for example 100; to print less: --quiet"
+        ),
         "measure_s": said(
             "no time; -d is how long it is measured, as with wrk and k6; write 10s; a body: --body TEXT, or -D FILE"
-        )
+        ),
     },
 )
 USUAL_S = 5.0

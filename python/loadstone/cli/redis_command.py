@@ -14,6 +14,7 @@ from loadstone.text.language import said
 
 _URL = said("write it into the URL: redis://HOST:PORT/DATABASE")
 _KEYS = said("keys have names of loadstone's own, so that yours are not touched; leave it out")
+_REPEAT = said("write {instead}", instead="--repeat NUMBER")
 _REFUSED = {
     **dict.fromkeys(("-s", "--server", "--dbnum", "--select-db"), _URL),
     **dict.fromkeys(("-S", "--unix-socket"), said("write unix:///path/to/redis.sock in the place of the URL")),
@@ -24,7 +25,8 @@ _REFUSED = {
     **dict.fromkeys(
         ("-l", "--show-config", "--client-stats"), said("is not there: --verbose prints more, --out keeps all")
     ),
-    **dict.fromkeys(("-x", "--run-count"), said("write --repeat NUMBER; a value: --command 'SET {{key}} TEXT'")),
+    "-x": said("no value is read from the standard input; write --command 'SET {{key}} TEXT'"),
+    "--run-count": _REPEAT,
     **dict.fromkeys(("-R", "--random-data"), said("{{value}} is text of its own for each operation; leave it out")),
     **dict.fromkeys(("--key-prefix", "--key-minimum", "--key-median", "--generate-keys"), _KEYS),
     **dict.fromkeys(
@@ -35,7 +37,8 @@ _REFUSED = {
     **dict.fromkeys(("--data-verify", "--verify-only"), said("write {instead}", instead="--verify")),
     **dict.fromkeys(("--tls-ciphers",), said("is not there yet; leave it out")),
     **dict.fromkeys(("--wait-ratio", "--num-slaves", "--wait-timeout"), said("write --command 'WAIT 1 100' in a mix")),
-    **dict.fromkeys(("--print-percentiles", "--hide-histogram"), said("write --hdr-file-prefix PREFIX for all")),
+    "--print-percentiles": said("write --hdr-file-prefix PREFIX, whose files have them all"),
+    "--hide-histogram": said("no histogram is printed; leave it out"),
     **dict.fromkeys(("--distinct-client-seed", "--randomize"), said("write --seed NUMBER, or nothing for a fresh one")),
     **dict.fromkeys(("--command-key-pattern",), said("write --key-pattern, which is that of all commands")),
     **dict.fromkeys(("-o", "--out-file"), said("write --out DIR for reports, --csv, --json or --json-out-file FILE")),
@@ -53,6 +56,7 @@ REDIS_PEERS = PeerOptions(
         "quiet": ("-q",),
     },
     refused=_REFUSED,
+    refused_numbers={"-x": _REPEAT},
 )
 _REMEDY = said(
     "-a: the password stands in the command line, where `ps` shows it to everyone on this machine; write "

@@ -8,11 +8,12 @@ from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 from loadstone.drivers.driver import OnInterval, RoundsOptions, drive_alone
-from loadstone.drivers.outcome import DriveRecord
+from loadstone.drivers.outcome import DriveRecord, Interval
 from loadstone.experiment.plan.run_plan import Block
 from loadstone.measure.drive_watch import DriveWatch, refused
 from loadstone.measure.driven_plan import on_endpoints
 from loadstone.measure.failures import failure
+from loadstone.measure.key_progress import storing
 from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.measure.processes import processes_to_pause, read_by_driver
 from loadstone.measure.snapshots import SnapshotsBefore, read_after, read_before, readings
@@ -89,7 +90,16 @@ def _preload(measurement: Measurement, prepared: PreparedTrial) -> None:
         return
     load = on_endpoints(planned.load, prepared.ready, planned.target)
     room = prepared.room
-    done = drive_alone(measurement.driver, load, lambda interval: room.note_refused(refused(interval)), room.rest)
+    progress, stored = storing(measurement.progress.step, planned.load.keys.count), 0
+
+    def observe(interval: Interval) -> None:
+        nonlocal stored
+        room.note_refused(refused(interval))
+        stored += sum(operation.ok for operation in interval.operations.values())
+        progress.done(stored)
+
+    progress.begin()
+    done = drive_alone(measurement.driver, load, observe, room.rest)
     if prepared.room.reason is not None:
         raise DriveFailed.of(prepared.room.reason)
     keys = planned.load.keys.count

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from loadstone.drivers.driver import Driver
 from loadstone.drivers.outcome import Interval
 from loadstone.experiment.plan.drive_plan import Plan
+from loadstone.experiment.plan.key_time import MANY
 from loadstone.experiment.plan.run_plan import WARM_BLOCK, PlannedTrial
 from loadstone.experiment.spec.levels import Condition, identity
 from loadstone.judge.checks.checks import forbidding
@@ -121,8 +122,9 @@ class Measurement:
     ) -> Iterator[PreparedTrial]:
         """The plan on the parts that are ready, and its keys noted before they are made; removed in the end.
 
-        They are removed whatever happens within: an interruption and a full disk leave no key behind either. `room`:
-        the watch over the servers, where others are measured with it.
+        They are removed whatever happens within: an interruption and a full disk leave no key behind either. Only who
+        asks twice to stop does not wait for millions: then they stay for `loadstone clean`. `room`: the watch over the
+        servers, where others are measured with it.
 
         Raises:
             UserError: the target is no part, or what is to be made on a server that is not ours cannot be noted.
@@ -133,10 +135,16 @@ class Measurement:
         prepared = PreparedTrial(planned, plan, ready, room, count_oom_kills(ready))
         for deployed in targets_of(ready, planned.target).values():
             deployed.traces.note(*keys_of(plan))
+        waited_for = True
         try:
             yield prepared
+        except KeyboardInterrupt:
+            waited_for = plan.keys.count < MANY
+            raise
         finally:
-            prepared.gone = remove_keys(planned, prepared.ready, prepared.offered)
+            if waited_for:
+                tell, ending = self.progress.step, self.stopping.is_set
+                prepared.gone = remove_keys(planned, prepared.ready, prepared.offered, tell, ending)
 
     def placement_of(self, ready: RunningParts) -> Placement | None:
         """Which CPUs servers and driver were given; None where someone else placed a part."""

@@ -5,7 +5,7 @@ The servers' counters are read last before and first after, so that what is read
 
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,9 @@ from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
 from loadstone.machine.ports import local_ports, tcp_sockets
 from loadstone.machine.process_identity import started
+from loadstone.machine.start_context import never, silent
 from loadstone.measure.driven_plan import targets_of
+from loadstone.measure.key_progress import removing
 from loadstone.measure.links import begin_links, link_facts
 from loadstone.measure.machine_speed import machine_speed, speed_facts
 from loadstone.monitors.snapshot import Snapshot
@@ -329,15 +331,22 @@ def _named(text: str, prefix: str) -> CreatedObject | None:
     return CreatedObject("keys_beginning", literal) if _NAMED.match(literal) else None
 
 
-def _remove(control: KeyStore, prefix: str, count: int) -> None:
+def _remove(control: KeyStore, prefix: str, count: int, tell: Callable[[int], None]) -> None:
     with deadline(REMOVAL, count):
-        control.remove_numbered(prefix, count)
+        control.remove_numbered(prefix, count, tell)
 
 
-def remove_keys(planned: PlannedTrial, ready: RunningParts, offered: int | None) -> ServerGone | None:
+def remove_keys(
+    planned: PlannedTrial,
+    ready: RunningParts,
+    offered: int | None,
+    tell: Callable[[str], None] = silent,
+    ending: Callable[[], bool] = never,
+) -> ServerGone | None:
     """Remove the plan's keys, and no others; the reason if a server that is not ours does not answer.
 
-    `offered`: operations of the drive, once it ended.
+    `offered`: operations of the drive, once it ended. `tell` is told how far it is. Where the run is `ending` by the
+    user's request, the keys of a server of ours end with it.
     """
     if not PROTOCOLS[planned.plan.protocol].has_keys:
         return None
@@ -346,10 +355,14 @@ def remove_keys(planned: PlannedTrial, ready: RunningParts, offered: int | None)
     count = min(keys.count, offered or 0) if in_order else keys.count
     gone: ServerGone | None = None
     for server in targets_of(ready, planned.target).values():
-        if not isinstance(server.control, KeyStore) or (server.server.ours and not server.server.alive()):
+        gone_anyway = server.server.ours and (ending() or not server.server.alive())
+        if not isinstance(server.control, KeyStore) or gone_anyway:
             continue
+        progress = removing(tell, count, server.control.endpoint.label, ending)
+        progress.begin(lasting=ending())
+        remove = partial(_remove, server.control, keys.prefix, count, progress.done)
         try:
-            patiently(partial(_remove, server.control, keys.prefix, count), time.monotonic() + BUSY_S, is_busy)
+            patiently(remove, time.monotonic() + BUSY_S, is_busy)
             server.traces.gone(numbered_keys(planned.plan))
         except ServerGone as error:
             gone = gone if server.server.ours else error

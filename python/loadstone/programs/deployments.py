@@ -88,12 +88,15 @@ class Deployments:
         idle = self._subjects.hold_all_but(subjects, servers)
         return by_name([*idle, *self._servers.hold_all_but(servers)])
 
-    def stop(self) -> None:
-        """Stop all that is ours, and leave what is not as it was. May be called more than once."""
+    def stop(self, *, leaves: bool = False) -> None:
+        """Stop all that is ours, and leave what is not as it was. May be called more than once.
+
+        `leaves`: millions of keys on servers that are not ours stay, for `loadstone clean`.
+        """
         try:
             self._subjects.stop()
         finally:
-            self._servers.stop()
+            self._servers.stop(leaves=leaves)
 
     def __enter__(self) -> Self:
         return self
@@ -101,7 +104,7 @@ class Deployments:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        self.stop(leaves=kind is KeyboardInterrupt)  # nobody waits any more
 
 
 def _note_left_by_load(planned: PlannedTrial, servers: Mapping[str, RunningServer]) -> None:

@@ -45,15 +45,16 @@ def describe(experiment: Experiment, run_plan: RunPlan, options: RunRequest) -> 
     return "\n".join([described, *allowed]), list(listing(planned_actions(experiment, run_plan, options.secret_files)))
 
 
-def print_announcement(run_plan: RunPlan, experiment: Experiment) -> list[str]:
+def print_announcement(run_plan: RunPlan, experiment: Experiment, *, report: bool = True) -> list[str]:
     """What `loadstone run` prints before it starts: the question, how long it takes, what can get no verdict.
 
-    No forecast: how far blocks lie apart on this machine is known after the first look, which says what it means.
+    `report`: whether one is written at the end. No forecast: how far blocks lie apart on this machine is known after
+    the first look, which says what it means.
     """
     alone = schedule_of(experiment).announced(experiment.question, run_plan.budget_s)
     if alone is not None:
         return [alone]
-    return announcement(experiment, extent(run_plan), [*remarks(run_plan), *shortcomings(run_plan)])
+    return announcement(experiment, extent(run_plan, report=report), [*remarks(run_plan), *shortcomings(run_plan)])
 
 
 def shortcomings(run_plan: RunPlan) -> list[Message]:

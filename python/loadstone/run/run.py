@@ -71,7 +71,8 @@ def run(
     """
     experiment = prepared.experiment  # 1. spec: what the user wrote
     run_plan = prepared.run_plan  # 2. plan: its conditions, blocks and trials
-    announcement = () if options.quiet else (*prepared.remarks, *print_announcement(run_plan, experiment))
+    announced = () if options.quiet else print_announcement(run_plan, experiment, report=bool(formats))
+    announcement = () if options.quiet else (*prepared.remarks, *announced)
     progress = RunProgress(remarks, verbose=options.verbose, quiet=options.quiet)
     with progress.events as events:
         with progress, open_run(options, prepared, progress, announcement, seams) as parts:  # 3. deploy

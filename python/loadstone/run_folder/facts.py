@@ -258,8 +258,9 @@ class StallFacts(Facts):
     """Requests that waited, at most."""
     part: str | None = None
     """Whose process that was; None: none could be observed."""
-    state: Literal["stopped", "busy", "idle"] | None = None
-    """It was stopped (a signal), it used a CPU all the while, or it did no work; None where that is not known."""
+    state: Literal["stopped", "busy", "no_cpu", "idle"] | None = None
+    """It was stopped (a signal), it used a CPU all the while, it was ready to run and others had its CPU, or it did no
+    work; None where that is not known."""
 
 
 class PortFacts(Facts):

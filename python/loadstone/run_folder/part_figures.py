@@ -177,7 +177,7 @@ def _short(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
-State = Literal["stopped", "busy", "idle"]
+State = Literal["stopped", "busy", "no_cpu", "idle"]
 _BUSY = 0.7
 """J: a process that used so much of a CPU while it answered nothing was at work: a slow command, a fork."""
 _IDLE = 0.3
@@ -232,12 +232,15 @@ def _state(window: Window, part: str, samples: Sequence[Sample]) -> State | None
     if used_s is None or window.length_s <= 0:
         return None
     share = used_s / window.length_s
+    ready_s = window.increase(part, "main_thread_wait_s") or 0.0
+    if share < _BUSY <= share + ready_s / window.length_s:
+        return "no_cpu"
     return "busy" if share >= _BUSY else "idle" if share <= _IDLE else None
 
 
 def _to_blame(states: Mapping[str, State], kinds: Mapping[str, str], target: str | None) -> str | None:
-    """One that was stopped, else one that was busy all the while, else the one that was asked."""
-    for state in ("stopped", "busy"):
+    """One that was stopped, else one that was busy all the while, or had no CPU, else the one that was asked."""
+    for state in ("stopped", "busy", "no_cpu"):
         first = next((part for part in sorted(states) if states[part] == state), None)
         if first is not None:
             return first

@@ -53,6 +53,10 @@ class CommandRefusal(Exception):
         self.remedy = remedy
 
 
+def untold(_: int) -> None:
+    """Nobody is told how far it is."""
+
+
 @dataclass(frozen=True)
 class CommandWarning:
     """What is wrong with a command by its look alone."""
@@ -224,8 +228,11 @@ class Control(ServerQueries, TakesRows, OwnsObjects, UsersServerControl, Protoco
 class KeyStore(Protocol):
     """A control of software that takes load itself, and so holds the keys of a plan."""
 
-    def remove_numbered(self, prefix: str, count: int) -> int:
-        """Remove the keys of a plan, `prefix` and a number below `count`; how many there were. Raises ServerGone."""
+    def remove_numbered(self, prefix: str, count: int, tell: Callable[[int], None] = untold) -> int:
+        """Remove the keys of a plan, `prefix` and a number below `count`; how many there were. Raises ServerGone.
+
+        `tell` is told how many numbers were looked at.
+        """
 
     def present(self, keys: Sequence[str]) -> list[bool]:
         """Whether the server holds each of these keys."""

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.key_time import MANY
 from loadstone.experiment.plan.required import OWN_HOST, named_host
 from loadstone.machine.placement import OWN_CPUS, own_cpus
 from loadstone.machine.processes.idle import hold, release
@@ -147,18 +148,37 @@ class ServerPool:
             raise
         return deployed
 
-    def stop(self) -> None:
-        """Remove our traces from servers that are not ours, stop those that are, and close every connection."""
+    def stop(self, *, leaves: bool = False) -> None:
+        """Remove our traces from servers that are not ours, stop those that are, and close every connection.
+
+        `leaves`: millions of keys stay, which is said. So does all that is being removed when the user does not wait.
+
+        Raises:
+            KeyboardInterrupt: the user did not wait; all the rest was done.
+        """
+        interrupted = False
         while self._running:
             _, deployed = self._running.popitem()
             deadline_s = time.monotonic() + PATIENCE_S
             if deployed.line is not None:
                 deployed.line.stop()
-            for step in (partial(_leave_as_it_was, deployed), deployed.close, partial(_stop, deployed.server)):
+            stays = interrupted or (leaves and any(thing.count >= MANY for thing in deployed.traces.things))
+            if stays:
+                self._remark_kept(deployed)
+            steps: list[Callable[[], None]] = [deployed.close, partial(_stop, deployed.server)]
+            if not stays:
+                steps.insert(0, partial(_leave_as_it_was, deployed))
+            for step in steps:
                 try:
                     self._patiently(step, deployed, deadline_s)
                 except LoadstoneError as error:
                     self._remark_left(deployed, error)
+                except KeyboardInterrupt:
+                    if not stays:
+                        self._remark_kept(deployed)
+                    stays = interrupted = True
+        if interrupted:
+            raise KeyboardInterrupt
 
     def _patiently(self, step: Callable[[], None], deployed: RunningServer, deadline_s: float) -> None:
         """Do it; again for a while where a server that is not ours does not answer in time, or is busy for now.
@@ -175,6 +195,19 @@ class ServerPool:
             )
 
         patiently(step, deadline_s, may_later, waits)
+
+    def _remark_kept(self, deployed: RunningServer) -> None:
+        """Say what stays because nobody waited for its removal."""
+        if deployed.server.ours or not deployed.traces.things:
+            return
+        left = ", ".join(map(describe, deployed.traces.things))
+        told = _(
+            "left on {server}: {left}; to remove it: {advice}",
+            server=deployed.server.name,
+            left=left,
+            advice=self._context.ledger.advice,
+        )
+        self._context.progress(Stays(told))
 
     def _remark_left(self, deployed: RunningServer, error: LoadstoneError) -> None:
         left = ", ".join(map(describe, deployed.traces.things))

@@ -101,6 +101,15 @@ def test_what_the_budget_ended_goes_on_with_more_of_it(begun: Begun) -> None:
     assert session.ends()[-1] == ("saturation-001", 6, "decided")
 
 
+@pytest.mark.fault("the budget is short for a search", "fewer levels, all of them swept", area="saturation")
+def test_a_short_budget_measures_fewer_levels_and_finds_the_point(begun: Begun) -> None:
+    usual = begun()
+    usual.run()
+    short = begun(budget_s=20.0)
+    short.run()
+    assert short.ends()[-1] == ("saturation-001", 6, "decided")
+
+
 def test_a_system_that_never_answers_ends_at_once(begun: Begun) -> None:
     session = begun(spoiled=undriven)
     session.run()

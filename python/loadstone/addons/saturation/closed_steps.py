@@ -3,6 +3,7 @@
 Which step comes next follows from the trials so far alone; how it is measured, from the step.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +19,18 @@ from loadstone.addons.saturation.closed_estimate import (
     sweep_orders,
 )
 from loadstone.addons.saturation.closed_trials import measured_again, search_probes, sweep_blocks, sweeps_of
-from loadstone.addons.saturation.levels import SweepPlan, in_one_stretch, plan_sweeps, step_trial, think_s, with_users
+from loadstone.addons.saturation.levels import (
+    APPLICATION_SEARCH_S,
+    SEARCH_S,
+    TAIL_LEVELS,
+    SweepPlan,
+    fewer_levels,
+    in_one_stretch,
+    plan_sweeps,
+    step_trial,
+    think_s,
+    with_users,
+)
 from loadstone.addons.saturation.recorded_steps import number_of, phase_of, users_of
 from loadstone.addons.saturation.spec import SaturationSettings, SaturationStep
 from loadstone.experiment.plan.design.randomisation import derived_seed
@@ -31,11 +43,9 @@ from loadstone.text.language import _, plural
 
 FAILURES = 2
 """After so many blocks in a row that gave no sweep nothing more is tried."""
-SEARCH_S, APPLICATION_SEARCH_S, SEARCH_MAX_S = 1.0, 2.0, 10.0
+SEARCH_MAX_S = 10.0
 PROBES_AGAIN = 3
 """Fewest probes of which the middle one is measured again: fewer have no middle."""
-TAIL_LEVELS = 3
-"""Number of a quick run's last levels, none of which is left out."""
 RESPONSES = 40
 """A probe lasts so many responses of the one before it."""
 
@@ -69,7 +79,12 @@ class SearchEnded:
 
 
 def next_step(
-    template: PlannedTrial, settings: SaturationSettings, trials: Sequence[TrialRecord], *, refine: bool
+    template: PlannedTrial,
+    settings: SaturationSettings,
+    trials: Sequence[TrialRecord],
+    *,
+    refine: bool,
+    left_s: float = math.inf,
 ) -> SearchStep | SweepStep | SearchEnded:
     """What comes next for a condition.
 
@@ -78,6 +93,7 @@ def next_step(
         settings: the run's.
         trials: of the condition, all attempts in the order in which they ended.
         refine: whether sweeps beyond the fewest are made until the interval is narrow.
+        left_s: seconds that the budget has left: before the first sweep, levels are left out that it has no room for.
     """
     probes, found = search_so_far(template, settings, trials)
     if found.next_users is not None:
@@ -89,7 +105,7 @@ def next_step(
     sweeps = sweeps_of(trials)
     if _failed_in_a_row(trials) >= FAILURES:
         return SearchEnded("last look", len(sweeps))
-    plan = _sweeps_planned(template, settings, probes, found.levels)
+    plan = _fitting(template, settings, probes, found.levels, trials, left_s)
     following = SweepStep(plan, _first(plan, trials))
     if len(sweeps) < settings.sweeps or _half_done(plan, trials):
         return following
@@ -152,6 +168,27 @@ def search_so_far(
 def _quick_levels(levels: Sequence[int]) -> tuple[int, ...]:
     """Every second level, and the last three: X_max rests on them, though the search put the point too low."""
     return tuple(users for users in levels if users & (users - 1) == 0 or users in levels[-TAIL_LEVELS:])
+
+
+def _fitting(
+    template: PlannedTrial,
+    settings: SaturationSettings,
+    probes: Sequence[Probe],
+    levels: Sequence[int],
+    trials: Sequence[TrialRecord],
+    left_s: float,
+) -> SweepPlan:
+    """The sweeps of as many levels as there is time for. Once a sweep in rounds was measured, of its levels."""
+    plan = _sweeps_planned(template, settings, probes, levels)
+    if plan.rounds is None:
+        return plan
+    if measured := sweep_blocks(trials):
+        return _sweeps_planned(template, settings, probes, sorted({users for block in measured for users in block}))
+    for fewer in fewer_levels(levels):
+        plan = _sweeps_planned(template, settings, probes, fewer)
+        if math.ceil(settings.sweeps / plan.sweeps_a_block) * plan.block_s <= left_s:
+            break
+    return plan
 
 
 def _sweeps_planned(

@@ -20,9 +20,9 @@ from loadstone.addons.saturation.closed_steps import (
     search_so_far,
 )
 from loadstone.addons.saturation.closed_trials import closed_answer
-from loadstone.addons.saturation.levels import SweepPlan, step_trial, with_ramp
+from loadstone.addons.saturation.levels import SweepPlan, step_trial, with_ramp, within_budget
 from loadstone.addons.saturation.open_steps import RateSearch, length_s, measure_rate, rate_search
-from loadstone.addons.saturation.planning import searches_s
+from loadstone.addons.saturation.planning import searches_s, share_of_time
 from loadstone.addons.saturation.recorded_steps import phase_of, rate_of, settings_in
 from loadstone.addons.saturation.spec import Ramp, SaturationSettings, SaturationStep
 from loadstone.experiment.plan.design.randomisation import derived_seed
@@ -128,9 +128,11 @@ class SaturationGoal(Goal):
             if not _goes_on(template, history):
                 return None
             self._entered_s = time.budget.elapsed_s()
-        settings, label = planned.settings, label_of(self._asked.experiment, template.condition)
+        share = share_of_time(self._asked.run_plan, planned.settings)
+        settings = within_budget(planned.settings, share, application=bool(template.subjects))
+        label = label_of(self._asked.experiment, template.condition)
         trials = self._trials_of(template, history)
-        step = next_step(template, settings, trials, refine=refine and settings.model == "closed")
+        step = next_step(template, settings, trials, refine=refine and settings.model == "closed", left_s=time.left_s)
         if settings.model == "open" and not isinstance(step, SearchStep):
             return self._rate(planned, template, history, time, label)
         if isinstance(step, SearchEnded):
@@ -255,6 +257,7 @@ def _sweeps_announced(
         at_most=settings.sweeps_max,
         trial_s=plan.trial_s,
         whole=plan.why_whole,
+        **({"usual": len(found.levels)} if len(plan.levels) < len(found.levels) else {}),
     )
     return lambda told: told.announced(label, said)
 

@@ -6,7 +6,7 @@ would count none.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from loadstone.addons.saturation.spec import SATURATION_GROUP, Ramp, SaturationSettings, SaturationStep
@@ -17,6 +17,8 @@ from loadstone.experiment.plan.rounds import (
     APPLICATION_SETTLE_S,
     APPLICATION_SLICE_S,
     SETTLE_S,
+    SHORTEST_APPLICATION_SLICE_S,
+    SHORTEST_SLICE_S,
     SLICE_S,
     TABLE_OPENING_S,
     TABLE_WARM_UP_S,
@@ -165,12 +167,46 @@ REPLIES_A_SWEEP = 100
 SWEEP_S, QUICK_SWEEP_S = 0.3, 0.15
 """Each level is measured for so long in a sweep, at least."""
 SWEEP_MAX_S = 10.0
+QUICK_SHARE = 0.5
 QUICK_SLICE_SHARE = 0.5
 """Behind an application slices of a quick run are so many times as long."""
 BLOCK_S = 15.0
 """A block is about so long: what is lost where it is interrupted, beside what opening it costs."""
+SEARCH_S, APPLICATION_SEARCH_S = 1.0, 2.0
+"""Length of a step of the search."""
+TAIL_LEVELS = 3
+"""Number of the last levels, none of which is left out of a shorter sweep where there is time for them."""
 TRIAL_S, APPLICATION_TRIAL_S = 2.0, 5.0
 """Length of a level that is measured in one stretch."""
+
+
+def within_budget(settings: SaturationSettings, share: float, *, application: bool) -> SaturationSettings:
+    """The settings with steps and slices that are so many times as long as usual, where none are written.
+
+    Below a half of the usual time it is done as in a quick run, but for the number of sweeps.
+    """
+    if share >= 1:
+        return settings
+    step_s, slice_s, shortest_s = (
+        (APPLICATION_SEARCH_S, APPLICATION_SLICE_S, SHORTEST_APPLICATION_SLICE_S)
+        if application
+        else (SEARCH_S, SLICE_S, SHORTEST_SLICE_S)
+    )
+    shorter = {
+        "quick": settings.quick or share < QUICK_SHARE,
+        "trial_s": settings.trial_s or share * step_s,
+        "slice_s": settings.slice_s or max(shortest_s, share * slice_s),
+    }
+    return settings.model_copy(update=shorter)
+
+
+def fewer_levels(levels: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """These levels, and ever fewer of them: the first, the last and those in between evenly, on the log scale."""
+    yield tuple(levels)
+    powers = tuple(users for users in levels if users & (users - 1) == 0)
+    yield tuple(sorted({*powers, *levels[-TAIL_LEVELS:]}))
+    yield tuple(sorted({*powers, levels[-1]}))
+    yield tuple(sorted({levels[0], *powers[2::2], *levels[-2:]}))
 
 
 @dataclass(frozen=True)

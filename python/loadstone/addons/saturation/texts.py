@@ -271,13 +271,22 @@ def _estimate(label: str, sweeps: int, said: str) -> str:
 
 
 def _levels(
-    why: str, levels: int, most_users: int, sweeps: int, at_most: int, trial_s: float, whole: str | None
+    why: str,
+    levels: int,
+    most_users: int,
+    sweeps: int,
+    at_most: int,
+    trial_s: float,
+    whole: str | None,
+    usual: int | None = None,
 ) -> str:
     if at_most > sweeps:
         often = _("at least {sweeps} times (sweeps)", sweeps=sweeps)
     else:
         often = _("{sweeps} times (sweeps)", sweeps=sweeps)
     how = "" if whole is None else _(", by whole trials of {trial} s: {whole}", trial=digits(trial_s, 2), whole=whole)
+    if usual is not None:
+        how += _("; the budget has no room for all {usual}", usual=usual)
     return _(
         "{why}; now {levels} levels from 1 to {most_users} users are measured in random order, {often}{how}",
         why=why,
@@ -297,7 +306,9 @@ def _rates(why: str, objective: str, steps: int) -> str:
     )
 
 
-def _planned(conditions: int, time_s: float, objective: str | None, sweeps: int, ramp_s: float | None) -> str:
+def _planned(
+    conditions: int, time_s: float, objective: str | None, sweeps: int, ramp_s: float | None, shortened: bool = False
+) -> str:
     """What is going to happen, for who has not used it before."""
     if objective:
         then = _("then rates are bisected for the highest that keeps {objective}", objective=objective)
@@ -308,6 +319,8 @@ def _planned(conditions: int, time_s: float, objective: str | None, sweeps: int,
         ramp = plural(
             conditions, "; {ramp} of that for the ramp", "; {ramp} of that for each ramp", ramp=rough_duration(ramp_s)
         )
+    if shortened:
+        ramp += _("; to stay within the budget, with shorter steps and fewer levels")
     return plural(
         conditions,
         "Saturation point: users are doubled until they bring no more, {then}; about {time} in all{ramp}",

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.experiment.plan.fixed_rate import FixedRate
 from loadstone.experiment.plan.group import Group
+from loadstone.experiment.plan.key_time import keys_s
 from loadstone.experiment.plan.required import PlannedCrash, RequiredData, RequiredSubject, StoredCount
 from loadstone.experiment.plan.rounds import TRIAL_OVERHEAD_S, Rounds
 from loadstone.experiment.spec.driver_names import NATIVE
@@ -147,8 +148,11 @@ class SearchPlan:
     """One a condition, under the workload's own load: at which others it is measured follows from its answers."""
     expected_s: float = field(default=0.0, compare=False)
     """A guess at the seconds that all of them take."""
+    least_s: float = field(default=0.0, compare=False)
+    """In less time nothing is found; what lies between both it makes its steps shorter for."""
     announced: Message | None = field(default=None, compare=False)
-    """What is told of it before the run; its `time_s` becomes what the budget has room for."""
+    """What is told of it before the run; its `time_s` becomes what the budget has room for, and where that is less than
+    usual it has `shortened`."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +227,15 @@ class RunPlan:
         alone = [trial.plan for trial in needed if not trial.in_rounds]
         measured_s = sum(expected_measure_s(plan) + expected_overhead_s(plan) for plan in alone)
         measured_s += sum(group.seconds(_from_start(group, group.looks[0])) for group in self.groups if group.rounds)
-        return self.preparation_s() + measured_s + self.goals_s() + self.search_s() + self.crashes_s()
+        ending_s = self.goals_s() + self.search_s() + self.crashes_s()
+        return self.preparation_s() + measured_s + self.keys_s() + ending_s
+
+    def keys_s(self) -> float:
+        """A guess at the seconds that storing and removing the keys of large key spaces takes until then."""
+        first = {group.name: group.looks[0] for group in self.groups}
+        needed = [trial for trial in self.trials if trial.block <= first.get(trial.group, trial.block)]
+        needed += [] if self.at_rate is None else self.at_rate.trials
+        return sum(keys_s(trial.plan, trial.load) for trial in needed)
 
     def preparation_s(self) -> float:
         """A guess at the seconds that the subjects' starts and warm-ups take, and writing the rows: each once."""
@@ -246,7 +258,11 @@ class RunPlan:
         if self.search is None:
             return 0.0
         expected_s = self.search.expected_s
-        return min(expected_s, SEARCH_SHARE * self.budget_s) if self.budget_s > 0 and self.groups else expected_s
+        if self.budget_s <= 0:
+            return expected_s
+        if self.groups:
+            return min(expected_s, SEARCH_SHARE * self.budget_s)
+        return min(expected_s, max(self.search.least_s, self.budget_s - self.report_s()))
 
     def ending_s(self) -> float:
         """Seconds of the budget that are kept for what comes after the trials of tables and comparisons."""
@@ -286,7 +302,10 @@ class RunPlan:
 
     def longest_s(self) -> float:
         """A guess at the most seconds: of all trials that may be needed, each at its longest, or the budget if less."""
-        everything = sum(_longest_measure_s(trial.plan) + expected_overhead_s(trial.plan) for trial in self.trials)
+        everything = sum(
+            _longest_measure_s(trial.plan) + expected_overhead_s(trial.plan) + keys_s(trial.plan, trial.load)
+            for trial in self.trials
+        )
         ending_s = self.goals_s() + self.search_s() + self.crashes_s()
         return min(self._budget_s, self.preparation_s() + everything + self.at_rate_s() + ending_s)
 

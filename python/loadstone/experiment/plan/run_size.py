@@ -7,11 +7,15 @@ from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.run_plan import RunPlan, in_tables
 from loadstone.text.message import Message, message
 
+WORTH_A_LINE_S = 2.0
+PRINTED_S = 0.5
+"""J: what judging a short run and printing what is known is taken to cost, where no report is written."""
 
-def extent(run_plan: RunPlan) -> list[Message]:
-    """A line each."""
+
+def extent(run_plan: RunPlan, *, report: bool = True) -> list[Message]:
+    """A line each. `report`: whether one is written at the end, beside what is printed."""
     size = [_size(run_plan)] if run_plan.groups else []
-    return [*size, _time(run_plan), *_parts_of_the_time(run_plan), *_consequences(run_plan)]
+    return [*size, _time(run_plan, report=report), *_parts_of_the_time(run_plan), *_consequences(run_plan)]
 
 
 def _size(run_plan: RunPlan) -> Message:
@@ -33,11 +37,12 @@ def _size(run_plan: RunPlan) -> Message:
     )
 
 
-def _time(run_plan: RunPlan) -> Message:
+def _time(run_plan: RunPlan, *, report: bool) -> Message:
     """From the first looks to the end of the budget."""
     expected_s, longest_s, budget_s = run_plan.expected_s(), run_plan.longest_s(), run_plan.budget_s
     if budget_s > 0:
-        expected_s += run_plan.report_s() - run_plan.crashes_s()
+        judged_s = run_plan.report_s() - run_plan.crashes_s()
+        expected_s += judged_s if report else min(judged_s, PRINTED_S)
     builds = _built(run_plan)
     if 0 < budget_s < expected_s:
         return message("plan_time_too_short", budget_s=budget_s, expected_s=expected_s, builds=builds)
@@ -47,7 +52,16 @@ def _time(run_plan: RunPlan) -> Message:
             "plan_time_of_budget", expected_s=expected_s, budget_s=budget_s, sequential=sequential, builds=builds
         )
     at_most_s = longest_s if longest_s > 1.01 * expected_s else None
-    return message("plan_time", expected_s=expected_s, at_most_s=at_most_s, sequential=sequential, builds=builds)
+    starts = {} if _starts(run_plan) else {"starts": False}
+    return message(
+        "plan_time", expected_s=expected_s, at_most_s=at_most_s, sequential=sequential, builds=builds, **starts
+    )
+
+
+def _starts(run_plan: RunPlan) -> bool:
+    """Whether anything is started for the run: a server or an application that has no URL."""
+    servers = (settings for trial in run_plan.every_trial for settings in trial.servers.values())
+    return any("url" not in settings for settings in servers) or bool(_built(run_plan))
 
 
 def _built(run_plan: RunPlan) -> list[str]:
@@ -63,12 +77,17 @@ def _parts_of_the_time(run_plan: RunPlan) -> list[Message]:
     data = list(dict.fromkeys(data.name for trial in trials for data in trial.data))
     if (subjects or data) and preparation_s >= 1:
         lines.append(message("plan_preparation", time_s=preparation_s, subjects=subjects, data=data))
+    if (time_s := run_plan.keys_s()) >= WORTH_A_LINE_S:
+        keys = max(trial.plan.keys.count for trial in trials)
+        lines.append(message("plan_keys", keys=keys, time_s=time_s))
     if run_plan.at_rate is not None:
         fixed, rows = run_plan.at_rate.fixed, len(run_plan.at_rate.trials)
         rate = {"rate_per_s": fixed.rate_per_s, "share": fixed.share}
         lines.append(message("plan_at_rate", rows=rows, time_s=run_plan.at_rate_s(), **rate))
     if run_plan.search is not None and (announced := run_plan.search.announced) is not None:
-        within_budget = {**announced.figures, "time_s": run_plan.search_s()}
+        time_s, search = run_plan.search_s(), run_plan.search
+        shortened = {"shortened": True} if search.least_s < search.expected_s and time_s < search.expected_s else {}
+        within_budget = {**announced.figures, "time_s": time_s, **shortened}
         lines.append(announced.model_copy(update={"figures": within_budget}))
     for goal in run_plan.goals:
         lines.append(message("plan_goal", name=goal.name, conditions=len(goal.trials), time_s=goal.time_s))

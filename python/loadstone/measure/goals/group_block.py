@@ -63,12 +63,16 @@ def _in_rounds(asked: GoalContext, passes: BlockAttempts, rounds: Rounds, block:
         place,
         name=f"{trials[0].group} b{trials[0].block:02d}",
         labels=tuple(label_of(asked.experiment, trial.condition) for trial in trials),
-        in_round=_round_of(group.name, rounds.of(block)) if in_tables(group.name) else None,
+        in_round=_round_of(group, rounds, block) if in_tables(group.name) else None,
     )
 
 
-def _round_of(name: str, rounds: int) -> Callable[[int, int], str]:
-    return lambda number, _users: _("{name}: round {number} of {rounds}", name=name, number=number, rounds=rounds)
+def _round_of(group: Group, rounds: Rounds, block: int) -> Callable[[int, int], str]:
+    """Rounds count through all blocks, as in what is announced."""
+    before, last = rounds.upto(block - 1) if block > WARM_BLOCK else 0, rounds.upto(group.looks[-1])
+    return lambda number, _users: _(
+        "{name}: round {number} of {rounds}", name=group.name, number=before + number, rounds=last
+    )
 
 
 def _place_of_rounds(group: Group, rounds: Rounds, block: int) -> str:

@@ -8,7 +8,7 @@ import contextlib
 import re
 import socket
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, ClassVar, Self
 
 from loadstone.experiment.plan.drive_plan import numbered_key
@@ -19,6 +19,7 @@ from loadstone.safety.bounds.bounded_socket import BoundedSocket
 from loadstone.safety.bounds.deadlines import bound_that_ended, require_time, step_s
 from loadstone.safety.bounds.replies import bad_reply, read_as, recordable, shortened
 from loadstone.safety.errors import ServerGone, ServerRefused, UserError
+from loadstone.servers.control import untold
 from loadstone.servers.memcached.settings import SPELLING, reported
 from loadstone.servers.settings_in_force import SettingNotation
 from loadstone.servers.transport import error_text
@@ -152,7 +153,7 @@ class MemcachedSession:
                 "count '{text}': memcached reports no '{words}'; name a line of stats", text=text, words=words[1]
             ) from None
 
-    def remove_numbered(self, prefix: str, count: int) -> int:
+    def remove_numbered(self, prefix: str, count: int, tell: Callable[[int], None] = untold) -> int:
         """Remove the keys of a plan, `prefix` and a 12-digit number below `count`; how many there were.
 
         Raises:
@@ -163,6 +164,7 @@ class MemcachedSession:
             removed += self.remove_keys(
                 [numbered_key(prefix, number) for number in range(start, min(start + BATCH, count))]
             )
+            tell(min(start + BATCH, count))
         return removed
 
     def remove_keys(self, keys: Sequence[str]) -> int:

@@ -9,7 +9,7 @@ import contextlib
 import re
 import shlex
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import redis
@@ -22,6 +22,7 @@ from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.safety.bounds.deadlines import bound_that_ended
 from loadstone.safety.bounds.replies import MISREAD, as_whole_number, bad_reply, read_as, recordable
 from loadstone.safety.errors import ServerGone, ServerRefused, UserError
+from loadstone.servers.control import untold
 from loadstone.servers.redis.connection import LastReply, connection_options, is_bad_reply, name_of
 from loadstone.servers.transport import error_text, tls_context
 from loadstone.text.language import said
@@ -283,7 +284,7 @@ class RedisSession:
         _require_ours(key)
         return self.number("UNLINK", key)
 
-    def remove_numbered(self, prefix: str, count: int) -> int:
+    def remove_numbered(self, prefix: str, count: int, tell: Callable[[int], None] = untold) -> int:
         """Remove the keys of a plan, `prefix` and a 12-digit number below `count`; how many there were.
 
         Looks at no other key, so it takes the same time in a large database as in a small one; of more than
@@ -299,6 +300,7 @@ class RedisSession:
         for start in range(0, count, BATCH):
             keys = [numbered_key(prefix, number) for number in range(start, min(start + BATCH, count))]
             removed += self.number("UNLINK", *keys)
+            tell(start + len(keys))
         return removed
 
 

@@ -20,6 +20,11 @@ def duration(seconds: float) -> str:
     return _("{n} h", n=f"{seconds / 3600:.1f}")
 
 
+def count_text(count: int) -> str:
+    """`40 M`, or the number itself where it is below a million."""
+    return f"{count:,}" if count < 1_000_000 else f"{digits(count / 1e6, 3)} M"
+
+
 def _off_by_default(factor: str, levels: Sequence[str], off: Sequence[str]) -> str:
     """`off by default: postgresql; to measure every level: --only store=mariadb,redis,postgresql`."""
     every = shlex.quote(f"{factor}={','.join(levels)}")
@@ -296,8 +301,17 @@ def _time_of_budget(expected_s: float, budget_s: float, sequential: bool, builds
     )
 
 
-def _time(expected_s: float, at_most_s: float | None, sequential: bool, builds: Sequence[str]) -> str:
+def _time(
+    expected_s: float, at_most_s: float | None, sequential: bool, builds: Sequence[str], starts: bool = True
+) -> str:
     at_most = "" if at_most_s is None else _(", at most {at_most_s}", at_most_s=duration(at_most_s))
+    if not starts:
+        return _(
+            "Time: about {expected_s}{to_first_look}{at_most}",
+            expected_s=duration(expected_s),
+            to_first_look=_to_first_look(sequential),
+            at_most=at_most,
+        )
     on_top = _("starting the servers comes on top")
     if builds:
         on_top = _("starting the servers and a first build of {builds} come on top", builds=listed(builds))
@@ -322,6 +336,14 @@ def _preparation(time_s: float, subjects: Sequence[str], data: Sequence[str]) ->
     steps = [_("starting and warming up {subjects}", subjects=listed(subjects))] if subjects else []
     steps += [_("writing {data}", data=listed(data))] if data else []
     return _("Of that about {time_s} for {steps}", time_s=duration(time_s), steps=listed(steps))
+
+
+def _keys(keys: int, time_s: float) -> str:
+    return _(
+        "Of that about {time_s} for storing and removing keys: up to {keys} at a time",
+        time_s=duration(time_s),
+        keys=count_text(keys),
+    )
 
 
 def _goal(name: str, conditions: int, time_s: float) -> str:
@@ -456,6 +478,7 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_time_of_budget": _time_of_budget,
     "plan_time": _time,
     "plan_preparation": _preparation,
+    "plan_keys": _keys,
     "plan_at_rate": _rows_at_rate,
     "plan_goal": _goal,
     "plan_crashes": _crashes,

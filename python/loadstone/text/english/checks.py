@@ -278,6 +278,7 @@ _STATES = {
     "busy": translatable(
         "was busy all the while with something else (a slow command, a fork, a collection of garbage)"
     ),
+    "no_cpu": translatable("was ready to run and got no CPU (other programs had it)"),
     "idle": translatable("did no work (it waited: for its disk, a lock, or the network)"),
 }
 
