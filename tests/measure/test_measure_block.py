@@ -92,7 +92,8 @@ def test_parts_that_do_not_start_are_not_tried_for_ever(fake_rig: Open) -> None:
 
 
 def test_an_interruption_records_nothing_and_leaves_no_key(fake_rig: Open) -> None:
-    rig = fake_rig()
+    """On a server of the user's; one of ours ends with its keys."""
+    rig = fake_rig(ours=False)
     rig.driver.at = {"measure": rig.interrupt}
     with pytest.raises(Interrupted):
         run(rig)

@@ -63,7 +63,7 @@ def searches_s(settings: SaturationSettings, trials: Sequence[PlannedTrial]) -> 
 
 
 def share_of_time(run_plan: RunPlan, settings: SaturationSettings) -> float:
-    """How long the steps and slices of the search are, as a share of what is usual; 1 where there is no search."""
+    """Length of the steps and slices of the search as a share of what is usual; 1 where there is no search."""
     search = run_plan.search
     if search is None or settings.model == "open":
         return 1.0
