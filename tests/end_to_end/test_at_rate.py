@@ -93,5 +93,7 @@ def test_every_slice_has_latencies_of_its_own_and_so_quantiles_an_interval(lab: 
         assert bool(found["response_interval_ns"]) == (slices >= 8)
         assert (found["no_interval"] is None) == (slices >= 8)
         for name, (low, high) in found["response_interval_ns"].items():
-            assert low <= found["response_ns"][name] * 1.002
-            assert high is None or found["response_ns"][name] <= high * 1.002
+            # The interval is of what is printed: of the slices without a stall, where stalls are rare.
+            printed = found["stalls"].get(name, {}).get("without_ns") or found["response_ns"][name]
+            assert low <= printed * 1.002
+            assert high is None or printed <= high * 1.002
