@@ -101,7 +101,7 @@ def test_what_the_budget_ended_goes_on_with_more_of_it(begun: Begun) -> None:
     assert session.ends()[-1] == ("saturation-001", 6, "decided")
 
 
-@pytest.mark.fault("the budget is short for a search", "fewer levels, all of them swept", area="saturation")
+@pytest.mark.fault("the budget is short for a search", "fewer levels, all of them swept", area="limits")
 def test_a_short_budget_measures_fewer_levels_and_finds_the_point(begun: Begun) -> None:
     usual = begun()
     usual.run()
