@@ -14,25 +14,13 @@ from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import UserError
 
 from .plan_text import plan_text
+from .tiny_experiment import TINY
 
 MEMORY_BYTES = 8 << 30
 PLAIN = [name for name in names() if not load_experiment(FOLDER / f"{name}.yaml").parts]
 """The experiments that use no key of an add-on."""
-SMALL = """\
-name: small
-question: Which is faster?
-factors:
-  operation: {levels: [get, set]}
-tables:
-  - {name: all, title: All, vary: {operation: [get, set]}}
-servers:
-  redis: {kind: embedded}
-workload:
-  model: {kind: closed, users: 4}
-  pool: {connections: 4}
-  operations:
-    - {name: ping, commands: [{args: PING}]}
-"""
+LINE = 1 + TINY.count("\n")
+"""What is written behind it begins there."""
 
 
 def nothing_installed() -> tuple[object, ...]:
@@ -67,9 +55,9 @@ def test_a_plain_experiment_has_the_same_plan(name: str, quick: bool, monkeypatc
 @pytest.mark.usefixtures("_alone")
 @pytest.mark.parametrize("key", ["gate", "load", "saturation"])
 def test_a_key_of_an_add_on_is_unknown(key: str) -> None:
-    load_experiment(SMALL)
-    with pytest.raises(UserError, match=rf"^experiment.yaml:14: {key}: unknown key; .*known here: format, name, "):
-        load_experiment(f"{SMALL}{key}: {{}}\n")
+    load_experiment(TINY)
+    with pytest.raises(UserError, match=rf"^experiment.yaml:{LINE}: {key}: unknown key; .*known here: format, name, "):
+        load_experiment(f"{TINY}{key}: {{}}\n")
 
 
 @pytest.mark.usefixtures("_alone")
@@ -83,7 +71,7 @@ def test_what_was_noted_of_a_search_is_kept_as_it_is(synthetic: ModuleType) -> N
 
 @pytest.mark.usefixtures("_alone")
 def test_what_was_recorded_with_add_ons_is_read_unless_it_uses_them() -> None:
-    recorded = load_experiment(SMALL).model_dump(mode="json")
+    recorded = load_experiment(TINY).model_dump(mode="json")
     assert Experiment.recorded({**recorded, "load": None}) == Experiment.recorded(recorded)
     with pytest.raises(ValueError, match="load: is read by an add-on that is not installed here"):
         Experiment.recorded({**recorded, "load": "saturate"})

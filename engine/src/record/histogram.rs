@@ -54,6 +54,15 @@ fn shortest(index: usize) -> u64 {
     ((index - (power << HALF_BITS)) as u64) << power
 }
 
+/// Buckets, each with its number of latencies, as a histogram.
+fn histogram_of(filled: impl Iterator<Item = (usize, u64)>) -> Histogram<u64> {
+    let mut histogram = empty();
+    for (index, count) in filled {
+        histogram.record_n(shortest(index), count).expect("a histogram has all buckets");
+    }
+    histogram
+}
+
 impl Buckets {
     /// Memory that they take.
     pub const BYTES: usize = NUMBER * size_of::<u64>();
@@ -115,11 +124,7 @@ impl Buckets {
 
     /// The same counts as a histogram.
     pub fn histogram(&self) -> Histogram<u64> {
-        let mut histogram = empty();
-        for (index, &count) in self.0.iter().enumerate().filter(|(_, count)| **count > 0) {
-            histogram.record_n(shortest(index), count).expect("a histogram has all buckets");
-        }
-        histogram
+        histogram_of(self.0.iter().copied().enumerate().filter(|(_, count)| *count > 0))
     }
 }
 
@@ -130,11 +135,7 @@ pub struct Recorded(Vec<(u32, u64)>);
 impl Recorded {
     /// The same counts as a histogram.
     pub fn histogram(&self) -> Histogram<u64> {
-        let mut histogram = empty();
-        for &(index, count) in &self.0 {
-            histogram.record_n(shortest(index as usize), count).expect("a histogram has all buckets");
-        }
-        histogram
+        histogram_of(self.0.iter().map(|&(index, count)| (index as usize, count)))
     }
 }
 

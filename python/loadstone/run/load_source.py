@@ -70,8 +70,11 @@ NAMED: Slot[Callable[[str], NamedSource]] = Slot("load_sources")
 
 def named_source(options: RunRequest) -> NamedSource | None:
     """What makes the load in the engine's place; None: nothing does. Raises UserError."""
-    read = None if options.fleet is None else NAMED.get("fleet")
-    return None if read is None or options.fleet is None else read(options.fleet)
+    if options.fleet is None:
+        return None
+    read = NAMED.get("fleet")
+    assert read is not None, "RunRequest.require_add_ons comes first"
+    return read(options.fleet)
 
 
 def hosts_of(trial: PlannedTrial) -> Iterator[tuple[str, str]]:

@@ -126,7 +126,9 @@ def open_run(
         folder = held.enter_context(_open_folder(options, run, first, path, others, drivers, source))
         with suppress(LoadstoneError):  # what is measured needs no one who follows it
             progress.events.open(LineFile(folder.path / EVENTS), **_planned(run))
-        if options.watch and (show_page := BESIDE.get("watch")) is not None:
+        if options.watch:
+            show_page = BESIDE.get("watch")
+            assert show_page is not None, "RunRequest.require_add_ons comes first"
             show_page(folder.path, progress.note_here)
         shown = DisplayTarget(progress, live, partial(label_of, run.experiment))
         measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, monitors)
