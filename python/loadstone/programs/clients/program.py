@@ -15,7 +15,7 @@ from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import DriveFailed
 
 LONGEST_LINE_BYTES = 16 * 1024 * 1024
-POLL_S = 0.05
+POLL_S = 0.2
 """How long one wait lasts: the time after which an order to stop is passed on."""
 
 Received = ReadyMessage | IntervalMessage | RecordMessage | Failed

@@ -85,13 +85,13 @@ class ProgramDriver:
         (share,) = shares
         program = self._launch(share)
         try:
-            with CpuOfProgram(program.guard_pid) as cpu:
-                return [self._converse(program, cpu, share, partial(on_interval, 0), on_rest)]
+            cpu = CpuOfProgram(program.guard_pid)
+            return [self._converse(program, cpu, share, partial(on_interval, 0), on_rest)]
         finally:
             program.end()
 
     def stop(self) -> None:
-        """See `Driver.stop`; the order reaches the program within some 50 ms, and it may take 2 s."""
+        """See `Driver.stop`; the order reaches the program within some 200 ms, and it may take 2 s."""
         self._stopped.set()
 
     def _converse(
@@ -111,6 +111,7 @@ class ProgramDriver:
 
         def waiting() -> None:
             order.pass_on()
+            cpu.follow()
             self._require_bounded(cpu)
             on_rest()
 
@@ -129,7 +130,6 @@ class ProgramDriver:
             silence_s = STOP_S if order.given else max(SILENCE_S, 3 * share.interval_s)
             message = lines.next(silence_s, waiting, "message")
             if isinstance(message, RecordMessage):
-                cpu.look()
                 observed = ObservedProgram(sent_ns - ahead_ns, clock.unix_ns() - ahead_ns, translation.counted)
                 require_plausible(self.name, share, message, observed)
                 return translation.record(message, ready)

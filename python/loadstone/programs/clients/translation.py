@@ -58,6 +58,7 @@ class Translation:
             )
         for operation in message.operations.values():
             self.counted = self.counted.plus(operation)
+        self._cpu.look()
         started_ns = message.start_unix_ns + self._ahead_ns
         spent_s = self._cpu.between_s(started_ns, started_ns + round(message.duration_s * 1e9))
         index, self._intervals = self._intervals, self._intervals + 1
@@ -81,6 +82,7 @@ class Translation:
 
     def record(self, message: RecordMessage, ready: ReadyMessage) -> DriveRecord:
         """The record. Raises DriverBroken: a histogram cannot be read, or has more or fewer times than replies."""
+        self._cpu.look()
         started_ns = message.started_unix_ns + self._ahead_ns
         measure = message.phases["measure"]
         waits, connections = message.pool_wait_histogram, message.connections

@@ -16,7 +16,7 @@ TROUBLED_MAX = 3
 """Number of lines for agents that are lost or silent."""
 TOLD_MAX = 64
 """Number of agents that stand in a line of events."""
-LATE_S = 0.5
+LATE_S = 1.0
 """What comes so much later than it ended is worth a word: its link, or its machine, is behind."""
 _NAME_MAX = 20
 
