@@ -463,7 +463,11 @@ class AddOnPart(SpecPart):
         """Raises UserError, with the line, where it does not fit to the rest of the experiment that has it at `key`."""
 
 
-ADD_ON_FIELDS: Slot[type[AddOnPart]] = Slot("experiment_fields")
+def _reads_a_key(one: object) -> bool:
+    return isinstance(one, type) and issubclass(one, AddOnPart) and getattr(one, "AFTER", "") in Experiment.model_fields
+
+
+ADD_ON_FIELDS: Slot[type[AddOnPart]] = Slot("experiment_fields", lambda: Experiment.model_fields, _reads_a_key)
 """The top-level keys that add-ons bring."""
 P = TypeVar("P", bound=AddOnPart)
 

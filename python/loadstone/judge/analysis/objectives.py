@@ -41,7 +41,9 @@ class AnsweredFigure(ABC):
         """That an objective is about another figure, and the run has only this one."""
 
 
-FIGURES: Slot[type[AnsweredFigure]] = Slot("objective_figures")
+FIGURES: Slot[type[AnsweredFigure]] = Slot(
+    "objective_figures", lambda: (*_RATES, *_QUANTILES, _ERRORS, "cpu", "service")
+)
 """Those of add-ons by their names; answers have them in `Answer.condition_figures`."""
 _Operator = Literal[">", ">=", "<", "<="]
 _ERRORS = "errors"
