@@ -36,6 +36,7 @@ from loadstone.programs.clients import manifest as driver_manifest
 from loadstone.programs.manifest import FILE, Manifest, file_of, read_manifest
 from loadstone.programs.subjects.url import parse_subject_url
 from loadstone.safety.bounds.pinned_files import is_file
+from loadstone.safety.terminal import printable
 from loadstone.servers import registry
 from loadstone.servers.transport import stays_here
 from loadstone.text.language import said
@@ -107,7 +108,7 @@ def _unlisted(experiment: Experiment) -> Iterator[PlannedAction]:
             found = [one for one in found if one[0][:2] != at]
             found += kind.settings_type.model_validate(goal.settings).unlisted(*at)
     for path, value in found:
-        place = ".".join(map(str, path))
+        place = printable(".".join(map(str, path)))
         what = said(
             "{place}: {value} (loadstone does not know what that does)", place=place, value=shown_text(f"{value}")
         )
