@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,10 @@ import pytest
 
 from loadstone.addon import AddOn, installed
 from loadstone.addons import NAMES
+from loadstone.cli.command import COMMANDS, OWN_COMMANDS
+from loadstone.cli.main import app
+from loadstone.report import csv_report
+from loadstone.report.csv_report import OWN_FILES
 from loadstone.safety.errors import UserError
 from loadstone.slot import Slot
 
@@ -59,6 +64,85 @@ def test_a_broken_one_is_named_in_a_line(
     install(monkeypatch, distribution(tmp_path, theirs=place))
     with pytest.raises(UserError, match=said):
         Slot[object]("commands").names()
+
+
+LOADS = "from loadstone.addon import AddOn\n"
+PART = "from loadstone.experiment.spec.experiment import AddOnPart\nclass Part(AddOnPart):\n    AFTER = 'name'\n"
+MISTAKES = [
+    pytest.param("import sys\nsys.exit(0)", "cannot be loaded (SystemExit: 0)", id="ends the program"),
+    pytest.param(
+        "class E(Exception):\n    def __str__(self):\n        raise ValueError\nraise E", "(E: )", id="no text"
+    ),
+    pytest.param("ADD_ON = AddOn('x', commands=None)", "commands is not a mapping of names to places", id="None"),
+    pytest.param("ADD_ON = AddOn('x', commands=['y'])", "commands is not a mapping of names to places", id="a list"),
+    pytest.param(
+        "ADD_ON = AddOn('x', commands={'y': 5})", "commands is not a mapping of names to places", id="a number"
+    ),
+    pytest.param(
+        "X = 5\nADD_ON = AddOn('x', commands={'y': 'theirs:X'})", "it is not what commands takes", id="no command"
+    ),
+    pytest.param(
+        "ADD_ON = AddOn('x', commands={'run': 'theirs:X'})", "'run' (commands) is a name of loadstone already", id="run"
+    ),
+    pytest.param(
+        "ADD_ON = AddOn('x', commands={'gate': 'theirs:X'})",
+        "'gate' (commands) is a name of add-on gate already",
+        id="gate",
+    ),
+    pytest.param(
+        f"{PART}ADD_ON = AddOn('x', experiment_fields={{'workload': 'theirs:Part'}})",
+        "'workload' (experiment_fields) is a name of loadstone already",
+        id="a key of the core",
+    ),
+    pytest.param(
+        f"{PART.replace('name', 'nowhere')}ADD_ON = AddOn('x', experiment_fields={{'y': 'theirs:Part'}})",
+        "it is not what experiment_fields takes",
+        id="behind no key",
+    ),
+    pytest.param(
+        "X = 5\nADD_ON = AddOn('x', experiment_fields={'y': 'theirs:X'})",
+        "it is not what experiment_fields takes",
+        id="no part",
+    ),
+    pytest.param("import os\nraise OSError(os.environ['DB_PASSWORD'])", "(OSError: ${env:DB_PASSWORD})", id="a secret"),
+]
+
+
+@pytest.mark.fault(
+    "an add-on that ends the program while it is loaded, takes a name of loadstone's or tells a secret",
+    "status 2, and a line that names it",
+    area="input",
+)
+@pytest.mark.parametrize(("text", "line"), MISTAKES)
+def test_a_mistake_of_an_add_on_is_a_line_that_names_it(text: str, line: str, tmp_path: Path) -> None:
+    site = distribution(tmp_path, theirs="theirs:ADD_ON")
+    (site / "theirs.py").write_text(LOADS + text)
+    search = os.pathsep.join(map(str, (site, ROOT / "python")))
+    environment = {**os.environ, "PYTHONPATH": search, "DB_PASSWORD": "s3cretCanary99"}
+    command = [sys.executable, "-P", "-m", "loadstone", "show", "json-documents"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("loadstone: add-on ")
+    assert line in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_ctrl_c_while_an_add_on_is_loaded_is_no_traceback(tmp_path: Path) -> None:
+    site = distribution(tmp_path, theirs="theirs:ADD_ON")
+    (site / "theirs.py").write_text("raise KeyboardInterrupt")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (site, ROOT / "python")))}
+    command = [sys.executable, "-P", "-m", "loadstone", "list"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (130, "loadstone: interrupted\n")
+
+
+def test_the_commands_that_no_add_on_may_bring_are_those_of_the_core() -> None:
+    own = {one.name or one.callback.__name__ for one in app.registered_commands if one.callback is not None}
+    assert set(OWN_COMMANDS) == own - set(COMMANDS.names())
+
+
+def test_the_files_that_no_add_on_may_bring_are_those_of_the_core() -> None:
+    assert set(OWN_FILES) == set(re.findall(r'"([a-z-]+\.csv)"', Path(csv_report.__file__).read_text()))
 
 
 def test_a_place_that_is_empty_is_named_in_a_line() -> None:

@@ -5,8 +5,8 @@ room, which loads a place when it needs it. Those of this package stand in `addo
 `addon.py`; a package of others names its own as an entry point of the group `loadstone.addons`.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -14,6 +14,8 @@ from pkgutil import resolve_name
 from typing import Any
 
 from loadstone.safety.errors import UserError
+from loadstone.safety.secrets.references import learn_environment
+from loadstone.text.language import said
 
 GROUP = "loadstone.addons"
 """The group of entry points by which add-ons of other packages are found."""
@@ -23,7 +25,8 @@ Place = str
 
 @dataclass(frozen=True)
 class AddOn:
-    """What an add-on brings: in each field a name that no other add-on has, and the place of what it stands for."""
+    """What an add-on brings: in each field a name that neither loadstone nor another add-on has, and the place of what
+    it stands for."""
 
     name: str
     experiment_fields: Mapping[str, Place] = field(default_factory=dict)
@@ -70,18 +73,40 @@ class AddOn:
     goal_sections: Mapping[str, Place] = field(default_factory=dict)
     """Kind of a declared goal -> a function of its name and its answer, which makes its section."""
 
+    def __post_init__(self) -> None:
+        """Raises TypeError where a field is not what the seam takes, so that a mistake is named where it is loaded."""
+        for one in (one for one in fields(self) if one.name != "name"):
+            brought = getattr(self, one.name)
+            pairs = brought.items() if isinstance(brought, Mapping) else [(None, None)]
+            if not all(isinstance(word, str) for pair in pairs for word in pair):
+                raise TypeError(f"{one.name} is not a mapping of names to places")
+
     def names(self, kind: str) -> Mapping[str, Place]:
         """What it brings of a kind."""
         brought: Mapping[str, Place] = getattr(self, kind)
         return brought
 
-    def load(self, kind: str, name: str) -> Any:
-        """What a name stands for. Raises UserError where that cannot be loaded."""
+    def load(self, kind: str, name: str, fits: Callable[[Any], bool] = lambda _: True) -> Any:
+        """What a name stands for. Raises UserError where that cannot be loaded, or does not fit."""
         place = self.names(kind)[name]
         try:
-            return resolve_name(place)
-        except Exception as error:
+            loaded = resolve_name(place)
+        except (Exception, SystemExit) as error:
             raise _broken(self.name, place, error) from error
+        if not fits(loaded):
+            raise _broken(self.name, place, TypeError(f"it is not what {kind} takes"))
+        return loaded
+
+    def clash(self, kind: str, name: str, other: "AddOn | None") -> UserError:
+        """That a name is another add-on's already, or loadstone's own (None)."""
+        return UserError(
+            "add-on {name}: '{brought}' ({kind}) is a name of {owner} already; update the package that has it, or "
+            "uninstall that",
+            name=self.name,
+            brought=name,
+            kind=kind,
+            owner="loadstone" if other is None else said("add-on {name}", name=other.name),
+        )
 
 
 def installed() -> Iterator[AddOn]:
@@ -97,17 +122,22 @@ def installed() -> Iterator[AddOn]:
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
             add_on = entry.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _broken(entry.name, entry.value, error) from error
         if not isinstance(add_on, AddOn):
             raise _broken(entry.name, entry.value, TypeError("it is not an AddOn"))
         yield add_on
 
 
-def _broken(name: str, place: Place, error: Exception) -> UserError:
+def _broken(name: str, place: Place, error: BaseException) -> UserError:
+    learn_environment()  # what it says may be a secret of there
+    try:
+        why = str(error)
+    except Exception:
+        why = ""
     return UserError(
         "add-on {name}: {place} cannot be loaded ({error}); update the package that has it, or uninstall that",
         name=name,
         place=place,
-        error=f"{type(error).__name__}: {error}",
+        error=f"{type(error).__name__}: {why}",
     )

@@ -3,7 +3,7 @@
 A room names the kind of thing that it takes, and no add-on. Nothing of an add-on is loaded before a room asks for it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any, Generic, TypeVar
@@ -19,9 +19,17 @@ def _add_ons() -> tuple[Any, ...]:
 class Slot(Generic[T]):
     """What all add-ons bring of one kind, each under its name."""
 
-    def __init__(self, kind: str) -> None:
-        """`kind`: the field of `AddOn` that it takes."""
-        self._kind = kind
+    def __init__(
+        self, kind: str, own: Callable[[], Container[str]] = tuple, fits: Callable[[Any], bool] = lambda _: True
+    ) -> None:
+        """What is of a kind.
+
+        Args:
+            kind: the field of `AddOn` that it takes.
+            own: the names that are the room's own, which no add-on may bring.
+            fits: whether something that was loaded can be taken.
+        """
+        self._kind, self._own, self._fits = kind, own, fits
         self._read: tuple[Any, ...] | None = None
         self._brought_by: dict[str, Any] = {}
         self._loaded: dict[str, T] = {}
@@ -36,7 +44,7 @@ class Slot(Generic[T]):
         if add_on is None:
             return None
         if name not in self._loaded:
-            self._loaded[name] = add_on.load(self._kind, name)
+            self._loaded[name] = add_on.load(self._kind, name, self._fits)
         return self._loaded[name]
 
     def items(self) -> Iterator[tuple[str, T]]:
@@ -47,11 +55,14 @@ class Slot(Generic[T]):
             yield name, loaded
 
     def _add_on_of(self) -> dict[str, Any]:
-        """Name -> the add-on that brings it: the first one that does."""
+        """Name -> the add-on that brings it. Raises UserError where a name would mean two things."""
         add_ons = _add_ons()
         if add_ons is not self._read:
-            self._read, self._loaded, self._brought_by = add_ons, {}, {}
+            brought_by: dict[str, Any] = {}
             for add_on in add_ons:
                 for name in add_on.names(self._kind):
-                    self._brought_by.setdefault(name, add_on)
+                    if name in brought_by or name in self._own():
+                        raise add_on.clash(self._kind, name, brought_by.get(name))
+                    brought_by[name] = add_on
+            self._read, self._loaded, self._brought_by = add_ons, {}, brought_by
         return self._brought_by

@@ -22,9 +22,9 @@ from loadstone.cli.http_options import HttpWork
 from loadstone.cli.load import Load
 from loadstone.cli.redis_experiment import RedisRequest
 from loadstone.cli.redis_options import AddressOptions, KeySpace, Login, ReceiverOptions, RedisWork, ReplayOptions
+from loadstone.experiment.action import PlannedAction
 from loadstone.machine.processes.cache_folder import cache_folder
 from loadstone.programs.subjects.subject import local_subject
-from loadstone.run.acts import PlannedAction
 from loadstone.run.consent import FOLDER, SHOWN_CHARACTERS, SHOWN_LINES, listing, require_consent
 from loadstone.run.prepare import _require_trust, prepare, requested_plan
 from loadstone.run.request import RunRequest

@@ -20,6 +20,7 @@ from loadstone.experiment.spec.experiment import DataSpec, Experiment, SubjectSp
 from loadstone.experiment.spec.workload import StoredSpec
 from loadstone.machine.processes.cache_folder import cache_folder
 from loadstone.programs import build as build_module
+from loadstone.programs import sources
 from loadstone.programs.build import OtherVersion, built, is_unpublished, source_hash
 from loadstone.programs.manifest import Manifest, read_manifest
 from loadstone.safety.errors import UserError
@@ -145,7 +146,7 @@ def test_sources_that_change_meanwhile_are_not_cached(folder: Path, context: Dep
 
 
 def test_too_many_sources_are_refused(folder: Path, context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build_module, "SOURCES_MAX", 2)
+    monkeypatch.setattr(sources, "SOURCES_MAX", 2)
     for name in "bcd":
         (folder / f"{name}.txt").write_text("x")
     with pytest.raises(UserError, match=r"'\*\.txt' names more than 2 files; name the sources alone"):

@@ -6,13 +6,16 @@ from pathlib import Path
 import pytest
 
 from loadstone.cli.init_command import write_experiment
+from loadstone.experiment.action import PlannedAction
+from loadstone.experiment.action import shown_variable as _of_variable
 from loadstone.experiment.spec.built_in import FOLDER, names
 from loadstone.experiment.spec.experiment import SubjectSpec
-from loadstone.run.acts import PlannedAction, _of_variable, planned_actions, program_fields
+from loadstone.run.actions import planned_actions
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
+from loadstone.servers.server import program_fields
 
 EXPERIMENT = """\
 name: stranger

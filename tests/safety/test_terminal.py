@@ -86,6 +86,23 @@ def test_a_console_obeys_its_own_colours_alone(screen: Terminal) -> None:
     assert not (OBEYED - {"\x1b", "\r"}) & set(said)
 
 
+MARKUP = "[/x] [link=http://outside.example]a[/link] [red]b[/red] :smile:"
+
+
+@pytest.mark.fault(
+    "a level or a section's text in the markup of rich (`[/x]`, `[link=...]`)", "shown as it is", area="foreign"
+)
+def test_what_looks_like_markup_is_shown_as_it_is(screen: Terminal) -> None:
+    for one in (console.results(), console.remarks()):
+        table = Table(title="t", box=None)
+        table.add_column(MARKUP, no_wrap=True)
+        table.add_row(MARKUP)
+        one.print(table)
+        one.print(MARKUP)
+    assert screen.getvalue().count(MARKUP) == 6
+    assert "\x1b]8" not in screen.getvalue()
+
+
 def test_what_is_secret_is_hidden_on_every_way(screen: Terminal) -> None:
     known.learn("hunter2")
     table = Table(title="t")

@@ -69,8 +69,8 @@ app = typer.Typer(
 
 WHOLE.append(app)
 
-UNLOADED: list[LoadstoneError] = []
-"""Why an add-on could not be loaded."""
+UNLOADED: list[LoadstoneError | KeyboardInterrupt] = []
+"""Why add-ons were not loaded."""
 COMPLETING = "_LOADSTONE_COMPLETE"
 """The variable by which a shell asks how a command line may go on."""
 COMPLETION = "--install-completion"
@@ -233,7 +233,7 @@ try:
             app.add_typer(added, name=name)
         else:
             command(app, name)(added)
-except LoadstoneError as error:  # a package of somebody else's; `main` says so, as it says every error
+except (LoadstoneError, KeyboardInterrupt) as error:  # of somebody else's package; `main` says it as every error
     UNLOADED.append(error)
 
 

@@ -1,9 +1,6 @@
 """Builds a subject or a driver once for each state of its sources, in the cache folder."""
 
 import errno
-import hashlib
-import os
-import platform
 import re
 import shlex
 import shutil
@@ -19,13 +16,13 @@ from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessE
 from loadstone.machine.processes.inherited import by_builds
 from loadstone.machine.start_context import Step
 from loadstone.programs.manifest import Build
+from loadstone.programs.sources import pinned_as, source_files, source_hash
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import _, said
 
 MARK = ".built"
-SOURCES_MAX = 10_000
 POLL_S, TELL_EVERY_S = 0.05, 5.0
 PLACED = re.compile(r"\S+\.(java|kt|groovy|ts|js|go|rs|c|cc|cpp|cs|py)\b\W{0,2}\d+")
 """A message with its place in a source file, as compilers print it."""
@@ -40,59 +37,6 @@ NOISE = re.compile(
     r"COMPILATION ERROR|Failed to execute goal|^\[ERROR\]\s*$"
     r"|\bnpm (error|ERR!) (code|errno|syscall|type)\b|^npm (error|ERR!)$"
 )
-
-
-def source_files(build: Build, folder: Path) -> list[Path]:
-    """The files that the inputs name, in order.
-
-    Raises:
-        UserError: a pattern names none.
-    """
-    files: set[Path] = set()
-    for pattern in build.inputs:
-        try:
-            matching = [path for path in folder.glob(pattern) if path.is_file()]
-        except (ValueError, IndexError) as error:
-            raise UserError(
-                "{folder}: build.inputs: '{pattern}' is no pattern ({error}); correct it",
-                folder=folder,
-                pattern=pattern,
-                error=error,
-            ) from None
-        if not matching:
-            raise UserError(
-                "{folder}: build.inputs: '{pattern}' matches no file; correct it or leave it out",
-                folder=folder,
-                pattern=pattern,
-            )
-        files.update(matching)
-        if len(files) > SOURCES_MAX:
-            too_many = f"build.inputs: '{pattern}' names more than {SOURCES_MAX:,} files"
-            raise UserError(
-                "{folder}: {too_many}; name the sources alone, not what is made of them",
-                folder=folder,
-                too_many=too_many,
-            )
-    return sorted(files)
-
-
-def pinned_as(root: Path) -> str:
-    """Under which name the sources of a build are pinned (`safety.bounds.pinned_files`): the hash of those alone."""
-    return f"sources of {root}"
-
-
-def source_hash(build: Build, folder: Path, tools: Mapping[str, str] | None = None) -> str:
-    """16 hexadecimal digits that change with the sources, the commands, the tools and the kind of machine.
-
-    `tools`: program -> its version, of those that the build takes.
-    """
-    made_by = (build.commands, build.output, sorted((tools or {}).items()), platform.system(), platform.machine())
-    digest = hashlib.sha256(repr(made_by).encode())
-    for path in source_files(build, folder):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        of_file = f"\0{content}\0{os.access(path, os.X_OK)}\n".encode()
-        digest.update(os.fsencode(path.relative_to(folder)) + of_file)
-    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ A driver's manifest is read as this one is (`read_as`): within bounds, and with 
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -21,6 +21,9 @@ from pydantic import (
     model_validator,
 )
 
+from loadstone.experiment.action import ListsActions, PlannedAction, fields, pins_of, shown_variable
+from loadstone.machine.processes.inherited import ALL, Names
+from loadstone.programs.sources import SourcesPin
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.bounds.bounded_yaml import load_yaml
 from loadstone.safety.bounds.files import read_bytes, why
@@ -29,12 +32,19 @@ from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
 from loadstone.safety.secrets.known import learn
 from loadstone.safety.secrets.places import secrets_of
+from loadstone.safety.terminal import printable
 from loadstone.servers.declared_table import TABLES_MAX, Name, Table
+from loadstone.text.language import said
 from loadstone.text.problem import Problem
 from loadstone.text.units import LONGEST_S
 
 LARGEST_BYTES = 1_000_000
 M = TypeVar("M", bound=BaseModel)
+
+
+def file_of(path: Path, name: str) -> Path:
+    """The file of a manifest, by its path or that of the folder which holds it under this name."""
+    return path / name if path.is_dir() else path
 
 
 def read_as(kind: str, path: Path, name: str, model: type[M], page: str) -> tuple[M, Path]:
@@ -50,7 +60,7 @@ def read_as(kind: str, path: Path, name: str, model: type[M], page: str) -> tupl
     Raises:
         UserError: it cannot be read, or is not valid; names the field.
     """
-    file = path / name if path.is_dir() else path
+    file = file_of(path, name)
     try:
         data = load_yaml(pinned_files.check(file, read_bytes(file, LARGEST_BYTES)).decode("utf-8-sig"))
         for secret in secrets_of(_without_tables(data)):
@@ -172,12 +182,15 @@ Inherits = Literal["all"] | tuple[VariableName, ...]
 OldestVersion = Annotated[str, BeforeValidator(str), Field(pattern=r"^\d{1,6}(\.\d{1,6}){0,3}$")]
 
 
-class _ManifestPart(BaseModel):
+class _ManifestPart(ListsActions):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Build(_ManifestPart):
     """Commands that make `output` out of `inputs`, run in a copy that holds nothing else."""
+
+    HARMLESS = fields("timeout_s")
+    LISTED = fields("commands inputs root output inherits")
 
     commands: tuple[Annotated[str, Field(min_length=1), AfterValidator(without_shell)], ...] = Field(min_length=1)
     inputs: tuple[BelowFolder, ...] = Field(min_length=1)
@@ -195,6 +208,9 @@ class Build(_ManifestPart):
 
 class StartCommand(_ManifestPart):
     """Command that starts one replica, and the sign that it is ready."""
+
+    HARMLESS = fields("ready metrics runtime workers ready_within_s")
+    LISTED = fields("command folder inherits")
 
     command: ManifestCommand
     folder: str | None = Field(default=None, min_length=1)
@@ -242,6 +258,9 @@ class Manifest(_ManifestPart):
     A value that refers to one of `optional_servers` is left out where the experiment has no such server.
     """
 
+    HARMLESS = fields("name optional_servers warm_up_s harmless")
+    LISTED = fields("build run requires environment tables jvm_flags")
+
     name: str = Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_-]*$", max_length=40)
     build: Build | None = None
     run: StartCommand
@@ -254,7 +273,9 @@ class Manifest(_ManifestPart):
     """The variables that an experiment may set without a question, by loadstone's own manifests: each with the
     kind of value, or the words, that it may have. A run asks about any other variable and value."""
     optional_servers: tuple[str, ...] = ()
-    tables: Annotated[dict[str, Table | str], Field(max_length=TABLES_MAX), BeforeValidator(_tables)] = {}
+    tables: Annotated[dict[str, Table | str], Field(max_length=TABLES_MAX), BeforeValidator(_tables)] = Field(
+        default_factory=dict
+    )
     """Tables by their names: each is made before the subject starts, on the servers with tables that `environment`
     refers to. Or a server's name with a file of SQL below the manifest's folder (`mariadb: schema.sql`), which is run
     there as it is, on a server that loadstone started alone."""
@@ -305,6 +326,24 @@ class Manifest(_ManifestPart):
         """The servers that the environment refers to."""
         return frozenset(server for value in self.environment.values() for server, _ in REFERENCE.findall(value))
 
+    def actions(self, who: str, file: Path, environment: Mapping[str, str]) -> Iterator[PlannedAction]:
+        """What building and starting it does; `file`: the manifest's, `environment`: what the experiment sets."""
+        flags = f", with jvm_flags {shlex.join(self.jvm_flags)}" if self.jvm_flags else ""
+        given = {**self.environment, **environment}
+        yield from program_actions(who, file, self.build, self.run, self.requires, given, {}, flags)
+
+    def settings_of(self, application: str, subject: str, environment: Mapping[str, str]) -> Iterator[PlannedAction]:
+        """What an experiment sets for one of loadstone's own applications."""
+        for name, value in environment.items():
+            what = said(
+                "{what} (application {application}, subject {name})",
+                what=printable(f"{name}={shown_variable(name, value)}"),
+                application=application,
+                name=subject,
+            )
+            at = ("subjects", subject, "environment", name)
+            yield PlannedAction("sets for a program", what, asks=not self.is_harmless(name, value), at=at)
+
     def is_harmless(self, name: str, value: str) -> bool:
         """Return whether the manifest declares that this variable may have this value, by its exact name."""
         declared = self.harmless.get(name)
@@ -313,6 +352,68 @@ class Manifest(_ManifestPart):
         if isinstance(declared, str):
             return value == "" or HARMLESS[declared].fullmatch(value) is not None
         return value == "" or value in declared
+
+
+class Started(Protocol):
+    """The command of a manifest of either kind."""
+
+    @property
+    def command(self) -> str: ...
+    @property
+    def inherits(self) -> Names: ...
+
+
+def program_actions(
+    who: str,
+    file: Path,
+    build: Build | None,
+    run: Started,
+    requires: Iterable[str],
+    environment: Mapping[str, str],
+    places: Mapping[str, str],
+    more: str = "",
+) -> Iterator[PlannedAction]:
+    """What building and starting a program does.
+
+    Args:
+        who: whose it is.
+        file: of its manifest.
+        build: its build, if it has one.
+        run: what starts it.
+        requires: the programs that are asked for their versions.
+        environment: the variables that it is given.
+        places: what stands for places in its command.
+        more: what else it is started with.
+    """
+    folder = file.absolute().parent
+    if build is not None:
+        root = (folder / build.root).resolve()
+        for command in build.commands:
+            what = said("by {command} ({who}, in a copy of {root})", command=_shown(command), who=who, root=root)
+            yield PlannedAction("builds", what, asks=True, pins=(SourcesPin(build, root),))
+        yield from _inherited(said("the build of {who}", who=who), build.inherits)
+    command = f"{_shown(run.command)}{printable(more)}"
+    what = said("{command} ({who}, in {folder})", command=command, who=who, folder=printable(str(folder)))
+    files = pinned_files.named_files(run.command, folder, places)
+    yield PlannedAction("starts", what, asks=True, pins=pins_of(file, *files))
+    if requires:
+        named = ", ".join(sorted(requires))
+        what = said("{programs}, to learn their versions ({who})", programs=named, who=who)
+        yield PlannedAction("starts", what, asks=True)
+    yield from _inherited(said("the program of {who}", who=who), run.inherits)
+    if environment:
+        texts = printable(" ".join(f"{name}={shown_variable(name, value)}" for name, value in environment.items()))
+        yield PlannedAction("sets for a program", f"{texts} ({who})", asks=True)
+
+
+def _shown(command: str) -> str:
+    return printable(shlex.join(shlex.split(command)))
+
+
+def _inherited(to: str, names: Names) -> Iterator[PlannedAction]:
+    """The variables of the user's environment that a manifest names beside those that all programs inherit."""
+    for name in (said("* (the whole environment)"),) if names == ALL else names:
+        yield PlannedAction("sends the variable", said("{what} to {to}", what=name, to=to), asks=True)
 
 
 def read_manifest(path: Path) -> tuple[Manifest, Path]:

@@ -62,7 +62,8 @@ COMBINATIONS = ("effects", "metric", "condition", "label", "figure", "low", "hig
 
 CsvRows = Callable[[Analysis], Iterator[dict[str, CsvValue]]]
 """The lines of a file, all with the same columns; no line: there is no such file."""
-CSV_FILES: Slot[CsvRows] = Slot("csv_files")
+OWN_FILES = ("tables.csv", "comparisons.csv", "effects.csv", "combinations.csv", "host.csv", "parts.csv")
+CSV_FILES: Slot[CsvRows] = Slot("csv_files", lambda: OWN_FILES)
 """Those of add-ons, by the names of their files."""
 
 

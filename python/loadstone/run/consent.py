@@ -1,10 +1,19 @@
 """Whether someone else's experiment may run: shows what it would do, and asks once for each content.
 
-Loadstone's own experiments, and what the user typed on the command line, need no answer. What was answered is kept in
-the private cache folder by the hash of all that the run is made of (`digest_of`), with those of the acts that were
-shown: where one of these bytes changes, or another act comes, it is asked again. The acts are not kept as they were
-shown: a variable that a shell could run is shown as it is, and may be a password. What is hashed is pinned
-(`safety.bounds.pinned_files`): if it is another when it is used, the run ends.
+The threat:
+
+- A stranger writes an experiment, a manifest of an application or a driver, a run's folder or a file beside them, and
+  the user runs it. It may start programs and containers, make servers load code, and send the user's variables, files
+  and commands to other machines or to whatever trusts loopback; all with the user's rights.
+- Not a stranger: loadstone's own experiments, an installed add-on, and what the user typed on the command line.
+- The text of a question may lie: it hides a command as a password, behind control characters, or in a long list.
+- Files may change between the answer and their use, and an answer may be kept for a content that it never saw.
+
+So each class lists its own actions (`experiment.action`), all are shown, a field that nobody lists is asked about, and
+nothing starts, connects or is looked up before. An answer is kept in the private cache folder, by the hash of all that
+the actions rest on and by that of each action that was shown: it is asked again where a byte changes, or another action
+comes. Actions are not kept as they were shown: a variable that a shell could run is shown, and may be a password. What
+is hashed is pinned (`safety.bounds.pinned_files`): if it is another when it is used, the run ends.
 """
 
 import hashlib
@@ -15,15 +24,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from loadstone.experiment.action import KINDS, PlannedAction
 from loadstone.experiment.plan.run_plan import RunPlan
-from loadstone.experiment.spec import driver_names, subject_names
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.machine.processes.cache_folder import cache_folder
-from loadstone.programs import manifest as subject_manifest
-from loadstone.programs.build import pinned_as, source_hash
-from loadstone.programs.clients import manifest as driver_manifest
-from loadstone.programs.manifest import Build
-from loadstone.run.acts import KINDS, PlannedAction, acts_of_driver, planned_actions, program_fields, sent_as_text
+from loadstone.run.actions import actions_of_driver, planned_actions, sent_as_text
 from loadstone.safety import terminal
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.bounds.files import read_json
@@ -61,11 +66,7 @@ def require_consent(
     Raises:
         UserError: it may not; names the first act, and what helps.
     """
-    pinned_files.forget()
-    if not any(act.asks for act in planned_actions(experiment, run_plan, secret_files)):
-        return
-    digest = digest_of(experiment, run_plan)  # pins what is hashed, and so what the acts are now read off
-    acts = sent_as_text(files_sent) + planned_actions(experiment, run_plan, secret_files)
+    digest, acts = _planned(experiment, run_plan, secret_files, files_sent)
     look = (
         said("the command in the folder's environment.json") if of_folder else said("what `loadstone show` says of it")
     )
@@ -84,13 +85,32 @@ def to_ask(
 
     Raises UserError.
     """
-    if not any(act.asks for act in planned_actions(experiment, run_plan, secret_files)):
+    digest, acts = _planned(experiment, run_plan, secret_files, files_sent)
+    return digest, _unanswered(digest, acts, of_folder=of_folder)
+
+
+def _planned(
+    experiment: Experiment, run_plan: RunPlan, secret_files: Sequence[str], files_sent: Sequence[str]
+) -> tuple[str, list[PlannedAction]]:
+    """The hash of the contents, which are pinned, and the actions; none: the run does nothing that asks."""
+    pinned_files.forget()
+    actions = planned_actions(experiment, run_plan, secret_files)
+    if not any(action.asks for action in actions):
         return "", []
-    digest = digest_of(experiment, run_plan)
-    known = _known(digest)
-    acts = sent_as_text(files_sent) + planned_actions(experiment, run_plan, secret_files)
-    asking = [act for act in acts if act.asks]
-    return digest, [act for act in asking if (of_folder or not act.typed) and _mark(digest, act.line) not in known]
+    _pin(actions)  # the manifests that are read for the next line are those that are hashed
+    actions = planned_actions(experiment, run_plan, secret_files)
+    source = experiment.source
+    written = source.digest or hashlib.sha256(json.dumps(source.data, default=str).encode()).hexdigest()
+    return _digest(written, *_pin(actions)), sent_as_text(files_sent) + actions
+
+
+def _pin(actions: Sequence[PlannedAction]) -> list[str]:
+    """Pin what the actions rest on; the name and digest of each. Raises UserError where one cannot be read."""
+    return sorted({pin() for action in actions for pin in action.pins})
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()
 
 
 def remember_answer(digest: str, acts: Sequence[PlannedAction]) -> None:
@@ -100,8 +120,10 @@ def remember_answer(digest: str, acts: Sequence[PlannedAction]) -> None:
 
 def require_consent_to_driver(path: Path, *, trust: bool) -> None:
     """Require that a client library's program by itself is trusted. Raises UserError."""
-    digest = digest_of_driver(path)
-    _require(str(path), digest, acts_of_driver(path), said("its manifest"), trust=trust, of_folder=False)
+    pinned_files.forget()
+    _pin(actions_of_driver(path))
+    actions = actions_of_driver(path)
+    _require(str(path), _digest(*_pin(actions)), actions, said("its manifest"), trust=trust, of_folder=False)
 
 
 def listing(acts: Sequence[PlannedAction]) -> Iterator[str]:
@@ -130,12 +152,17 @@ def _require(
     asking = [act for act in acts if act.asks]
     if not asking:
         return
-    known = _known(digest)
-    marks = {act: _mark(digest, act.line) for act in asking}
-    unknown = [act for act in asking if (of_folder or not act.typed) and marks[act] not in known]
+    unknown = _unanswered(digest, acts, of_folder=of_folder)
     if unknown and not trust:
         _ask(label, unknown, look)
-    _remember(digest, known | set(marks.values()))
+    remember_answer(digest, asking)
+
+
+def _unanswered(digest: str, acts: Sequence[PlannedAction], *, of_folder: bool) -> list[PlannedAction]:
+    """Those that ask, are not the user's own word, and were not answered for this content."""
+    known = _known(digest)
+    asking = [act for act in acts if act.asks and (of_folder or not act.typed)]
+    return [act for act in asking if _mark(digest, act.line) not in known]
 
 
 def _ask(label: str, acts: Sequence[PlannedAction], look: str) -> None:
@@ -165,7 +192,7 @@ def _ask(label: str, acts: Sequence[PlannedAction], look: str) -> None:
             terminal.remark(
                 _(
                     "  {kind} {more} more that are not named here: read {look}",
-                    kind=kind if language() == ENGLISH else translated(KINDS[kind]),
+                    kind=kind if language() == ENGLISH else translated(KINDS[kind].many),
                     more=len(of_kind) - SHOWN_LINES,
                     look=look,
                 )
@@ -177,7 +204,7 @@ def _ask(label: str, acts: Sequence[PlannedAction], look: str) -> None:
 def summary(acts: Sequence[PlannedAction]) -> str:
     """Return how many there are of each kind: `programs: 2, addresses: 1`."""
     numbers = Counter(act.kind for act in acts)
-    return ", ".join(f"{translated(named)}: {numbers[kind]}" for kind, named in KINDS.items() if numbers[kind])
+    return ", ".join(f"{translated(named.many)}: {numbers[kind]}" for kind, named in KINDS.items() if numbers[kind])
 
 
 def _shortened(line: str) -> str:
@@ -218,79 +245,3 @@ def _remember(digest: str, marks: Collection[str]) -> None:
         replace_file(file, json.dumps({"format": 2, "acts": sorted(marks)}).encode())
     except OSError:
         return
-
-
-def digest_of(experiment: Experiment, run_plan: RunPlan) -> str:
-    """A hash that changes with every byte that the run is made of. Pins each file.
-
-    Raises:
-        UserError: one cannot be read.
-    """
-    pinned_files.forget()
-    source = experiment.source
-    parts = [source.digest or hashlib.sha256(json.dumps(source.data, default=str).encode()).hexdigest()]
-    known: set[str] = set()
-    for trial in run_plan.every_trial:
-        for subject in trial.subjects.values():
-            if subject.manifest is not None and subject.manifest not in known:
-                known.add(subject.manifest)
-                if Path(subject.manifest).parent.resolve() != subject_names.FOLDER.resolve():
-                    parts += _of_subject(Path(subject.manifest))
-        word = driver_names.DriverWord.of(trial.driver).place
-        if word not in (*known, driver_names.NATIVE, *driver_names.names()):
-            known.add(word)
-            parts += _of_driver(Path(word))
-        files = [trial.plan.data.path] if trial.plan.data is not None else []
-        files += [trial.plan.recording.path] if trial.plan.recording is not None else []
-        for settings in trial.servers.values():
-            files += [str(settings[key]) for key in program_fields(settings) if settings.get(key)]
-        for file in (one for one in files if one not in known):
-            known.add(file)
-            parts += [_pinned(Path(file))] if Path(file).is_file() else []
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def digest_of_driver(path: Path) -> str:
-    """Return the digest of a client library's program by itself. Raises UserError."""
-    pinned_files.forget()
-    return hashlib.sha256("\n".join(_of_driver(path)).encode()).hexdigest()
-
-
-def _of_subject(path: Path) -> Iterator[str]:
-    file = path / subject_manifest.FILE if path.is_dir() else path
-    yield _pinned(file)  # before it is read, so that what is read is this
-    manifest, folder = subject_manifest.read_manifest(path)
-    yield from _of_build(manifest.build, folder)
-    for script in manifest.scripts.values():
-        yield _pinned(folder / script)
-    for one in pinned_files.named_files(manifest.run.command, folder, {}):
-        yield _pinned(one)
-
-
-def _of_driver(path: Path) -> Iterator[str]:
-    file = path / driver_manifest.FILE if path.is_dir() else path
-    yield _pinned(file)
-    manifest, folder = driver_manifest.read_driver_manifest(path)
-    yield from _of_build(manifest.build, folder)
-    for one in pinned_files.named_files(manifest.run.command, folder, {"folder": str(folder)}):
-        yield _pinned(one)
-
-
-def _of_build(build: Build | None, folder: Path) -> Iterator[str]:
-    if build is not None:
-        root = (folder / build.root).resolve()
-        try:
-            yield pinned_files.pin_digest(pinned_as(root), source_hash(build, root))
-        except OSError as error:
-            raise UserError("{root}: its sources cannot be read ({error}); allow it", root=root, error=error) from None
-
-
-def _pinned(path: Path) -> str:
-    try:
-        return f"{path.absolute()} {pinned_files.pin_file(path)}"
-    except OSError as error:
-        raise UserError(
-            "{path}: cannot be read ({strerror}); correct the path, or its permissions",
-            path=path,
-            strerror=error.strerror,
-        ) from None

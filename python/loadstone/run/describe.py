@@ -38,7 +38,7 @@ def describe(experiment: Experiment, run_plan: RunPlan, options: RunRequest) -> 
         *doubts(run_plan, allow=options.allow_any_command),
         *confined(run_plan, ask=False, allow=options.allow_any_command),
     )
-    from loadstone.run.acts import planned_actions
+    from loadstone.run.actions import planned_actions
     from loadstone.run.consent import listing
 
     described = description(preview_plan(run_plan, experiment), experiment, _prospects(run_plan))

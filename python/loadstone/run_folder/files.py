@@ -53,7 +53,7 @@ RECORDS = (
     *(ANALYSIS, KEPT, LEDGER, TAGS),
 )
 """The files that a run consists of, beside those of answers."""
-ANSWER_FILES: Slot[str] = Slot("answer_files")
+ANSWER_FILES: Slot[str] = Slot("answer_files", fits=lambda name: name not in RECORDS and Path(name).name == name)
 """Key of `analysis.json` -> the file that holds what stands there by itself."""
 
 

@@ -41,7 +41,8 @@ def remarks(*, quiet: bool = False) -> Console:
 
 def _console(output: terminal.OutputStream, *, quiet: bool = False) -> Console:
     width = None if output.isatty() else _PIPE_COLUMNS
-    return SafeConsole(file=cast(IO[str], output), highlight=False, width=width, quiet=quiet)
+    file = cast(IO[str], output)
+    return SafeConsole(file=file, highlight=False, markup=False, emoji=False, width=width, quiet=quiet)
 
 
 def _shown(text: Text) -> Text:

@@ -81,7 +81,12 @@ def server_union() -> "TypeAdapter[ServerSettings]":
 
 
 def make_server(name: str, settings: Mapping[str, Any]) -> "Server":
-    """The server `name` of an experiment, not started.
+    """The server `name` of an experiment, not started. Raises UserError as `read_settings`."""
+    return read_settings(name, settings).server(name)
+
+
+def read_settings(name: str, settings: Mapping[str, Any]) -> "ServerSettings":
+    """The settings of server `name` of an experiment, as its kind reads them.
 
     Raises:
         UserError: the settings are not those of a known kind; names server, field and value.
@@ -98,7 +103,7 @@ def make_server(name: str, settings: Mapping[str, Any]) -> "Server":
             kinds=listed(SERVERS),
         )
     try:
-        return model.model_validate(settings).server(name)
+        return model.model_validate(settings)
     except ValidationError as error:
         path, sentence = first_problem(error, model, settings)
         raise UserError(

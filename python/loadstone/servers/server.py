@@ -5,21 +5,27 @@ A kind is one file: its settings (a pydantic model with `kind: Literal[...]` and
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import ConfigDict, field_validator
 
+from loadstone.experiment.action import Destination, ListsActions, PlannedAction, Sending, fields, pins_of, shown_text
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.required import HOST_NAME, OWN_HOST, THIS_MACHINE
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
 from loadstone.machine.start_context import LOOPBACK, StartContext
-from loadstone.run_folder.ledger import NO_LEDGER, Ledger
+from loadstone.run_folder.ledger import NO_LEDGER, Ledger, ServerIdentity
+from loadstone.safety.bounds.pinned_files import is_file
 from loadstone.safety.bounds.replies import shortened
+from loadstone.safety.terminal import printable
 from loadstone.servers.control import Control
 from loadstone.servers.delay_line import Link
+from loadstone.servers.known_settings import KnownSettings, Standing
 from loadstone.servers.remote_host import NamedHost, no_hosts
+from loadstone.text.language import said
 from loadstone.text.problem import Problem
 
 ConfigValue = str | int | float | bool
@@ -128,10 +134,22 @@ class ManyEndpoints(Protocol):
     def endpoints(self) -> tuple[Endpoint, ...]: ...
 
 
-class ServerSettings(BaseModel, ABC):
+class SettingsRoom(Protocol):
+    """What the room of a software knows of settings; see `software_room.Room`."""
+
+    @property
+    def place(self) -> Callable[[str, str], ServerIdentity]: ...
+    @property
+    def known_settings(self) -> KnownSettings: ...
+
+
+class ServerSettings(ListsActions, ABC):
     """Base of the settings of every kind: immutable, and an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    HARMLESS = fields("kind software modules limits cpus link host of nodes replicas read_from")
+    LISTED = fields("url image program settings")
 
     kind: str
     modules: tuple[Module, ...] = ()
@@ -169,3 +187,47 @@ class ServerSettings(BaseModel, ABC):
     @abstractmethod
     def server(self, name: str) -> Server:
         """The server of this name with these settings, not started."""
+
+    def destination(self, name: str, written: Mapping[str, Any], room: SettingsRoom) -> Destination:  # noqa: ARG002
+        """Where goes what is sent to it; `written`: the settings with their references."""
+        return Destination(said("server {name}, which it starts", name=name), outside=False)
+
+    def actions(
+        self, name: str, written: Mapping[str, Any], room: SettingsRoom, sending: Sending
+    ) -> Iterator[PlannedAction]:
+        """What starting it does."""
+        at, own = ("servers", name), self.destination(name, written, room)
+        # What a server shows of its settings, as in the title of its process, all users of the machine can read.
+        for key, value in written.items():
+            yield from sending.variables({key: value}, [replace(own, others=key == "settings")], *at)
+        yield self._start(name)
+        yield from self._programs(name)
+        for setting, value in getattr(self, "settings", {}).items():
+            yield _set(name, setting, value, room.known_settings.standing(setting, value))
+
+    def _programs(self, name: str) -> Iterator[PlannedAction]:
+        """What is started for fields that may name a program, or files that one takes."""
+        for key in program_fields(type(self).model_fields):
+            if key in self.model_fields_set and (value := getattr(self, key)):
+                what = said("{what} ({option} of server {name})", what=shown_text(str(value)), option=key, name=name)
+                file = Path(str(value))
+                pins = pins_of(file) if is_file(file) else ()
+                yield PlannedAction("starts", what, asks=True, at=("servers", name, key), pins=pins)
+
+    def _start(self, name: str) -> PlannedAction:
+        what = said("{what} as server {name}", what=printable(self.kind), name=name)
+        return PlannedAction("starts its own", what, at=("servers", name))
+
+
+def program_fields(settings: Iterable[str]) -> list[str]:
+    """The fields of a server's settings that may name a program, or files that one takes: all that no list has."""
+    return [key for key in settings if key not in ServerSettings.HARMLESS | ServerSettings.LISTED]
+
+
+def _set(name: str, setting: str, value: object, standing: Standing) -> PlannedAction:
+    """A setting of a server of ours: each is listed, and asks unless its software's list says that it is harmless."""
+    set_to = f"{name}: {shown_text(f'{setting}: {value}')}"
+    if standing == "unknown":
+        set_to = said("{setting} (a setting that loadstone does not know)", setting=set_to)
+    kind = "configures" if standing == "passes" else "sets on a server"
+    return PlannedAction(kind, set_to, asks=standing != "passes", at=("servers", name, "settings", setting))

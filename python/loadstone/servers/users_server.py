@@ -5,16 +5,27 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 import psutil
 
+from loadstone.experiment.action import (
+    Destination,
+    PlannedAction,
+    Sending,
+    names_variable_as_host,
+    shown_address,
+    shown_file,
+)
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.ports import listeners
 from loadstone.safety.bounds.deadlines import LOOK, OPENING, with_deadline
 from loadstone.safety.errors import LoadstoneError, ServerGone, UserError
-from loadstone.servers.server import DeployContext, ServerFacts
+from loadstone.servers.server import DeployContext, ServerFacts, ServerSettings, SettingsRoom
 from loadstone.servers.transport import is_loopback
+from loadstone.text.language import said
 
 PingResult = TypeVar("PingResult")
 PING_TIMEOUT_S = 2.0
@@ -129,3 +140,51 @@ class UsersServer(ABC):
 
     def stop(self) -> None:  # noqa: B027 - what made nothing on it keeps this
         """Nothing: it is the user's."""
+
+
+class UsersServerSettings(ServerSettings):
+    """Base of the settings of every kind that is the user's, by URL."""
+
+    url: str
+
+    def destination(self, name: str, written: Mapping[str, Any], room: SettingsRoom) -> Destination:
+        """See `ServerSettings.destination`."""
+        place, url = room.place(name, self.url).address, str(written.get("url", ""))
+        to = said("server {name} ({address})", name=name, address=shown_address(url))
+        return Destination(to, not _is_here(place) or names_variable_as_host(url), others=True)
+
+    def actions(
+        self, name: str, written: Mapping[str, Any], room: SettingsRoom, sending: Sending
+    ) -> Iterator[PlannedAction]:
+        """What connecting to it does."""
+        to, url = self.destination(name, written, room), str(written.get("url", ""))
+        at, options = ("servers", name, "url"), _options(url)
+        names_others = not options.keys().isdisjoint(("cluster", "read_from")) or "sentinel" in url.partition("://")[0]
+        more = said(", and to the servers that it names") if names_others else ""
+        what = said("{what} (server {name}){more}", what=shown_address(url), name=name, more=more)
+        yield PlannedAction("connects to", what, asks=to.outside, at=at)
+        yield from sending.variables(written, [to], "servers", name)
+        for option, value in options.items():
+            if option.endswith("_env"):
+                yield sending.variable(f"env:{value}", [to], *at)
+            if option.endswith("_file"):
+                file = shown_file(Path(value))
+                what = said("{what} ({option} of server {name})", what=file, option=option, name=name)
+                yield PlannedAction("reads the file", what, at=("servers", name))
+        yield from self._programs(name)
+
+
+def _is_here(address: str) -> bool:
+    """Whether the address of a place is this machine's, by its text alone."""
+    parts = urlsplit(address)
+    if not parts.netloc:
+        return True  # a socket
+    hosts = [urlsplit(f"//{one}").hostname for one in parts.netloc.rpartition("@")[2].split(",")]
+    return all(host is not None and is_loopback(host) for host in hosts)
+
+
+def _options(url: str) -> dict[str, str]:
+    try:
+        return dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
+    except ValueError:
+        return {}

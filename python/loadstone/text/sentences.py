@@ -101,7 +101,8 @@ def _sentence(message: Message) -> str:
 
 @cache
 def _of_add_ons() -> Mapping[str, Sentence]:
-    return {kind: sentence for _, catalogue in CATALOGUES.items() for kind, sentence in catalogue.items()}
+    first_wins = reversed([catalogue for _, catalogue in CATALOGUES.items()])
+    return {kind: sentence for catalogue in first_wins for kind, sentence in catalogue.items()}
 
 
 def _plain(figures: Mapping[str, Any]) -> dict[str, Any]:

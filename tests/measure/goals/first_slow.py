@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from loadstone.addon import AddOn
+from loadstone.experiment.action import fields
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.run_plan import PlannedTrial
@@ -42,6 +43,8 @@ SENTENCES = {
 
 class FirstSlowSettings(SpecPart):
     """What the experiment says of it."""
+
+    HARMLESS = fields("slow times")
 
     slow: Duration = "10 ms"
     """A reply that takes longer is slow."""

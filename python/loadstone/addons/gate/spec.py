@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from loadstone.experiment.action import fields
 from loadstone.experiment.spec.experiment import AddOnPart
 from loadstone.experiment.spec.part import Margin
 
@@ -26,6 +27,8 @@ class Gate(AddOnPart):
 
     Comparisons go on until that is known, and their intervals hold at a level of their own.
     """
+
+    HARMLESS = fields("base head level figures cost_margin memory_margin restarts starts_differ undecided")
 
     AFTER: ClassVar[str] = "effects"
     IS_WRITTEN: ClassVar[bool] = False

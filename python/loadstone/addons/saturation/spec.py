@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from loadstone.experiment.action import fields
 from loadstone.experiment.spec.consistency import may_be_a_slice
 from loadstone.experiment.spec.consistency_of_parts import check_levels_once
 from loadstone.experiment.spec.experiment import AddOnPart, Experiment, LoadSearch
@@ -167,6 +168,7 @@ class Saturate(AddOnPart):
     AFTER: ClassVar[str] = "workload"
     SEARCH: ClassVar[LoadSearch] = SEARCH
     REPLACES_LOAD: ClassVar[bool] = True
+    HARMLESS = fields("model users_max sweeps sweeps_max precision objective slice trial rounds ramp vary quick")
 
     model: Literal["closed", "open"] = "closed"
     users_max: int = Field(default=4096, ge=1, le=USERS_MAX)

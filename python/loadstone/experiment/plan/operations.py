@@ -1,7 +1,7 @@
 """What is sent: operations, their commands with keys and messages, HTTP requests with rows of data, and recordings."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,13 +9,23 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from loadstone.experiment.action import PlannedAction, fields, sent_to
 from loadstone.experiment.spec.part import PlanPart, is_left_out
+from loadstone.safety.secrets.in_texts import hide_url
 from loadstone.text.language import said
 from loadstone.text.problem import Problem
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 _OWN_HEADERS = ("content-length", "transfer-encoding")
+_READING = ("GET", "HEAD")
+_PLAIN_HEADERS = fields(
+    """
+    accept accept-charset accept-encoding accept-language cache-control connection if-modified-since if-none-match
+    pragma range traceparent user-agent
+    """
+)
+"""Headers that change nothing of what a request does: by others a service may take a GET for a DELETE."""
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 Status = Annotated[int, Field(ge=200, le=599)] | Literal["2xx", "3xx", "4xx", "5xx"]
 
@@ -67,6 +77,13 @@ class HttpRequest(PlanPart):
     headers: Headers = Field(default={})
     body: str | None = None
     expect: HttpExpect = HttpExpect()
+
+    def actions(self, to: str) -> Iterator[PlannedAction]:
+        """What may change something at a service of the user's: at loopback it may trust whoever can reach it."""
+        odd = sorted(name for name in self.headers if name.lower() not in _PLAIN_HEADERS)
+        if self.method not in _READING or self.body is not None or odd:
+            what = f"{self.method} {hide_url(self.path)}{' with ' if odd else ''}{', '.join(odd)}"
+            yield sent_to(to, what, "workload", "operations")
 
 
 class DataFile(PlanPart):

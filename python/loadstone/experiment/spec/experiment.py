@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, create_model
 
+from loadstone.experiment.action import fields
 from loadstone.experiment.spec.levels import Condition, Level, is_level, level_text
 from loadstone.experiment.spec.part import AtRate, Duration, Margin, SpecPart, is_none
 from loadstone.experiment.spec.problems import ExperimentSource
@@ -95,6 +96,8 @@ def default_margin(metric: str) -> float:
 class Factor(SpecPart):
     """What is varied. `default` is the level where a table does not vary it; the first one if none is given."""
 
+    HARMLESS = fields("levels default off_by_default alike unit title values")
+
     levels: tuple[Level, ...] = Field(min_length=1, max_length=LEVELS_MAX)
     default: Level | None = None
     off_by_default: tuple[Level, ...] = ()
@@ -132,6 +135,8 @@ TWIN_LEVELS = ("original", "twin")
 class TableSpec(SpecPart):
     """A set of conditions printed as one table: the product of `vary`, other factors at default."""
 
+    HARMLESS = fields("name title vary note quick quick_only columns")
+
     FORMS: ClassVar[Mapping[str, str]] = {"name": "all", "title": "All", "vary": "{FACTOR: [LEVEL, LEVEL]}"}
 
     name: str
@@ -157,6 +162,8 @@ class ComparisonSpec(SpecPart):
     combination of the levels `at`; factors that neither names stand at their default. All its pairs are
     one family: together they claim a difference where there is none in at most 5 % of experiments.
     """
+
+    HARMLESS = fields("name question between levels baseline at quick_at quick metric margin note")
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)
     question: str
@@ -186,6 +193,8 @@ class Effects(SpecPart):
     most 5 % of experiments.
     """
 
+    HARMLESS = fields("name question factors reference where metric margin quick note")
+
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)
     question: str
     factors: tuple[str, ...] = Field(min_length=2, max_length=FACTORS_MAX)
@@ -205,6 +214,8 @@ class Effects(SpecPart):
 
 class Design(SpecPart):
     """Numbers and lengths of the measurements of conditions."""
+
+    HARMLESS = fields("budget table_blocks trial rounds slice at_rate cost_within")
 
     budget: Duration = "45 min"
     """How long the run may last (`45 min`, or seconds)."""
@@ -229,6 +240,8 @@ class Design(SpecPart):
 class QuickDesign(SpecPart):
     """What `--quick` replaces in the design; None: nothing."""
 
+    HARMLESS = fields("budget table_blocks trial at_rate slice")
+
     budget: Duration | None = "3 min"
     table_blocks: int | None = Field(default=1, ge=1, le=BLOCKS_MAX)
     trial: Duration | None = "700 ms"
@@ -242,6 +255,8 @@ class Published(SpecPart):
     A factor that neither `where` nor `along` names stands at its default.
     """
 
+    HARMLESS = fields("where along levels values")
+
     where: dict[str, Level]
     along: str
     """The factor that runs through `levels`."""
@@ -250,6 +265,8 @@ class Published(SpecPart):
 
 
 class PublishedSet(SpecPart):
+    HARMLESS = fields("source metric column rows")
+
     source: str
     metric: MetricKey = "goodput_per_s"
     column: ColumnKey | Literal[""] = ""
@@ -267,6 +284,8 @@ class Conclusion(SpecPart):
     pool_wait: share of the response time that was spent waiting for a connection, `where` against `against`.
     """
 
+    HARMLESS = fields("claim kind where against metric value answer comparison claims")
+
     claim: str
     kind: Literal["at_least", "ratio", "beyond", "pool_wait"]
     where: dict[str, Level] = {}
@@ -283,6 +302,9 @@ class Conclusion(SpecPart):
 
 class SubjectSpec(SpecPart):
     """The application under test: built and started by its manifest, or one of the user's by URL (`--subject`)."""
+
+    HARMLESS = fields("when replicas host limits warm_up")
+    LISTED = fields("manifest url environment")
 
     manifest: str | None = None
     """A folder of `subjects/` by its name, or a path, which counts from the experiment's file."""
@@ -310,6 +332,9 @@ class DataInto(SpecPart):
     Only under conditions that `when` allows and that have the server.
     """
 
+    HARMLESS = fields("server when table")
+    LISTED = fields("commands")
+
     server: str
     when: dict[str, Level | tuple[Level, ...]] = {}
     table: str | None = None
@@ -320,6 +345,9 @@ class DataInto(SpecPart):
 
 class DataSpec(SpecPart):
     """Rows that are there before the first trial: made once, kept in a cache folder, written once to each server."""
+
+    HARMLESS = fields("rows into")
+    LISTED = fields("columns")
 
     rows: Any
     """Number of rows; `--scale` changes it."""
@@ -337,6 +365,8 @@ class Lesson(SpecPart):
     `saturation` (points with intervals), `cpu` (attributed to each part, beside what they share).
     """
 
+    HARMLESS = fields("then kind name")
+
     then: str
     kind: Literal[
         "check", "comparison", "errors", "held_back", "stored", "data", "repeats", "apart", "saturation", "cpu"
@@ -346,6 +376,8 @@ class Lesson(SpecPart):
 
 class Promise(SpecPart):
     """Number of acknowledged writes that a server may lose when its process is killed, under these levels."""
+
+    HARMLESS = fields("when lost")
 
     when: dict[str, Level | tuple[Level, ...]] = {}
     """Empty: under all conditions of the crash."""
@@ -361,6 +393,9 @@ class CrashSpec(SpecPart):
     must store exactly one thing that it counts, and keys are `exactly_once`. `vary` is as a table's. A server of the
     user's is never killed: what needs that is left out.
     """
+
+    HARMLESS = fields("name title server vary promise after times quick_times note")
+    LISTED = fields("count")
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)
     title: str
@@ -384,6 +419,8 @@ class GoalSpec(SpecPart):
     `vary` is as a table's. What else its kind takes stands beside, and is checked by the kind.
     """
 
+    HARMLESS = fields("name kind vary time quick")
+
     model_config = ConfigDict(extra="allow", frozen=True)
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)
@@ -403,6 +440,8 @@ class GoalSpec(SpecPart):
 class Quick(SpecPart):
     """What `--quick` replaces in the workload's phases and in the design."""
 
+    HARMLESS = fields("phases design scale warm_up")
+
     phases: dict[str, Any] = {}
     design: QuickDesign = QuickDesign()
     scale: float | None = Field(default=None, gt=0, le=1)
@@ -413,6 +452,8 @@ class Quick(SpecPart):
 
 class AsPublished(SpecPart):
     """What `--as-published` replaces: the original's own counts."""
+
+    HARMLESS = fields("tables model phases note")
 
     tables: tuple[str, ...] = ()
     """The original's own tables, which alone are then run; all of them if none is named."""
@@ -463,7 +504,11 @@ class AddOnPart(SpecPart):
         """Raises UserError, with the line, where it does not fit to the rest of the experiment that has it at `key`."""
 
 
-ADD_ON_FIELDS: Slot[type[AddOnPart]] = Slot("experiment_fields")
+def _reads_a_key(one: object) -> bool:
+    return isinstance(one, type) and issubclass(one, AddOnPart) and getattr(one, "AFTER", "") in Experiment.model_fields
+
+
+ADD_ON_FIELDS: Slot[type[AddOnPart]] = Slot("experiment_fields", lambda: Experiment.model_fields, _reads_a_key)
 """The top-level keys that add-ons bring."""
 P = TypeVar("P", bound=AddOnPart)
 
@@ -476,6 +521,14 @@ def search_of(group: str) -> LoadSearch | None:
 
 class Experiment(SpecPart):
     """One experiment: a question, factors, the load, and what the original found."""
+
+    HARMLESS = fields(
+        """
+        format name question description primary_metric factors tables comparisons effects design published
+        conclusions lessons crashes goals scale quick as_published
+        """
+    )
+    LISTED = fields("servers subjects data workload")
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 

@@ -5,10 +5,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from loadstone.experiment.action import ListsActions
 from loadstone.text.units import duration_s, margin_share, rate_or_share
 
 
-class SpecPart(BaseModel):
+class SpecPart(ListsActions):
     """Base of every part: immutable, and an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

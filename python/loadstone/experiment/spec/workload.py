@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
+from loadstone.experiment.action import fields
 from loadstone.experiment.spec.driver_names import NATIVE
 from loadstone.experiment.spec.levels import REFERENCE, Level
 from loadstone.experiment.spec.part import SpecPart
@@ -21,6 +22,9 @@ class OperationSpec(SpecPart):
     argument is sent N times. An operation has either `commands` (Redis) or `requests` (HTTP,
     `experiment.plan.operations.HttpRequest`).
     """
+
+    HARMLESS = fields("name when weight writes units")
+    LISTED = fields("commands requests read_back")
 
     name: str
     when: dict[str, Level | tuple[Level, ...]] = {}
@@ -38,6 +42,8 @@ class OperationSpec(SpecPart):
 class ModelSpec(SpecPart):
     """The model of the conditions `when`, in place of the workload's own."""
 
+    HARMLESS = fields("when model")
+
     when: dict[str, Level | tuple[Level, ...]] = Field(min_length=1)
     model: dict[str, Any]
 
@@ -48,6 +54,8 @@ class LoadData(SpecPart):
     Of several operations with that name it is the one for the condition, where the factors that
     stand in this `when` are not queried (`get` is loaded by `set`, of the same storage).
     """
+
+    HARMLESS = fields("operation when")
 
     operation: str
     when: dict[str, Level | tuple[Level, ...]] = {}
@@ -61,6 +69,8 @@ def _table_name(written: str) -> str:
 
 class TableCount(SpecPart):
     """The rows of a table, as what counts what is stored."""
+
+    HARMLESS = fields("table")
 
     table: Annotated[str, AfterValidator(_table_name)]
 
@@ -76,6 +86,9 @@ class StoredSpec(SpecPart):
 
     Only where the condition has that operation.
     """
+
+    HARMLESS = fields("operation server when")
+    LISTED = fields("count")
 
     operation: str
     server: str
@@ -94,6 +107,14 @@ class Workload(SpecPart):
     With `protocol: http1` the pool is that of one replica: it is multiplied by the replicas of the target, so that with
     as many connections as users each replica gets exactly the same load.
     """
+
+    HARMLESS = fields(
+        """
+        target scaled model models pool pipeline_depth protocol threads back_end phases keys documents verify timeouts
+        receivers load misses
+        """
+    )
+    LISTED = fields("driver data recording operations stored")
 
     target: Any = None
     """The server or subject that gets the load; None: the subject of the condition, or else every server."""

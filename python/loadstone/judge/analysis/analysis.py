@@ -569,7 +569,7 @@ class UnknownAnswer(RootModel[Any], Answer):
     """The answer of an add-on that this installation does not have, as it was read."""
 
 
-ANSWERS: Slot[type[Answer]] = Slot("answers")
+ANSWERS: Slot[type[Answer]] = Slot("answers", lambda: Analysis.model_fields)
 """Those of add-ons, by their keys in `analysis.json`."""
 
 

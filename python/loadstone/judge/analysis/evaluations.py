@@ -4,7 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadstone.judge.analysis.analysis import Answer, CheckSummary, EffectsAnswer, Family, GoalAnswer, ResultTable
+from loadstone.judge.analysis.analysis import (
+    Analysis,
+    Answer,
+    CheckSummary,
+    EffectsAnswer,
+    Family,
+    GoalAnswer,
+    ResultTable,
+)
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.slot import Slot
@@ -29,9 +37,9 @@ class RunFindings:
 
 Evaluation = Callable[[RunFindings], Answer | None]
 """What an add-on finds in the run; None: the run asks nothing of it."""
-EVALUATIONS: Slot[Evaluation] = Slot("evaluations")
+EVALUATIONS: Slot[Evaluation] = Slot("evaluations", lambda: Analysis.model_fields)
 """Each has the key of its answer in `analysis.json` (`ANSWERS`)."""
-LATER_EVALUATIONS: Slot[Evaluation] = Slot("later_evaluations")
+LATER_EVALUATIONS: Slot[Evaluation] = Slot("later_evaluations", lambda: Analysis.model_fields)
 """Those that look at what the others answered."""
 
 

@@ -41,7 +41,9 @@ class AnsweredFigure(ABC):
         """That an objective is about another figure, and the run has only this one."""
 
 
-FIGURES: Slot[type[AnsweredFigure]] = Slot("objective_figures")
+FIGURES: Slot[type[AnsweredFigure]] = Slot(
+    "objective_figures", lambda: (*_RATES, *_QUANTILES, _ERRORS, "cpu", "service")
+)
 """Those of add-ons by their names; answers have them in `Answer.condition_figures`."""
 _Operator = Literal[">", ">=", "<", "<="]
 _ERRORS = "errors"
@@ -55,8 +57,8 @@ _COMPARE: dict[_Operator, Callable[[float, float], bool]] = {
     "<": lambda found, limit: found < limit,
     "<=": lambda found, limit: found <= limit,
 }
-_RATES = {"goodput": "goodput_per_s", "tps": "throughput_per_s", "peak": "peak_per_s"}
-_QUANTILES = ("p50", "p90", "p95", "p99", "p999", "mean", "max")
+_RATES: Mapping[str, str] = {"goodput": "goodput_per_s", "tps": "throughput_per_s", "peak": "peak_per_s"}
+_QUANTILES: tuple[str, ...] = ("p50", "p90", "p95", "p99", "p999", "mean", "max")
 _TIME_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _RATE_UNITS = {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3}
 _TEXT = re.compile(

@@ -2,11 +2,13 @@
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from loadstone.experiment.action import ListsActions, PlannedAction, fields
 from loadstone.experiment.plan.driver_features import FEATURES
 from loadstone.experiment.plan.protocols import ProtocolName
 from loadstone.experiment.spec.driver_names import VERSION
@@ -17,10 +19,12 @@ from loadstone.programs.manifest import (
     Program,
     VariableName,
     as_text,
+    program_actions,
     read_as,
     without_shell,
 )
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
+from loadstone.text.language import said
 from loadstone.text.problem import Problem
 from loadstone.text.units import LONGEST_S
 
@@ -61,12 +65,15 @@ def _quoted(version: Any) -> Any:
     return version
 
 
-class _DriverManifestPart(BaseModel):
+class _DriverManifestPart(ListsActions):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class RunProgram(_DriverManifestPart):
     """Command that starts the program, and its environment."""
+
+    HARMLESS = fields("ready_within_s")
+    LISTED = fields("command environment inherits")
 
     command: Annotated[str, Field(min_length=1), AfterValidator(_known_places)]
     environment: dict[VariableName, str] = Field(default_factory=dict)
@@ -89,6 +96,8 @@ class RunProgram(_DriverManifestPart):
 class Can(_DriverManifestPart):
     """What the program can drive; a plan that needs more is refused."""
 
+    HARMLESS = fields("protocols models distributions features")
+
     protocols: tuple[ProtocolName, ...] = Field(min_length=1)
     models: tuple[Literal["closed", "open"], ...] = Field(min_length=1)
     distributions: tuple[Distribution, ...] = Field(min_length=1)
@@ -97,6 +106,9 @@ class Can(_DriverManifestPart):
 
 class DriverBuild(Build):
     """The build of a driver."""
+
+    HARMLESS = fields("timeout_s")
+    LISTED = fields("commands inputs root output inherits version_commands")
 
     version_commands: tuple[Annotated[str, Field(min_length=1), AfterValidator(without_shell)], ...] = ()
     """In place of `commands` where another version of the library is asked for (`NAME:version=9.1.0`), which stands
@@ -109,6 +121,9 @@ Value = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length
 
 class DriverManifest(_DriverManifestPart):
     """A driver."""
+
+    HARMLESS = fields("format name title library version warm_up_s can options")
+    LISTED = fields("requires build run")
 
     format: Literal[1] = 1
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)
@@ -125,6 +140,11 @@ class DriverManifest(_DriverManifestPart):
     can: Can
     options: dict[OptionName, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(default_factory=dict)
     """Settings of its own: the values of each, the first of which is the default."""
+
+    def actions(self, file: Path) -> Iterator[PlannedAction]:
+        """What building and starting it does; `file`: the manifest's."""
+        who, places = said("driver {name}", name=self.name), {"folder": str(file.absolute().parent)}
+        yield from program_actions(who, file, self.build, self.run, self.requires, self.run.environment, places)
 
     @field_validator("options")
     @classmethod

@@ -12,8 +12,8 @@ from loadstone.experiment.spec.subject_names import FOLDER
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
 from loadstone.machine.processes.idle import IdleCriteria
 from loadstone.machine.processes.resource_limits import Throttling
-from loadstone.programs.build import source_files
 from loadstone.programs.manifest import Manifest
+from loadstone.programs.sources import source_files
 from loadstone.programs.subjects.placeholders import ServerFactsForSubject
 from loadstone.programs.subjects.replica import Worker
 from loadstone.programs.subjects.subject import SubjectSettings

@@ -64,10 +64,11 @@ def named_files(command: str, folder: Path, places: Mapping[str, str]) -> list[P
     for place, path in places.items():
         command = command.replace(f"{{{place}}}", path)
     words = {word for word in _WORD.findall(command) if "/" in word or "." in word}
-    return sorted(path for path in (folder / word for word in words) if _is_file(path))
+    return sorted(path for path in (folder / word for word in words) if is_file(path))
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
+    """Whether a path is one of a file; False where it can be none."""
     try:
         return path.is_file()
     except (OSError, ValueError):

@@ -11,6 +11,7 @@ import psutil
 from pydantic import Field, GetPydanticSchema, model_validator
 from pydantic_core import core_schema
 
+from loadstone.experiment.action import PlannedAction, shown_text
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.software import in_containers
 from loadstone.machine.ports import PORT_TRIES, free_port
@@ -23,7 +24,7 @@ from loadstone.servers.containers.contained import Contained, InContainer
 from loadstone.servers.control import Control
 from loadstone.servers.server import ConfigValue, DeployContext, ServerFacts, ServerSettings
 from loadstone.servers.software_rooms import room
-from loadstone.text.language import _
+from loadstone.text.language import _, said
 
 if TYPE_CHECKING:  # imported when it is needed: half a second that other kinds need not wait
     from loadstone.servers.containers.container_run import ContainerRun
@@ -61,6 +62,11 @@ class ContainerSettings(ServerSettings):
         if in_container is None:
             raise LookupError(f"{self.software} declares that it runs in containers, and its room does not say how")
         return in_container
+
+    def _start(self, name: str) -> PlannedAction:
+        image = " ".join(filter(None, (self.image, self.program)))
+        what = said("{what} as server {name}", what=shown_text(image), name=name)
+        return PlannedAction("runs the image", what, asks=True, at=("servers", name, "image"))
 
     def server(self, name: str) -> "ContainerServer":
         """The server, not started."""

@@ -10,10 +10,10 @@ from pydantic import ConfigDict, Field
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.safety.errors import UserError
 from loadstone.servers.mariadb.control import MariaDbControl
-from loadstone.servers.server import ServerSettings
 from loadstone.servers.sql.url import UsersSqlServer, jdbc_text, parse_sql_url, require_expressible
 from loadstone.servers.transport import ca_file_of, is_loopback
 from loadstone.servers.urls import TLS_OPTIONS, parse_bool, tls_of, valid_by
+from loadstone.servers.users_server import UsersServerSettings
 
 OPTIONS = ("password_env", "ssl", "ssl-mode", *TLS_OPTIONS)
 MODES = {
@@ -65,7 +65,7 @@ def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
     return None
 
 
-class MariaDbUrlSettings(ServerSettings):
+class MariaDbUrlSettings(UsersServerSettings):
     """`url` as `parse_mariadb_url` takes it."""
 
     model_config = ConfigDict(hide_input_in_errors=True)

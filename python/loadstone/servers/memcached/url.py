@@ -11,10 +11,10 @@ from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import hide_url
 from loadstone.servers.memcached.control import MemcachedControl
 from loadstone.servers.memcached.settings import READ_BACK
-from loadstone.servers.server import DeployContext, ServerFacts, ServerSettings
+from loadstone.servers.server import DeployContext, ServerFacts
 from loadstone.servers.transport import remark_on_exposure
 from loadstone.servers.urls import host_of, options_of, password_of, unfit, valid_by
-from loadstone.servers.users_server import UsersServer, listening_pid
+from loadstone.servers.users_server import UsersServer, UsersServerSettings, listening_pid
 from loadstone.text.language import _
 
 OPTIONS = ("password_env",)
@@ -49,7 +49,7 @@ def parse_memcached_url(url: str) -> Endpoint:
         raise unfit(shown, error) from None
 
 
-class MemcachedUrlSettings(ServerSettings):
+class MemcachedUrlSettings(UsersServerSettings):
     """`url` as `parse_memcached_url` takes it."""
 
     model_config = ConfigDict(hide_input_in_errors=True)

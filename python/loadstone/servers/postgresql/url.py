@@ -10,10 +10,10 @@ from pydantic import ConfigDict, Field
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.safety.errors import UserError
 from loadstone.servers.postgresql.control import PostgresqlControl
-from loadstone.servers.server import ServerSettings
 from loadstone.servers.sql.url import UsersSqlServer, jdbc_text, parse_sql_url, require_expressible
 from loadstone.servers.transport import ca_file_of, is_loopback
 from loadstone.servers.urls import TLS_OPTIONS, tls_of, valid_by
+from loadstone.servers.users_server import UsersServerSettings
 
 OPTIONS = ("password_env", "sslmode", *TLS_OPTIONS)
 MODES: dict[str, dict[str, str] | None] = {
@@ -57,7 +57,7 @@ def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
     return tls_of(options | settings, shown)
 
 
-class PostgresqlUrlSettings(ServerSettings):
+class PostgresqlUrlSettings(UsersServerSettings):
     """`url` as `parse_postgresql_url` takes it."""
 
     model_config = ConfigDict(hide_input_in_errors=True)

@@ -30,10 +30,10 @@ from loadstone.servers.redis.url import (
 )
 from loadstone.servers.redis.users_cluster import UsersCluster
 from loadstone.servers.redis.users_process import local_pid, local_pids, parts_of
-from loadstone.servers.server import DeployContext, ServerFacts, ServerSettings
+from loadstone.servers.server import DeployContext, ServerFacts
 from loadstone.servers.transport import remark_on_exposure
 from loadstone.servers.urls import valid_by
-from loadstone.servers.users_server import UsersServer
+from loadstone.servers.users_server import UsersServer, UsersServerSettings
 from loadstone.text.language import _
 
 
@@ -41,7 +41,7 @@ def _parse_any(url: str) -> Endpoint | SentinelAddress:
     return parse_sentinel_url(url) if is_sentinel_url(url) else parse_url(url)
 
 
-class UrlSettings(ServerSettings):
+class UrlSettings(UsersServerSettings):
     """`url` as `parse_url` takes it, or `parse_sentinel_url`."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
