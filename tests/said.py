@@ -14,6 +14,7 @@ from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.run.prepare import requested_plan
 from loadstone.run.request import RunRequest
+from tests.experiments import described
 from tests.parser import parser
 
 CAPACITY_PER_S = 10_000.0
@@ -31,11 +32,11 @@ class Said:
     def experiment(self) -> Experiment:
         labels = [target.label for target in self.ad_hoc.targets] if self.ad_hoc.compares else [""]
         capacities = {(row.name, label): CAPACITY_PER_S for row in self.ad_hoc.rows for label in labels}
-        return ad_hoc_source(self.ad_hoc, capacities if self.ad_hoc.load.needs_capacity else None)
+        return described(ad_hoc_source(self.ad_hoc, capacities if self.ad_hoc.load.needs_capacity else None))
 
     @property
     def run_plan(self) -> RunPlan:
-        return requested_plan(self.experiment, RunRequest(experiment="", built=self.experiment, seed=1))
+        return requested_plan(self.experiment, RunRequest(seed=1))
 
     @property
     def plans(self) -> dict[str, Plan]:

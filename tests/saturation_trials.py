@@ -9,7 +9,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from loadstone.addons.saturation.closed_steps import SearchEnded, SearchStep, SweepStep, next_step
-from loadstone.addons.saturation.experiment import redis_experiment
+from loadstone.addons.saturation.experiment import redis_source
 from loadstone.addons.saturation.levels import SweepPlan
 from loadstone.addons.saturation.options import OneCommand, SearchOptions
 from loadstone.addons.saturation.recorded_steps import settings_in
@@ -22,6 +22,7 @@ from loadstone.run.request import RunRequest
 from loadstone.run_folder.facts import TrialFacts
 from loadstone.run_folder.trial import CheckResult, TrialRecord
 from tests.changed_facts import with_facts, written
+from tests.experiments import described
 from tests.run_folder.synthetic import as_ours
 
 STARTED_NS = 1_790_000_000_000_000_000
@@ -31,11 +32,11 @@ Facts = Callable[[dict[str, Any], int], None]
 
 def saturated(search: SearchOptions = SearchOptions()) -> Experiment:
     """What `loadstone saturate redis` measures."""
-    return redis_experiment(None, OneCommand(size="100"), search)
+    return described(redis_source(None, OneCommand(size="100"), search))
 
 
 def run_plan_of(experiment: Experiment, *, quick: bool = False) -> RunPlan:
-    return requested_plan(experiment, RunRequest(experiment="", built=experiment, seed=1, quick=quick))
+    return requested_plan(experiment, RunRequest(seed=1, quick=quick))
 
 
 def planned(

@@ -44,6 +44,10 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
             "redis --repeats 5",
             "No such option: --repeats; did you mean --repeat? `loadstone redis --help` lists the options",
         ),
+        (
+            "saturate redis --sentinel x",
+            "No such option: --sentinel; `loadstone saturate redis --help` lists what it takes",
+        ),
         ("redsi", "No such command 'redsi'. Did you mean 'redis'? `loadstone --help` lists the commands"),
         ("runs a b", "Got unexpected extra argument (b); `loadstone runs --help` lists what it takes"),
         ("redis -d 1TB", "-d 1TB: a value has at most 64 MiB; write a smaller size"),

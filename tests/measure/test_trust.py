@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.experiments import described
 
 from loadstone.addons.driver_contract.command import check_driver
 from loadstone.addons.gate.options import GateOptions
@@ -292,8 +293,8 @@ def test_a_file_that_an_option_of_a_folder_puts_into_the_load_is_listed(
     (tmp_path / "body").write_text("text")
     words = ("http", "http://192.0.2.1:1/", "--body", f"@{tmp_path / 'body'}")
     work = HttpWork(method="POST", text=words[-1])
-    built = ad_hoc_source(http_ad_hoc(words[1], work, Load()))
-    given = RunRequest(experiment="http", built=built, seed=1, command=words, of_folder=True)
+    built = described(ad_hoc_source(http_ad_hoc(words[1], work, Load())))
+    given = RunRequest(seed=1, command=words, of_folder=True)
     plan = requested_plan(built, given)
     with pytest.raises(UserError, match=rf"sends the file {tmp_path / 'body'}, as text of the load.* and 2 more"):
         require_consent(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))
@@ -307,8 +308,8 @@ def test_a_gate_leaves_no_answer_behind(tmp_path: Path, monkeypatch: pytest.Monk
     asked = RedisRequest(
         None, Load(), RedisWork(ratio="1:1"), KeySpace(), ReceiverOptions(), ReplayOptions(), Login(), AddressOptions()
     )
-    experiment = ad_hoc_source(redis_gate("sh", "/bin/sh", asked, GateOptions()))
+    experiment = described(ad_hoc_source(redis_gate("sh", "/bin/sh", asked, GateOptions())))
     for typed, kept in ((True, 0), (False, 1)):
-        options = RunRequest(built=experiment, seed=1, typed=typed, trust=not typed)
+        options = RunRequest(seed=1, typed=typed, trust=not typed)
         _require_trust(experiment, requested_plan(experiment, options), options)
         assert len(list((cache_folder() / FOLDER).glob("*.json"))) == kept

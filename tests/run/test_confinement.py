@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.experiments import find_experiment
 
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.software import software_of
 from loadstone.experiment.spec.built_in import names
-from loadstone.experiment.spec.loading import find_source
 from loadstone.machine.ports import free_port
 from loadstone.run.confinement import REMARKS, confined
 from loadstone.run.prepare import requested_experiment, requested_plan
@@ -52,7 +52,7 @@ def plan_on(url: str, experiment: str | Path, **changes: object) -> RunPlan:
 @pytest.mark.parametrize("mode", [{}, {"quick": True}, {"as_published": True}])
 @pytest.mark.parametrize("name", names())
 def test_the_built_in_experiments_pass(users_url: str, name: str, mode: dict[str, bool]) -> None:
-    if mode.get("as_published") and find_source(name).as_published is None:
+    if mode.get("as_published") and find_experiment(name).as_published is None:
         pytest.skip("it repeats no published study")
     if name in SCRIPTS:
         assert "EVAL" in refusal(plan_on(users_url, name, **mode))

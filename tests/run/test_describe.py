@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
+from tests.experiments import find_experiment, with_overrides
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
-from loadstone.experiment.spec.loading import find_source
-from loadstone.experiment.spec.overrides import apply_overrides
 from loadstone.run.describe import describe_experiment, print_announcement, prospects, shortcomings
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
@@ -27,7 +26,7 @@ def said(lines: list[Message]) -> list[str]:
 
 def test_every_comparison_says_what_it_can_show() -> None:
     lines = said(
-        prospects(make_run_plan(apply_overrides(find_source("json-documents"), sets=[WHOLE]), budget_s=2 * 3600))
+        prospects(make_run_plan(with_overrides(find_experiment("json-documents"), sets=[WHOLE]), budget_s=2 * 3600))
     )
     assert [line.partition(":")[0] for line in lines] == ["partial-update", "storage", "small-pool", "warm-up"]
     assert lines[2] == (
@@ -40,10 +39,10 @@ def test_more_pairs_and_shorter_trials_see_less() -> None:
     def percent(line: str) -> float:
         return float(line.partition("difference of ")[2].partition(" %")[0])
 
-    whole = apply_overrides(find_source("json-documents"), sets=[WHOLE])
+    whole = with_overrides(find_experiment("json-documents"), sets=[WHOLE])
     full = {line.partition(":")[0]: percent(line) for line in said(prospects(make_run_plan(whole)))}
     assert full["storage"] > full["partial-update"]
-    long = apply_overrides(find_source("json-documents"), sets=[WHOLE, "design.trial=20 s"])
+    long = with_overrides(find_experiment("json-documents"), sets=[WHOLE, "design.trial=20 s"])
     lines = said(prospects(make_run_plan(long, budget_s=86_400)))
     assert {line.partition(":")[0]: percent(line) for line in lines}["storage"] < full["storage"]
 
@@ -67,12 +66,12 @@ def test_more_pairs_and_shorter_trials_see_less() -> None:
     ],
 )
 def test_what_cannot_be_promised_is_said(sets: list[str], options: dict[str, int], sentence: str) -> None:
-    run_plan = make_run_plan(apply_overrides(find_source("json-documents"), sets=[WHOLE, *sets]), **options)  # type: ignore[arg-type]
+    run_plan = make_run_plan(with_overrides(find_experiment("json-documents"), sets=[WHOLE, *sets]), **options)  # type: ignore[arg-type]
     assert sentence in said(prospects(run_plan))
 
 
 def test_in_rounds_it_is_said_of_rounds() -> None:
-    experiment = find_source("json-documents")
+    experiment = find_experiment("json-documents")
     lines = said(prospects(make_run_plan(experiment, budget_s=2 * 3600)))
     assert lines[2] == (
         "small-pool: an estimate for an idle machine: after 12 rounds a difference of 12 % shows 8 times in 10, after "
@@ -85,19 +84,21 @@ def test_in_rounds_it_is_said_of_rounds() -> None:
 
 
 def test_many_pairs_may_have_no_interval_at_eight_blocks() -> None:
-    many = apply_overrides(find_source("json-documents"), sets=[WHOLE, "comparisons.storage.at.operation=[set, get]"])
+    many = with_overrides(
+        find_experiment("json-documents"), sets=[WHOLE, "comparisons.storage.at.operation=[set, get]"]
+    )
     assert "storage: 8 blocks are too few for 24 pairs" in said(prospects(make_run_plan(many, blocks=8)))
 
 
 def test_nothing_compared_nothing_promised() -> None:
-    experiment = find_source("json-documents")
+    experiment = find_experiment("json-documents")
     run_plan = make_run_plan(experiment, as_published=True)
     assert prospects(run_plan) == []
     assert print_announcement(run_plan, experiment)[-1] == "Nothing is compared: the tables only describe this run"
 
 
 def test_a_run_announces_what_may_get_no_verdict() -> None:
-    experiment = apply_overrides(find_source("json-documents"), sets=[WHOLE])
+    experiment = with_overrides(find_experiment("json-documents"), sets=[WHOLE])
     run_plan = make_run_plan(experiment, budget_s=60)
     found = said(shortcomings(run_plan))
     assert "small-pool: the budget may end before its first look, after 8 blocks" in found
@@ -107,7 +108,7 @@ def test_a_run_announces_what_may_get_no_verdict() -> None:
 
 
 def test_a_run_announces_its_question_and_its_time_and_forecasts_nothing() -> None:
-    experiment = find_source("json-documents")
+    experiment = find_experiment("json-documents")
     run_plan = make_run_plan(experiment, quick=True)
     lines = print_announcement(run_plan, experiment)
     text = " ".join(" ".join(lines).split())
@@ -128,7 +129,7 @@ def test_the_options_reach_the_plan() -> None:
     assert (run_plan.budget_s, run_plan.seed) == (1200, 5)
     assert {group.looks for group in run_plan.groups} == {(9,)}
     with pytest.raises(UserError, match=r"^--budget 20: '20' has no unit; write for example `90 s`"):
-        requested_plan(find_source("json-documents"), RunRequest(experiment="json-documents", budget="20"), ())
+        requested_plan(find_experiment("json-documents"), RunRequest(experiment="json-documents", budget="20"), ())
 
 
 def test_scale_and_subject_reach_the_plan() -> None:
@@ -150,11 +151,11 @@ def test_scale_and_subject_reach_the_plan() -> None:
     with pytest.raises(
         UserError, match=r"^--scale 2: must be more than 0 and at most 1; write for example 0\.1 or 10 %$"
     ):
-        requested_plan(find_source(str(APP)), RunRequest(experiment=str(APP), scale="2"), ())
+        requested_plan(find_experiment(str(APP)), RunRequest(experiment=str(APP), scale="2"), ())
 
 
 def test_an_application_is_announced_with_the_time_it_takes_to_start() -> None:
-    experiment = find_source(str(APP))
+    experiment = find_experiment(str(APP))
     lines = print_announcement(make_run_plan(experiment, quick=True), experiment)
     assert any(line.startswith("Of that about ") and line.endswith("up app and writing posts") for line in lines)
     assert "3 crashes at the end, about 15 s of that" in lines

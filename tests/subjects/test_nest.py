@@ -15,11 +15,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.experiments import find_experiment
 from tests.real_servers import TLS_PASSWORD, is_gone, wait_until
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
-from loadstone.experiment.spec.loading import find_source as find_experiment
 from loadstone.machine.placement import place
 from loadstone.measure.processes import watch_of
 from loadstone.monitors.host.processes import ProcessTreeMonitor

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.experiments import find_experiment
 from tests.real_servers import QUICK_JVM, TLS_PASSWORD, UserRedis
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.experiment.plan.run_plan import PlannedTrial
-from loadstone.experiment.spec.loading import find_source as find_experiment
 from loadstone.machine.ports import free_port
 from loadstone.monitors.jvm import figures
 from loadstone.programs.deployments import Deployments, RunningParts

@@ -21,6 +21,8 @@ from loadstone.text.units import UnitKind, kind_of, parse, parse_any, rate_or_sh
         ("0 s", units.SECONDS, 0),
         ("2 s", units.MILLISECONDS, 2000),
         ("30 us", units.MILLISECONDS, 0.03),
+        ("30 \N{MICRO SIGN}s", units.MILLISECONDS, 0.03),
+        ("30 \N{GREEK SMALL LETTER MU}s", units.SECONDS, 0.00003),
         ("1 ms", units.MICROSECONDS, 1000),
         ("1000/s", units.PER_SECOND, 1000),
         ("60/min", units.PER_SECOND, 1),

@@ -8,11 +8,9 @@ from loadstone.cli.load import Load, RateLevel
 from loadstone.cli.operations import LoadRow, YamlMapping
 from loadstone.cli.targets import OTHER, SERVER, SUBJECT
 from loadstone.experiment.plan.drive_plan import SPIN_US
-from loadstone.experiment.spec.experiment import AA_FACTOR, TWIN_LEVELS, Experiment
-from loadstone.experiment.spec.loading import validate_source
+from loadstone.experiment.spec.experiment import AA_FACTOR, TWIN_LEVELS
 from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.experiment.spec.yaml_text import Path
-from loadstone.safety.secrets.references import learn_environment
 from loadstone.text.language import author_text
 from loadstone.text.units import NEVER
 
@@ -112,15 +110,14 @@ class AdHocLoad:
         return any(target.driver for target in self.targets)
 
 
-def ad_hoc_source(ad_hoc: AdHocLoad, capacities: Capacities | None = None) -> Experiment:
-    """The experiment, held to all the rules of one from a file. Raises UserError that names the option.
+def ad_hoc_source(ad_hoc: AdHocLoad, capacities: Capacities | None = None) -> ExperimentSource:
+    """The experiment as if someone had written it; what is wrong in it is said of the option.
 
     `capacities`: what rates are shares of. None: the experiment that measures them, where some are.
     """
-    learn_environment()
     measures_capacity = ad_hoc.load.needs_capacity and capacities is None
     experiment = _experiment(ad_hoc, {} if capacities is None else capacities, capacity=measures_capacity)
-    return validate_source(ExperimentSource(label=f"loadstone {ad_hoc.command}", data=experiment, given=GIVEN))
+    return ExperimentSource(label=f"loadstone {ad_hoc.command}", data=experiment, given=GIVEN)
 
 
 def _experiment(ad_hoc: AdHocLoad, capacities: Capacities, *, capacity: bool) -> YamlMapping:

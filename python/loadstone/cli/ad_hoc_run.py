@@ -49,7 +49,7 @@ def run_ad_hoc(ad_hoc: "AdHocLoad", run: RunRequest, output: OutputOptions) -> N
     options = _options(ad_hoc, run, output)
     options.check()
     capacities = _capacities(ad_hoc, options, output) if ad_hoc.load.needs_capacity else None
-    options = replace(options, built=ad_hoc_source(ad_hoc, capacities))
+    options = replace(options, described=ad_hoc_source(ad_hoc, capacities))
     formats = DEFAULT_FORMATS if output.out is not None or output.open else ()
     measured = _measured(options, output, objectives, formats, _Shown(output, run.verbose).show)
     _write_files(measured.outcome, output)
@@ -148,7 +148,6 @@ def _options(ad_hoc: "AdHocLoad", run: RunRequest, output: OutputOptions) -> Run
     out = RUNS if output.out is None else output.out
     return replace(
         run,
-        experiment=ad_hoc.command,
         blocks=ad_hoc.load.repeat if ad_hoc.compares else None,
         out=out,
         newest_kept=output.out is None and not output.no_keep,
@@ -163,7 +162,7 @@ def _capacities(ad_hoc: "AdHocLoad", options: RunRequest, output: OutputOptions)
 
     if not options.quiet:
         terminal.remark(_("measuring full speed, of which the rates are shares"))
-    measured = replace(options, built=ad_hoc_source(ad_hoc), newest_kept=False, quiet=True)
+    measured = replace(options, described=ad_hoc_source(ad_hoc), newest_kept=False, quiet=True)
     outcome = _measured(measured, replace(output, json=False), (), (), lambda *_whatever: None).outcome
     _remove(outcome.folder)
     capacities: dict[tuple[str, str], float] = {}

@@ -13,6 +13,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from difflib import get_close_matches
 from functools import partial, wraps
 from typing import Annotated, Any, get_args, get_origin
 
@@ -286,11 +287,11 @@ def usage_error(error: TyperException) -> str:
     wrong = _as_said(text)
     context: Any = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "loadstone COMMAND")
-    if near := getattr(error, "possibilities", None):
+    if (near := _nearest_option(error)) is not None:
         return said(
             "{wrong}; did you mean {near}? `{command} --help` lists the options",
             wrong=_as_said(error.message),
-            near=near[0],
+            near=near,
             command=command,
         )
     parameter: Any = getattr(error, "param", None)
@@ -304,6 +305,19 @@ def usage_error(error: TyperException) -> str:
     if "command" in text:
         return said("{wrong}{end} `{command} --help` lists the commands", wrong=wrong, end=end, command=command)
     return said("{wrong}{end} `{command} --help` lists what it takes", wrong=wrong, end=end, command=command)
+
+
+def _nearest_option(error: TyperException) -> str | None:
+    """The option that an unknown one may mean; None: the error is another one, or none is near.
+
+    Typer compares the dashes, too, and so finds that `--sentinel` is near `--sni`.
+    """
+    if not getattr(error, "possibilities", None):
+        return None
+    context, word = error.ctx, error.option_name  # type: ignore[attr-defined]
+    names = [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
+    near = get_close_matches(word.removeprefix("--"), [name.removeprefix("--") for name in names], n=1)
+    return f"--{near[0]}" if near else None
 
 
 def _as_said(text: str) -> str:

@@ -8,23 +8,18 @@ from typing import TYPE_CHECKING
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.run_plan import RunPlan
-from loadstone.experiment.spec.driver_names import resolved
+from loadstone.experiment.spec.consistency import check_used
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.loading import find_source
-from loadstone.experiment.spec.overrides import (
-    apply_overrides,
-    check_at_rate,
-    host_settings,
-    parse_duration_s,
-    parse_only,
-    parse_scale,
-)
+from loadstone.experiment.spec.loading import find_source, validate_source
+from loadstone.experiment.spec.overrides import Overrides, parse_duration_s, parse_only, parse_scale
+from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.machine.hardware import installed_bytes
 from loadstone.machine.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
 from loadstone.run.command_line import files_of_folder, folder_is_trusted
 from loadstone.run.load_source import NamedSource, named_source, require_no_hosts
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
+from loadstone.safety.secrets.in_experiments import check_given
 from loadstone.safety.secrets.references import give_files, learn_environment
 from loadstone.text.units import NEVER
 
@@ -71,43 +66,40 @@ def requested_experiment(options: RunRequest) -> Experiment:
     """The experiment with what the command line changes in it. Raises UserError."""
     learn_environment()
     give_files(options.secret_files)
-    found = options.built or find_source(options.experiment)
-    sets = (*options.set, *host_settings(found, options.hosts), *_driver(options), *_at_rate(options))
-    experiment = apply_overrides(
-        found,
-        sets=(*sets, *_whole_trials(options, found)),
-        servers=options.servers,
-        subjects=options.subjects,
-        twin=options.twin,
-    )
+    written = options.described or find_source(options.experiment)
+    source = _changed(written, options)
+    experiment = validate_source(source)
+    check_used(experiment, written.data)
+    for path, problem in check_given(source.data):
+        raise source.error(path, problem)
     _check_goals(experiment)
     return experiment
 
 
-def _driver(options: RunRequest) -> tuple[str, ...]:
-    """The setting that `--driver` stands for; a path counts from the current folder. Raises UserError."""
-    if options.driver is None:
-        return ()
+def _changed(written: ExperimentSource, options: RunRequest) -> ExperimentSource:
+    """The source with what the command line changes in it. Raises UserError."""
+    changed = Overrides(written)
     try:
-        return (f"workload.driver={resolved(options.driver, Path())}",)
-    except ValueError as problem:
-        raise UserError("--driver {driver}: {problem}", driver=options.driver, problem=problem) from None
-
-
-def _at_rate(options: RunRequest) -> tuple[str, ...]:
-    """The settings that `--at-rate` stands for. Raises UserError."""
-    if options.at_rate is None:
-        return ()
-    text = check_at_rate(options.at_rate)
-    return tuple(f"{part}.at_rate={text}" for part in ("design", "quick.design"))
-
-
-def _whole_trials(options: RunRequest, experiment: Experiment) -> tuple[str, ...]:
-    """Behind applications a fleet measures whole trials: these would have to stand still in the others' slices."""
-    if options.fleet is None or not experiment.subjects:
-        return ()
-    parts = ["design", *(key for key, part in experiment.parts.items() if "rounds" in type(part).model_fields)]
-    return tuple(f"{part}.rounds=never" for part in parts)
+        for server in options.servers:
+            changed.put_server(server)
+        for subject in options.subjects:
+            changed.put_subject(subject)
+        for setting in options.set:
+            changed.put_setting(setting)
+        for host in options.hosts:
+            changed.put_host(host)
+        if options.driver is not None:
+            changed.put_driver(options.driver)
+        if options.at_rate is not None:
+            changed.put_at_rate(options.at_rate)
+        if options.fleet is not None:
+            changed.put_whole_trials()
+        if options.twin:
+            changed.put_twin()
+    except UserError:
+        validate_source(written)  # what is wrong with it comes first, and its secrets stand in no error
+        raise
+    return changed.source
 
 
 def requested_plan(

@@ -11,7 +11,7 @@ from loadstone.safety.errors import UserError
 from loadstone.slot import Slot
 
 if TYPE_CHECKING:
-    from loadstone.experiment.spec.experiment import Experiment
+    from loadstone.experiment.spec.problems import ExperimentSource
 
 LostAgent = Literal["go-on", "wait", "end"]
 """What becomes of a run when an agent was lost. go-on: it is measured without that one from then on. wait: it goes on
@@ -56,7 +56,7 @@ class RunRequest:
     watch: bool = False
     quiet: bool = False
     verbose: bool = False
-    built: "Experiment | None" = None
+    described: "ExperimentSource | None" = None
     """What the command line itself describes (`loadstone saturate`); None: the experiment of this name."""
     typed: bool = False
     """Whether all that is started was typed, for this one time: nothing is asked of it, and no answer is kept."""

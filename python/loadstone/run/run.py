@@ -89,7 +89,7 @@ def run(
         shown = show_result or partial(_show, verbose=options.verbose)
         unwritten = _report(analysis, parts.folder.path, kept, results, formats, shown)  # 8. report
         if ended is not None:
-            raise _advised(ended, parts.folder.path, options, unwritten)
+            raise _advised(ended, parts.folder.path, options, prepared, unwritten)
         outcome = _outcome(parts.folder.path, analysis, objectives, unwritten)
         events.status = outcome.status
     return outcome
@@ -189,9 +189,11 @@ def _show(analysis: Analysis, report: Path | None, folder: Path, results: Consol
     show(analysis, report, results, folder=folder, verbose=verbose)
 
 
-def _advised(error: LoadstoneError, folder: Path, options: RunRequest, unwritten: str) -> LoadstoneError:
+def _advised(
+    error: LoadstoneError, folder: Path, options: RunRequest, prepared: Prepared, unwritten: str
+) -> LoadstoneError:
     """Return the error with the command that goes on where it ended, and what could not be written."""
-    if options.built is not None and not options.built.goes_on:  # what it started is gone
+    if options.described is not None and not prepared.experiment.goes_on:  # what it started is gone
         return type(error).of(f"{error} ({unwritten})") if unwritten else error
     command = ["loadstone", "run", "--resume", str(folder)]
     for server in options.servers:

@@ -198,9 +198,9 @@ class ServerPool:
 
     def _remark_kept(self, deployed: RunningServer) -> None:
         """Say what stays because nobody waited for its removal."""
-        if deployed.server.ours or not deployed.traces.things:
+        left = _left(deployed)
+        if deployed.server.ours or not left:
             return
-        left = ", ".join(map(describe, deployed.traces.things))
         told = _(
             "left on {server}: {left}; to remove it: {advice}",
             server=deployed.server.name,
@@ -210,8 +210,7 @@ class ServerPool:
         self._context.progress(Stays(told))
 
     def _remark_left(self, deployed: RunningServer, error: LoadstoneError) -> None:
-        left = ", ".join(map(describe, deployed.traces.things))
-        advice = "" if deployed.server.ours else self._context.ledger.advice
+        left, advice = _left(deployed), "" if deployed.server.ours else self._context.ledger.advice
         told = _(
             "{server}: not everything that loadstone made could be removed ({why})",
             server=deployed.server.name,
@@ -220,6 +219,11 @@ class ServerPool:
         told = _("{told}; what stays: {left}", told=told, left=left) if left else told
         told = _("{told}; when it answers: {advice}", told=told, advice=advice) if advice else told
         self._context.progress(Stays(told))
+
+
+def _left(deployed: RunningServer) -> str:
+    """What stays of what loadstone made on a server; empty: nothing."""
+    return ", ".join(map(describe, deployed.traces.things))
 
 
 def _key(name: str, settings: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ declaration, and a line for its metrics.
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -32,10 +32,15 @@ CONTAINER = "container"
 """The kind of several kinds of software: `software` says of which."""
 
 
-def brought_program(kind: str) -> "Path | None":
-    """The program of a Redis (`embedded`) or Valkey (`valkey`) that loadstone brings; None: not installed."""
+BroughtKind = Literal["embedded", "valkey"]
+"""The kinds of servers, a Redis and a Valkey, whose program loadstone brings."""
+_FOUND_BY: Mapping[BroughtKind, str] = {"embedded": "find_server", "valkey": "find_valkey"}
+
+
+def brought_program(kind: BroughtKind) -> "Path | None":
+    """The program of this kind that loadstone brings; None: not installed."""
     packages = import_module("loadstone.servers.redis.packages")
-    found: Path | None = (packages.find_valkey if kind == "valkey" else packages.find_server)()
+    found: Path | None = getattr(packages, _FOUND_BY[kind])()
     return found
 
 

@@ -42,7 +42,11 @@ _TIME_WORDS = {
     "min": ("mins", "minute", "minutes"),
     "h": ("hr", "hrs", "hour", "hours"),
 }
-_WRITTEN = {word: unit for unit, words in _TIME_WORDS.items() for word in words} | {"KB": "kB"}
+_WRITTEN = {word: unit for unit, words in _TIME_WORDS.items() for word in words} | {
+    "KB": "kB",
+    "\N{MICRO SIGN}s": "us",
+    "\N{GREEK SMALL LETTER MU}s": "us",
+}
 """Other ways in which people write a unit. `kb` and `mb` are none: to Redis they are 1024 and 1024 * 1024 bytes."""
 
 
@@ -110,6 +114,11 @@ def kind_of(field: str) -> UnitKind | None:
     return next((kind for suffix, kind in _BY_SUFFIX.items() if field.endswith(suffix)), None)
 
 
+def unit_written(word: str) -> str:
+    """The unit that a word stands for, as messages write it; the word itself where it is no other way to write one."""
+    return _WRITTEN.get(word, word)
+
+
 def parse(text: str, kind: UnitKind) -> Number:
     """The number that `text` stands for, in the base unit of `kind`.
 
@@ -126,7 +135,7 @@ def parse(text: str, kind: UnitKind) -> Number:
     digits, unit = match.groups()
     if not unit:
         raise Problem("'{text}' has no unit; write for example {examples}", text=text, examples=said(kind.examples))
-    unit = unit if unit in kind.units else _WRITTEN.get(unit, unit)
+    unit = unit if unit in kind.units else unit_written(unit)
     if unit not in kind.units:
         nearest = [known for known in kind.units if known.lower() == unit.lower()]
         near = [known for known in kind.units if known[0].lower() == unit[0].lower()]  # `1 PB` is not `1 B`

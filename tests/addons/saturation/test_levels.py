@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import pytest
+from tests.experiments import described
 
-from loadstone.addons.saturation.experiment import redis_experiment
+from loadstone.addons.saturation.experiment import redis_source
 from loadstone.addons.saturation.levels import fewer_levels, with_users, within_budget
 from loadstone.addons.saturation.options import OneCommand, SearchOptions
 from loadstone.addons.saturation.planning import share_of_time
@@ -16,8 +17,8 @@ from loadstone.run.request import RunRequest
 
 
 def template(search: SearchOptions, *, keys: int = 1000, value_size: str = "100") -> PlannedTrial:
-    experiment = redis_experiment(None, OneCommand("set", size=value_size, keys=keys), search)
-    planned = requested_plan(experiment, RunRequest(experiment="", built=experiment, seed=1))
+    experiment = described(redis_source(None, OneCommand("set", size=value_size, keys=keys), search))
+    planned = requested_plan(experiment, RunRequest(seed=1))
     assert planned.search is not None
     return planned.search.trials[0]
 
@@ -36,8 +37,8 @@ def test_levels_that_take_turns_are_held_against_a_servers_room_together() -> No
 
 
 def test_a_short_budget_makes_steps_and_slices_shorter_unless_they_are_written() -> None:
-    experiment = redis_experiment(None, OneCommand("set"), SearchOptions())
-    planned = requested_plan(experiment, RunRequest(experiment="", built=experiment, seed=1, budget="30s"))
+    experiment = described(redis_source(None, OneCommand("set"), SearchOptions()))
+    planned = requested_plan(experiment, RunRequest(seed=1, budget="30s"))
     assert planned.search is not None
     settings = settings_in(planned.search)
     assert share_of_time(planned, settings) < 1

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 from tests.calling import called
+from tests.experiments import described
 
-from loadstone.addons.saturation.experiment import http_experiment, redis_experiment
+from loadstone.addons.saturation.experiment import http_source, redis_source
 from loadstone.addons.saturation.options import OneCommand, SearchOptions
 from loadstone.addons.saturation.spec import Ramp, Saturate, ramp_of
 from loadstone.cli.http_options import HttpWork
@@ -14,7 +15,7 @@ from loadstone.cli.operations import KNOWN
 from loadstone.cli.redis_options import Login
 from loadstone.cli.targets import http_target
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.run.prepare import requested_experiment, requested_plan
+from loadstone.run.prepare import requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.run_folder.earlier_runs import options_given
 from loadstone.safety.errors import UserError
@@ -26,13 +27,13 @@ def loadstone(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def of_redis(command: str = "get", url: str | None = None, search: SearchOptions = SearchOptions()) -> Experiment:
-    return redis_experiment(url, OneCommand(command), search)
+    return described(redis_source(url, OneCommand(command), search))
 
 
 @pytest.mark.parametrize("command", [*KNOWN, "GETRANGE {key} 0 9"])
 def test_every_command_is_an_experiment_that_can_be_planned(command: str) -> None:
-    experiment = requested_experiment(RunRequest(experiment="", built=of_redis(command)))
-    requested_plan(experiment, RunRequest(experiment="", built=experiment, seed=1))
+    experiment = of_redis(command)
+    requested_plan(experiment, RunRequest(seed=1))
     assert experiment.part(Saturate) is not None
     assert experiment.question.endswith("and which part is the limit?")
     assert ("modules" in experiment.servers["redis"]) == command.startswith("json")
@@ -64,7 +65,7 @@ def test_a_service_is_requested_by_its_own_path_or_by_several() -> None:
         expect_text="ok",
         numbers=9,
     )
-    experiment = http_experiment("http://host:8080/api/", work, SearchOptions())
+    experiment = described(http_source("http://host:8080/api/", work, SearchOptions()))
     requests = [one.requests[0] for one in experiment.workload.operations]
     assert [one["path"] for one in requests] == ["/x", "/y/{number}"]
     assert requests[0]["expect"] == {"status": [200, 201], "contains": "ok"}
@@ -80,8 +81,8 @@ def test_a_password_stands_nowhere() -> None:
 
 
 def test_a_login_is_by_the_options_of_the_redis_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    built = redis_experiment("redis://h:1", OneCommand(), SearchOptions(), Login("s3cr3tpw", "me", tls=True))
-    assert built.servers["redis"]["url"] == "rediss://me:s3cr3tpw@h:1"
+    source = redis_source("redis://h:1", OneCommand(), SearchOptions(), Login("s3cr3tpw", "me", tls=True))
+    assert source.data["servers"]["redis"]["url"] == "rediss://me:s3cr3tpw@h:1"
     monkeypatch.setattr("sys.argv", ["loadstone", "saturate", "redis", "redis://h:1", "-a", "s3cr3tpw"])
     assert "s3cr3tpw" not in " ".join(RunRequest().command)
     done = loadstone("redis", "-a", "x", folder=tmp_path)

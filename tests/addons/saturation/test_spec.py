@@ -79,4 +79,6 @@ def test_bad_input_is_named_with_a_remedy(more: str, said: str) -> None:
 def test_objectives_are_quantiles_and_times() -> None:
     found = latency_objective("P99.9<=1.5s")
     assert (found.text, found.quantile, found.latency_s) == ("p99.9 <= 1.5 s", 0.999, 1.5)
-    assert latency_objective("p50 < 200us").latency_s == pytest.approx(0.0002)
+    for micro in ("us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s"):
+        found = latency_objective(f"p50 < 200{micro}")
+        assert (found.latency_s, found.text) == (pytest.approx(0.0002), "p50 < 200 us")

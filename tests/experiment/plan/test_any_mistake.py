@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 import pytest
+from tests.experiments import with_overrides
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.preview import preview_plan
 from loadstone.experiment.spec.loading import load_experiment, read_source, validate_source
-from loadstone.experiment.spec.overrides import apply_overrides
 from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.report.terminal.announcement import description
 from loadstone.safety.errors import UserError
@@ -72,7 +72,7 @@ def test_a_strange_setting_anywhere(request: pytest.FixtureRequest, text: str, s
     experiment = load_experiment(request.getfixturevalue(text), label="small.yaml")
 
     def attempt(path: tuple[Any, ...]) -> None:
-        make_run_plan(apply_overrides(experiment, sets=[f"{'.'.join(map(str, path))}={strange}"]))
+        make_run_plan(with_overrides(experiment, sets=[f"{'.'.join(map(str, path))}={strange}"]))
 
     places = [*paths(experiment.source.data), ("new",), ("workload", "new", "deep")]
     messages = [message for path in places if (message := refusal(partial(attempt, path)))]

@@ -1,6 +1,7 @@
 """Crashes: which conditions, how often, and with what load."""
 
 import pytest
+from tests.experiments import with_overrides
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.drive_plan import Closed
@@ -8,7 +9,6 @@ from loadstone.experiment.plan.preview import preview_plan
 from loadstone.experiment.plan.run_plan import CrashTrial
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
-from loadstone.experiment.spec.overrides import apply_overrides
 from loadstone.report.terminal.announcement import description
 from loadstone.safety.errors import UserError
 
@@ -68,7 +68,7 @@ def test_only_and_as_published_leave_crashes_out(app: str, experiment: Experimen
 
 
 def test_a_server_of_the_users_is_never_killed(experiment: Experiment) -> None:
-    changed = apply_overrides(experiment, servers=["redis=redis://host"])
+    changed = with_overrides(experiment, servers=["redis=redis://host"])
     run_plan = make_run_plan(changed, blocks=1)
     assert run_plan.crashes == ()
     assert "  durability: not in this run (redis is yours, and is never killed)" in description(

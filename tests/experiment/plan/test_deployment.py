@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.experiments import with_overrides
 
 from loadstone.experiment.plan.deployment import Deployment, DeploymentPlanner
 from loadstone.experiment.plan.design.randomisation import derived_seed
@@ -14,7 +15,6 @@ from loadstone.experiment.plan.substitute import PlanMode
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import Level
 from loadstone.experiment.spec.loading import load_experiment
-from loadstone.experiment.spec.overrides import apply_overrides
 from loadstone.report.terminal.announcement import description
 from loadstone.safety.errors import UserError
 
@@ -110,7 +110,7 @@ def test_who_gets_the_load(app: str) -> None:
 
 
 def test_the_users_own_subject_has_nothing_of_ours(app: str) -> None:
-    experiment = apply_overrides(load_experiment(app), subjects=["http://one:1, https://two/base"])
+    experiment = with_overrides(load_experiment(app), subjects=["http://one:1, https://two/base"])
     subject = deployment(experiment).subjects["app"]
     assert (subject.urls, subject.replicas) == (("http://one:1", "https://two/base"), 2)
     assert (subject.manifest, dict(subject.environment), dict(subject.limits)) == (None, {}, {})
@@ -173,7 +173,7 @@ def test_several_subjects_need_a_target_and_no_part_at_all_is_an_error(app: str)
 
 
 def by_url(text: str, urls: str = "http://user:secret@host:81") -> Experiment:
-    return apply_overrides(load_experiment(text, label="app.yaml"), subjects=[urls])
+    return with_overrides(load_experiment(text, label="app.yaml"), subjects=[urls])
 
 
 def refusal(experiment: Experiment, only: Only) -> str:
@@ -215,7 +215,7 @@ def test_as_many_urls_as_replicas(app: str) -> None:
 
 
 def test_what_the_user_must_have_done_is_reported(app: str) -> None:
-    experiment = apply_overrides(by_url(app), servers=["mariadb=mariadb://user:secret@host"])
+    experiment = with_overrides(by_url(app), servers=["mariadb=mariadb://user:secret@host"])
     text = description(preview_plan(make_run_plan(experiment, only=MARIADB, blocks=1), experiment), experiment)
     reported = " ".join(text[text.index("Subject app") :].split())
     assert reported.startswith(

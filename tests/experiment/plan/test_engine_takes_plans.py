@@ -1,6 +1,7 @@
 """What is planned here is what the engine takes: the same words, limits and placeholders on both sides."""
 
 import pytest
+from tests.experiments import find_experiment
 
 from loadstone._engine import Engine
 from loadstone.experiment.plan.design.conditions import all_conditions
@@ -10,13 +11,12 @@ from loadstone.experiment.plan.substitute import FieldError
 from loadstone.experiment.plan.workload_from_text import with_arguments
 from loadstone.experiment.spec.built_in import names
 from loadstone.experiment.spec.levels import identity
-from loadstone.experiment.spec.loading import find_source
 
 
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("mode", ["full", "quick", "as_published"])
 def test_the_engine_takes_every_plan_of_the_built_in_experiments(name: str, mode: str) -> None:
-    experiment = find_source(name)
+    experiment = find_experiment(name)
     if mode == "as_published" and experiment.as_published is None:
         pytest.skip("it repeats no published study")
     every = {factor: one.levels for factor, one in experiment.factors.items()}  # those that are off by default, too
@@ -38,7 +38,9 @@ def test_the_engine_takes_every_plan_of_the_built_in_experiments(name: str, mode
     ],
 )  # fmt: skip
 def test_both_know_the_same_placeholders(argument: str) -> None:
-    plan = make_run_plan(find_source("json-documents"), only={"operation": ("set",), "workers": (1,)}).trials[0].plan
+    plan = (
+        make_run_plan(find_experiment("json-documents"), only={"operation": ("set",), "workers": (1,)}).trials[0].plan
+    )
     operation = Operation(name="set", commands=(ServerCommand(args=("ECHO", argument)),), writes="document")
     text = plan.model_copy(update={"operations": (operation,)}).model_dump_json()
     try:

@@ -1,6 +1,8 @@
+from tests.experiments import find_experiment
+
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.preview import preview_plan
-from loadstone.experiment.spec.loading import find_source, load_experiment
+from loadstone.experiment.spec.loading import load_experiment
 from loadstone.report.terminal.announcement import description
 from loadstone.text.message import verbatim
 
@@ -107,7 +109,7 @@ def test_fixed_blocks_have_one_end(compared: str) -> None:
 
 
 def test_the_json_study_says_how_long_it_takes() -> None:
-    experiment = find_source("json-documents")
+    experiment = find_experiment("json-documents")
     text = description(preview_plan(make_run_plan(experiment), experiment), experiment)
     assert "89 conditions; 62 of them for tables; 4 comparisons; in random order (seed 1); " in text
     assert "Time: about 18 min to the first look at every comparison; the budget ends it after 45 min, with" in text

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 
 import pytest
+from tests.experiments import find_experiment
 
 from loadstone.experiment.plan.design.randomisation import round_orders
 from loadstone.experiment.plan.design.run_design import make_run_plan
@@ -21,7 +22,7 @@ from loadstone.experiment.plan.rounds import (
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.plan.stored_bytes import memory_of
 from loadstone.experiment.spec.levels import identity
-from loadstone.experiment.spec.loading import find_source, load_experiment
+from loadstone.experiment.spec.loading import load_experiment
 from loadstone.safety.errors import UserError
 from loadstone.text.message import Message, message
 
@@ -76,7 +77,7 @@ def test_applications_and_quantiles_are_looked_at_from_32_rounds_on(in_rounds: s
     of_rates, of_quantiles = (group(make_run_plan(load_experiment(in_rounds)), name) for name in ("users", "kinds"))
     assert of_rates.replicates(1) == ROUND_LOOKS[0]
     assert of_quantiles.replicates(1) == LATER_ROUND_LOOKS[0]
-    spring = group(make_run_plan(find_source("local-vs-cloud")), "redis-and-processes")
+    spring = group(make_run_plan(find_experiment("local-vs-cloud")), "redis-and-processes")
     assert spring.rounds is not None
     assert spring.replicates(1) == LATER_ROUND_LOOKS[0]
 
@@ -118,7 +119,7 @@ def test_what_no_slice_and_no_histogram_has_is_compared_by_whole_trials(in_round
 
 
 def test_of_the_studies_what_redis_alone_does_takes_turns() -> None:
-    found = {one.name: one.whole_trials for one in make_run_plan(find_source("json-documents")).groups}
+    found = {one.name: one.whole_trials for one in make_run_plan(find_experiment("json-documents")).groups}
     assert found["storage"] is found["partial-update"] is found["small-pool"] is None
     assert found["warm-up"] == message("whole_trials.warm_up")
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.experiments import with_overrides
 
 from loadstone.experiment.plan.design.conditions import all_conditions
 from loadstone.experiment.plan.design.run_design import make_run_plan
@@ -11,7 +12,6 @@ from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.experiment.plan.substitute import PlanMode
 from loadstone.experiment.plan.trial_plans import WorkloadPlanner, threads_for, with_fixed_length
 from loadstone.experiment.spec.loading import load_experiment
-from loadstone.experiment.spec.overrides import apply_overrides
 from loadstone.safety.errors import UserError
 
 SMALL = Path(__file__).parents[2] / "examples" / "experiment" / "small.yaml"
@@ -310,7 +310,7 @@ def test_auto_is_what_an_experiment_has_and_a_number_is_kept() -> None:
         (8, 4, (4, 5, 6, 7)),
     }
     assert {trial.plan.threads for trial in make_run_plan(experiment, cpus=(1,), cpu_count=2).trials} == {1}
-    fixed = make_run_plan(apply_overrides(experiment, sets=["workload.threads=2"]), cpus=(1,), cpu_count=2)
+    fixed = make_run_plan(with_overrides(experiment, sets=["workload.threads=2"]), cpus=(1,), cpu_count=2)
     assert {(trial.plan.threads, trial.plan.cpus) for trial in fixed.trials} == {(2, (1,))}
     with pytest.raises(UserError, match=r"workload\.threads: 'many' is not a whole number"):
-        make_run_plan(apply_overrides(experiment, sets=["workload.threads=many"]))
+        make_run_plan(with_overrides(experiment, sets=["workload.threads=many"]))

@@ -4,13 +4,14 @@ import itertools
 from pathlib import Path
 
 import pytest
+from tests.experiments import with_overrides
 from tests.tiny_experiment import TINY, sending
 
 from loadstone.experiment.plan.design import run_design
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.spec import counting
 from loadstone.experiment.spec.loading import load_experiment
-from loadstone.experiment.spec.overrides import apply_overrides, parse_only
+from loadstone.experiment.spec.overrides import parse_only
 from loadstone.programs.manifest import read_manifest
 from loadstone.safety.bounds.bounded_yaml import load_yaml
 from loadstone.safety.errors import UserError
@@ -131,7 +132,7 @@ def test_too_many_trials_are_refused_with_what_makes_them(monkeypatch: pytest.Mo
 )
 def test_a_number_alone_makes_nothing_endless(path: str, value: str) -> None:
     with pytest.raises(UserError) as caught:
-        make_run_plan(apply_overrides(load_experiment(TINY), sets=[f"{path}={value}"]))
+        make_run_plan(with_overrides(load_experiment(TINY), sets=[f"{path}={value}"]))
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
     assert path.split(".")[-1] in str(caught.value) or "--set" in str(caught.value)
@@ -139,7 +140,7 @@ def test_a_number_alone_makes_nothing_endless(path: str, value: str) -> None:
 
 @pytest.mark.parametrize(("written", "read"), [("1_000", 1000), ("0x10", 16), ("0o20", 16), ("1.0e3", 1000)])
 def test_numbers_that_yaml_knows_are_read(written: str, read: int) -> None:
-    experiment = apply_overrides(load_experiment(TINY), sets=[f"workload.keys.count={written}"])
+    experiment = with_overrides(load_experiment(TINY), sets=[f"workload.keys.count={written}"])
     assert make_run_plan(experiment).trials[0].plan.keys.count == read
 
 

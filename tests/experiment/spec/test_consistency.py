@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.experiments import find_experiment
 from tests.tiny_experiment import TINY
 
 from loadstone.experiment.spec.built_in import names
-from loadstone.experiment.spec.loading import find_source, load_experiment
+from loadstone.experiment.spec.loading import load_experiment
 from loadstone.safety.errors import UserError
 
 
@@ -220,7 +221,7 @@ def _written(folder: Path, text: str) -> str:
 def test_a_factor_that_nothing_uses_is_refused(tmp_path: Path) -> None:
     file = _written(tmp_path, UNUSED)
     with pytest.raises(UserError) as caught:
-        find_source(file)
+        find_experiment(file)
     assert str(caught.value) == (
         f"{file}:5: factors.operation: nothing uses it: its levels would be measured alike; write ${{operation}} "
         "or when: {operation: [get]}, or alike: true if that is meant"
@@ -232,9 +233,9 @@ def test_what_it_says_to_write_is_that_level(tmp_path: Path, level: str | int | 
     """A text that reads as a number, as true or as a date is another level than the one that is meant."""
     unused = UNUSED.replace("[get, mget]", json.dumps([level, "other"]))
     with pytest.raises(UserError) as caught:
-        find_source(_written(tmp_path, unused))
+        find_experiment(_written(tmp_path, unused))
     when = str(caught.value).partition(" or when: ")[2].partition(", or alike")[0]
-    used = find_source(_written(tmp_path, unused.replace("{name: set,", f"{{name: set, when: {when},")))
+    used = find_experiment(_written(tmp_path, unused.replace("{name: set,", f"{{name: set, when: {when},")))
     assert used.workload.operations[0].when == {"operation": (level,)}
 
 
@@ -250,13 +251,13 @@ def test_what_it_says_to_write_is_that_level(tmp_path: Path, level: str | int | 
 )
 def test_one_that_is_used_or_meant_is_not(tmp_path: Path, old: str, new: str) -> None:
     assert old in UNUSED
-    assert "operation" in find_source(_written(tmp_path, UNUSED.replace(old, new))).factors
+    assert "operation" in find_experiment(_written(tmp_path, UNUSED.replace(old, new))).factors
 
 
 def test_what_only_quick_replaces_is_no_use(tmp_path: Path) -> None:
     text = UNUSED + "quick: {phases: {warm_up_s: '${operation}'}}\n"
     with pytest.raises(UserError, match="nothing uses it"):
-        find_source(_written(tmp_path, text))
+        find_experiment(_written(tmp_path, text))
 
 
 def test_no_experiment_of_ours_has_one() -> None:
@@ -264,9 +265,9 @@ def test_no_experiment_of_ours_has_one() -> None:
     files += [*ROOT.glob("experiments/*.yaml"), ROOT / "python/loadstone/cli/first_experiment.yaml"]
     assert len(files) > len(names())
     for file in files:
-        find_source(str(file))
+        find_experiment(str(file))
 
 
 def test_the_newest_run_is_no_experiment() -> None:
     with pytest.raises(UserError, match="'latest' is a run, and this takes an experiment; `loadstone report latest`"):
-        find_source("latest")
+        find_experiment("latest")

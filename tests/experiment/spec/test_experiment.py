@@ -1,10 +1,11 @@
 import io
 
 from ruamel.yaml import YAML
+from tests.experiments import find_experiment
 
 from loadstone.experiment.spec.built_in import names
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.loading import find_source, load_experiment
+from loadstone.experiment.spec.loading import load_experiment
 
 
 def test_where_it_was_written_makes_no_difference(small: str) -> None:
@@ -20,7 +21,7 @@ def test_an_experiment_read_back_from_its_own_values_is_the_same(small: str) -> 
 
 def test_an_experiment_written_out_in_full_can_be_run_again(small: str) -> None:
     """As a run's folder keeps it: every default written, texts like `on` still texts."""
-    for experiment in (load_experiment(small), *map(find_source, names())):
+    for experiment in (load_experiment(small), *map(find_experiment, names())):
         written = io.StringIO()
         YAML().dump(experiment.model_dump(mode="json"), written)
         assert load_experiment(written.getvalue()) == experiment

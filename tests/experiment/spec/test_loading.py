@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from tests.experiments import find_experiment
 
 from loadstone.experiment.spec.built_in import names, questions
-from loadstone.experiment.spec.loading import LARGEST_BYTES, find_source, load_experiment
+from loadstone.experiment.spec.loading import LARGEST_BYTES, load_experiment
 from loadstone.safety.errors import UserError
 
 KNOWN_METRICS = (
@@ -224,16 +225,16 @@ def test_every_built_in_experiment_is_there_and_right() -> None:
     assert names() == sorted(path.stem for path in STUDIES.glob("*.yaml"))
     assert "json-documents" in names()
     for name in names():
-        assert find_source(name).name == name
+        assert find_experiment(name).name == name
 
 
 def test_what_each_asks_is_found_without_reading_all_of_it() -> None:
-    assert questions() == [(name, find_source(name).question) for name in names()]
+    assert questions() == [(name, find_experiment(name).question) for name in names()]
 
 
 def test_an_unknown_name_gets_the_nearest() -> None:
     with pytest.raises(UserError) as caught:
-        find_source("json-document")
+        find_experiment("json-document")
     assert str(caught.value).startswith(
         "experiment 'json-document' is not known; did you mean 'json-documents'? built-in experiments: "
     )
@@ -243,9 +244,9 @@ def test_an_unknown_name_gets_the_nearest() -> None:
 def test_a_path_is_a_file(tmp_path: Path, small: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.yaml").write_text(small)
     (tmp_path / "without-suffix").write_text(small)
-    assert find_source(str(tmp_path / "mine.yaml")).name == "small"
+    assert find_experiment(str(tmp_path / "mine.yaml")).name == "small"
     monkeypatch.chdir(tmp_path)
-    assert find_source("mine.yaml").name == "small"
-    assert find_source("without-suffix").name == "small"
+    assert find_experiment("mine.yaml").name == "small"
+    assert find_experiment("without-suffix").name == "small"
     with pytest.raises(UserError, match=r"^absent\.yaml: there is no such file; `loadstone list` names"):
-        find_source("absent.yaml")
+        find_experiment("absent.yaml")

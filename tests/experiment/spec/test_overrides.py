@@ -1,16 +1,15 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.experiments import with_overrides
 
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.loading import load_experiment
-from loadstone.experiment.spec.overrides import (
-    apply_overrides,
-    check_at_rate,
-    parse_duration_s,
-    parse_only,
-    parse_scale,
-)
+from loadstone.experiment.spec.loading import load_experiment, read_source
+from loadstone.experiment.spec.overrides import check_at_rate, parse_duration_s, parse_only, parse_scale
+from loadstone.experiment.spec.problems import ExperimentSource
+from loadstone.run.prepare import requested_experiment
+from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 
 
@@ -64,7 +63,7 @@ def test_only_names_what_exists(experiment: Experiment, text: str, expected: str
 
 
 def test_a_setting_is_taken_as_if_written_in_the_file(experiment: Experiment) -> None:
-    changed = apply_overrides(
+    changed = with_overrides(
         experiment,
         sets=[
             "workload.pool.connections=64",
@@ -84,12 +83,12 @@ def test_a_setting_is_taken_as_if_written_in_the_file(experiment: Experiment) ->
 
 
 def test_a_setting_by_hand_wins_over_quick_and_as_published(experiment: Experiment) -> None:
-    changed = apply_overrides(experiment, sets=["workload.phases.measure_s=7 s"])
+    changed = with_overrides(experiment, sets=["workload.phases.measure_s=7 s"])
     assert changed.workload.phases["measure_s"] == "7 s"
     assert changed.quick.phases == {}
     assert changed.as_published is not None
     assert changed.as_published.phases == {"warm_up_s": "0 s", "measure_max_s": "1 min"}
-    kept = apply_overrides(experiment, sets=["quick.phases.measure_s=7 s"])
+    kept = with_overrides(experiment, sets=["quick.phases.measure_s=7 s"])
     assert kept.quick.phases == {"measure_s": "7 s"}
 
 
@@ -138,17 +137,17 @@ def test_a_setting_by_hand_wins_over_quick_and_as_published(experiment: Experime
 )  # fmt: skip
 def test_a_setting_is_checked_as_if_written_in_the_file(experiment: Experiment, text: str, expected: str) -> None:
     with pytest.raises(UserError) as caught:
-        apply_overrides(experiment, sets=[text])
+        with_overrides(experiment, sets=[text])
     assert str(caught.value) == expected
 
 
 def test_a_server_by_url_replaces_the_settings_and_keeps_what_is_needed(small: str) -> None:
     text = small.replace("redis: {kind: embedded}", "redis: {kind: embedded, modules: [json], config: {save: ''}}")
-    changed = apply_overrides(load_experiment(text), servers=["redis=redis://user:secret@host:6380/2?a=b"])
+    changed = with_overrides(load_experiment(text), servers=["redis=redis://user:secret@host:6380/2?a=b"])
     assert changed.servers == {
         "redis": {"kind": "url", "url": "redis://user:secret@host:6380/2?a=b", "modules": ["json"]}
     }
-    assert "modules" not in apply_overrides(load_experiment(small), servers=["redis=redis://host"]).servers["redis"]
+    assert "modules" not in with_overrides(load_experiment(small), servers=["redis=redis://host"]).servers["redis"]
 
 
 @pytest.mark.parametrize(
@@ -161,13 +160,13 @@ def test_a_server_by_url_replaces_the_settings_and_keeps_what_is_needed(small: s
 )
 def test_a_wrong_server_is_refused_without_its_password(experiment: Experiment, text: str, expected: str) -> None:
     with pytest.raises(UserError) as caught:
-        apply_overrides(experiment, servers=[text])
+        with_overrides(experiment, servers=[text])
     assert str(caught.value) == expected
 
 
 def test_a_secret_that_was_set_is_not_shown(experiment: Experiment) -> None:
     with pytest.raises(UserError) as caught:
-        apply_overrides(experiment, sets=["servers.redis.password=[hunter2"])
+        with_overrides(experiment, sets=["servers.redis.password=[hunter2"])
     assert "hunter2" not in str(caught.value)
 
 
@@ -177,7 +176,7 @@ def with_app(app: str) -> Experiment:
 
 
 def test_a_mariadb_by_url_keeps_its_conditions(with_app: Experiment) -> None:
-    changed = apply_overrides(with_app, servers=["mariadb=mysql://user:secret@host/db"])
+    changed = with_overrides(with_app, servers=["mariadb=mysql://user:secret@host/db"])
     assert changed.servers["mariadb"] == {
         "kind": "mariadb-url",
         "url": "mysql://user:secret@host/db",
@@ -187,12 +186,12 @@ def test_a_mariadb_by_url_keeps_its_conditions(with_app: Experiment) -> None:
 
 def test_a_server_of_another_kind_is_refused(with_app: Experiment) -> None:
     with pytest.raises(UserError) as caught:
-        apply_overrides(with_app, servers=["mariadb=redis://:secret@host"])
+        with_overrides(with_app, servers=["mariadb=redis://:secret@host"])
     assert str(caught.value) == (
         "--server mariadb=...: mariadb is a MariaDB; write mariadb://USER:PASSWORD@HOST:PORT/DATABASE"
     )
     with pytest.raises(UserError) as caught:
-        apply_overrides(with_app, servers=["redis=mariadb://:secret@host"])
+        with_overrides(with_app, servers=["redis=mariadb://:secret@host"])
     assert str(caught.value) == "--server redis=...: redis is a Redis; write redis://HOST:PORT"
 
 
@@ -200,7 +199,7 @@ def test_a_server_of_another_kind_is_refused(with_app: Experiment) -> None:
     "option", ["http://u:secret@host:81,https://other", "app=http://u:secret@host:81,https://other"]
 )
 def test_a_subject_by_url_takes_the_manifests_place(with_app: Experiment, option: str) -> None:
-    subject = apply_overrides(with_app, subjects=[option]).subjects["app"]
+    subject = with_overrides(with_app, subjects=[option]).subjects["app"]
     assert (subject.manifest, subject.url) == (None, "http://u:secret@host:81,https://other")
     assert (subject.when, subject.replicas) == (with_app.subjects["app"].when, "${replicas}")
     assert with_app.subjects["app"].manifest == "spring", "the original stays as it was"
@@ -211,10 +210,10 @@ def test_a_manifest_counts_from_the_current_folder(
 ) -> None:
     (tmp_path / "subject.yaml").write_text("name: mine\n")
     monkeypatch.chdir(tmp_path)
-    subject = apply_overrides(with_app, subjects=["subject.yaml"]).subjects["app"]
+    subject = with_overrides(with_app, subjects=["subject.yaml"]).subjects["app"]
     assert (subject.manifest, subject.url) == (str(tmp_path / "subject.yaml"), None)
     assert subject.environment == with_app.subjects["app"].environment
-    assert apply_overrides(with_app, subjects=["spring"]).subjects["app"].manifest == "spring"
+    assert with_overrides(with_app, subjects=["spring"]).subjects["app"].manifest == "spring"
 
 
 @pytest.mark.parametrize(
@@ -242,18 +241,18 @@ def test_a_manifest_counts_from_the_current_folder(
 )
 def test_a_wrong_subject_is_refused_without_its_password(with_app: Experiment, option: str, expected: str) -> None:
     with pytest.raises(UserError) as caught:
-        apply_overrides(with_app, subjects=[option])
+        with_overrides(with_app, subjects=[option])
     assert str(caught.value) == expected
 
 
 def test_which_subject_must_be_clear(app: str, experiment: Experiment) -> None:
     two = load_experiment(app.replace("subjects:\n", "subjects:\n  other: {manifest: spring, when: {work: direct}}\n"))
     with pytest.raises(UserError) as caught:
-        apply_overrides(two, subjects=["http://host"])
+        with_overrides(two, subjects=["http://host"])
     assert str(caught.value) == "--subject: app has several subjects; write NAME=URL, with one of: other, app"
-    assert apply_overrides(two, subjects=["other=http://host"]).subjects["other"].url == "http://host"
+    assert with_overrides(two, subjects=["other=http://host"]).subjects["other"].url == "http://host"
     with pytest.raises(UserError) as caught:
-        apply_overrides(experiment, subjects=["http://host"])
+        with_overrides(experiment, subjects=["http://host"])
     assert str(caught.value) == "--subject: small has no subject; its servers are given by --server NAME=URL"
 
 
@@ -284,3 +283,83 @@ def test_what_is_no_fixed_rate_is_quoted_with_examples(wrong: str) -> None:
     assert str(error.value).startswith(f"--at-rate {wrong}: ")
     assert "50 %, 5000/s, or never" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+WRONG_POOL = ("connections: 8", "connections: many")
+
+
+def test_a_setting_may_mend_what_is_wrong_in_the_file(small: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(small.replace(*WRONG_POOL))
+    mended = requested_experiment(RunRequest(str(file), set=("workload.pool.connections=9",)))
+    assert mended.workload.pool["connections"] == 9
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"servers": ("none=redis://host",)},
+        {"subjects": ("http://host",)},
+        {"set": ("workload.model.kind.deep=1",)},
+        {"hosts": ("none=host",)},
+        {"driver": "none"},
+        {"at_rate": "none"},
+        {"twin": True},
+    ],
+    ids=str,
+)
+def test_what_is_wrong_in_the_file_is_said_before_what_is_wrong_in_an_option(
+    small: str, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(small)
+    with pytest.raises(UserError, match=r"^--"):
+        requested_experiment(RunRequest(str(file), **options))
+    file.write_text(small.replace("question:", "questions:"))
+    with pytest.raises(UserError, match=rf"^{file}:2: questions: unknown key"):
+        requested_experiment(RunRequest(str(file), **options))
+
+
+@pytest.mark.parametrize("wrong", ["5", "[1]", "{redis: 5}", "null"])
+@pytest.mark.parametrize("key", ["servers", "subjects", "factors", "comparisons"])
+def test_options_meet_whatever_stands_in_a_file(app: str, key: str, wrong: str) -> None:
+    data = read_source(app, "app.yaml").data | {key: yaml_value(wrong)}
+    source = ExperimentSource("app.yaml", data)
+    for options in ({"servers": ("redis=redis://h",)}, {"subjects": ("http://h",)}, {"twin": True}):
+        with pytest.raises(UserError):
+            requested_experiment(RunRequest(described=source, **options))
+
+
+def yaml_value(text: str) -> Any:
+    return read_source(f"a: {text}", "a.yaml").data["a"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"driver": "jedis", "set": ("workload.operations=5",)}, "^--set workload.operations: '5' is not a list"),
+        ({"driver": "native", "set": ("workload=5",)}, "^--driver: 'workload' is '5' and has nothing below it"),
+        ({"at_rate": "50 %", "set": ("quick=5",)}, "^--at-rate: 'quick' is '5' and has nothing below it"),
+    ],
+    ids=str,
+)
+def test_an_error_names_the_option(experiment: Experiment, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        requested_experiment(RunRequest(described=experiment.source, **options))
+
+
+def test_a_secret_of_one_setting_is_not_shown_by_another(experiment: Experiment) -> None:
+    with pytest.raises(UserError, match="has nothing below it") as caught:
+        with_overrides(experiment, sets=["servers.redis.password=hunter2hunter", "servers.redis.password.x=1"])
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_fleet_measures_applications_in_whole_trials(app: str) -> None:
+    searched = app.partition("comparisons:")[0] + "servers:" + app.partition("\nservers:")[2] + "load: saturate\n"
+    for text in (app, searched):
+        alone = load_experiment(text, label="app.yaml")
+        changed = with_overrides(alone, fleet="local:2")
+        assert changed.design.rounds == "never" != alone.design.rounds
+        assert {key: getattr(part, "rounds", "") for key, part in changed.parts.items()} == dict.fromkeys(
+            changed.parts, "never"
+        )

@@ -5,13 +5,13 @@ import itertools
 from pathlib import Path
 
 import pytest
+from tests.experiments import find_experiment
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.drive_plan import Closed, Open
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.experiment.spec.built_in import names
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.loading import find_source
 from loadstone.judge.checks.checks import CHECKS
 from loadstone.report.tables.columns import COLUMNS
 from loadstone.safety.errors import UserError
@@ -27,7 +27,7 @@ LONGEST_S = 12 * 60
 
 @functools.cache
 def planned(name: str, mode: str = "full") -> RunPlan:
-    return make_run_plan(find_source(name), **MODES[mode])
+    return make_run_plan(find_experiment(name), **MODES[mode])
 
 
 def trials_of(run_plan: RunPlan) -> list[PlannedTrial]:
@@ -40,13 +40,15 @@ def modes_of(experiment: Experiment) -> list[str]:
 
 
 def test_an_experiment_that_repeats_no_study_has_every_other_mode() -> None:
-    own = find_source("json-documents").model_copy(update={"as_published": None})
+    own = find_experiment("json-documents").model_copy(update={"as_published": None})
     assert modes_of(own) == ["full", "quick", "scaled"]
     with pytest.raises(UserError, match="as-published"):
         make_run_plan(own, as_published=True)
 
 
-@pytest.mark.parametrize(("name", "mode"), [(name, mode) for name in names() for mode in modes_of(find_source(name))])
+@pytest.mark.parametrize(
+    ("name", "mode"), [(name, mode) for name in names() for mode in modes_of(find_experiment(name))]
+)
 def test_each_is_planned_in_every_mode(name: str, mode: str) -> None:
     run_plan = planned(name, mode)
     assert run_plan.trials
@@ -60,12 +62,12 @@ def test_each_is_planned_in_every_mode(name: str, mode: str) -> None:
 @pytest.mark.parametrize("name", names())
 def test_lessons_name_checks_that_there_are(name: str) -> None:
     known = {check.name for check in CHECKS}
-    assert {lesson.name for lesson in find_source(name).lessons if lesson.kind == "check"} <= known
+    assert {lesson.name for lesson in find_experiment(name).lessons if lesson.kind == "check"} <= known
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_columns_name_what_there_is(name: str) -> None:
-    experiment = find_source(name)
+    experiment = find_experiment(name)
     assert {column for table in experiment.tables for column in table.columns} <= set(COLUMNS)
     printed = {column for table in experiment.tables for column in table.columns} | {"tps"}
     assert {published.column for published in experiment.published} - {"", "store_cpu"} <= printed
@@ -165,7 +167,7 @@ class TestAofModes:
             assert trial.subjects["spring"].limits == {"cpu": 4.0, "memory": 4 * 1024**3}
 
     def test_every_row_of_the_original_has_its_figures(self) -> None:
-        for published in find_source("aof-modes").published:
+        for published in find_experiment("aof-modes").published:
             cells = sum(len(row.values) for row in published.rows)
             assert cells == (12 if published.column == "" else 36)
 
@@ -240,7 +242,7 @@ class TestMemoryVsDisk:
     def test_postgresql_is_off_unless_it_is_named(self, mode: str) -> None:
         assert not [trial for trial in planned("memory-vs-disk", mode).trials if "postgresql" in trial.servers]
         run_plan = make_run_plan(
-            find_source("memory-vs-disk"), only={"store": ("postgresql", "redis-json")}, **MODES[mode]
+            find_experiment("memory-vs-disk"), only={"store": ("postgresql", "redis-json")}, **MODES[mode]
         )
         mine = [trial for trial in run_plan.trials if trial.condition["store"] == "postgresql"]
         assert {trial.condition["operation"] for trial in mine} == {"write", "read"}
@@ -268,7 +270,7 @@ class TestMemoryVsDisk:
 
 def test_every_built_in_experiment_stands_in_the_documentation() -> None:
     text = (ROOT / "docs" / "studies.md").read_text()
-    experiments: list[Experiment] = [find_source(name) for name in names()]
+    experiments: list[Experiment] = [find_experiment(name) for name in names()]
     for experiment in experiments:
         assert f"loadstone run {experiment.name}" in text
 

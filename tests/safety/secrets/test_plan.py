@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from tests.experiments import with_overrides
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.loading import load_experiment
-from loadstone.experiment.spec.overrides import apply_overrides
 from loadstone.run_folder.plan_summary import PlanSummary, summarise_plan
 from loadstone.safety.secrets.command_line import hidden_arguments
 from loadstone.safety.secrets.known import forget
@@ -19,7 +19,7 @@ VARIABLE = "subjects.app.environment.DB_PASSWORD"
 def plan_with(app: str, *sets: str) -> RunPlan:
     forget()
     return make_run_plan(
-        apply_overrides(load_experiment(app), sets=sets), only={}, quick=True, as_published=False, seed=1
+        with_overrides(load_experiment(app), sets=sets), only={}, quick=True, as_published=False, seed=1
     )
 
 
@@ -31,7 +31,7 @@ def test_the_driver_gets_the_secret_and_the_experiment_keeps_the_reference(
     app: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PW", "first-secret-1")
-    experiment = apply_overrides(load_experiment(app), sets=[f"{HEADER}='Bearer ${{env:PW}}'"])
+    experiment = with_overrides(load_experiment(app), sets=[f"{HEADER}='Bearer ${{env:PW}}'"])
     trials = make_run_plan(experiment, only={}, quick=True, as_published=False, seed=1).trials
     headers = [r.headers for trial in trials for operation in trial.plan.operations for r in operation.requests]
     assert "Bearer first-secret-1" in {one.get("Authorization") for one in headers}

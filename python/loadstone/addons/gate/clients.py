@@ -1,9 +1,8 @@
 """Two versions of a client library of a gate: what `--base jedis=7.1.0` or `--head redis-py,mode=asyncio` means."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 
-from loadstone.addons.gate.experiment import gate_asked, gate_fields, gate_question
+from loadstone.addons.gate.experiment import gate_fields, gate_question
 from loadstone.addons.gate.options import GateOptions
 from loadstone.addons.gate.redis import one_kind_of_request, server_of
 from loadstone.addons.gate.services import gate_folder
@@ -87,10 +86,8 @@ def client_gate(base: str, head: str, server: str | None, asked: RedisRequest, g
         columns=COLUMNS,
         trial=TRIAL,
         twin=gate.twin,
-        compared_by=partial(
-            gate_fields,
-            gate_asked(base, head, gate, restarts=True, starts_differ=0.0),  # each trial starts both programs
-        ),
+        # Each trial starts both programs.
+        compared_by=gate_fields(base, head, gate, restarts=True, starts_differ=0.0),
     )
 
 

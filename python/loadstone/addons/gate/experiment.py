@@ -1,6 +1,6 @@
 """`loadstone gate`: what its options make of an experiment."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 
 from loadstone.addons.gate.options import LEVEL, TOLERANCE, TOLERANCE_MEMORY, TOLERANCE_P99, GateOptions
@@ -15,45 +15,43 @@ from loadstone.safety.errors import UserError
 from loadstone.text.language import author_text
 
 
-@dataclass(frozen=True)
-class GateRequest:
-    """What a gate is to say, and when."""
+def gate_fields(
+    base: str, head: str, gate: GateOptions, *, restarts: bool, starts_differ: float
+) -> Callable[[AdHocLoad], YamlMapping]:
+    """What a gate puts into an ad-hoc experiment.
 
-    base: str
-    head: str
-    level: float
-    tolerance: float
-    """Shares: of rate and CPU a request, of the P99, and of memory."""
-    tolerance_p99: float
-    tolerance_memory: float
-    undecided: str = "status"
-    restarts: bool = False
-    """Whether both are started again for each block, where they can be."""
-    starts_differ: float = 0.0
-    """A share: by how much starts of one version differ, where they are not."""
+    `restarts`: whether both start again for each block, where that can be. `starts_differ`: the share by which starts
+    of one version usually differ, where they do not. Raises UserError.
+    """
+    if restarts:
+        require_no_guess(gate)
+    differ = starts_differ if gate.starts_differ is None else gate.starts_differ
+    return partial(_fields, base, head, gate, restarts, differ)
 
 
-def gate_fields(gate: GateRequest, ad_hoc: AdHocLoad) -> YamlMapping:
-    """What a gate compares: rate and CPU a request of head and base at full speed, and P99 at one rate of both."""
-    base, head = ad_hoc.targets
-    names = {"base": gate.base, "head": gate.head}
+def _fields(
+    base: str, head: str, gate: GateOptions, restarts: bool, starts_differ: float, ad_hoc: AdHocLoad
+) -> YamlMapping:
+    """Rate and CPU a request of head and base at full speed, and P99 at one rate of both."""
+    old, new = ad_hoc.targets
+    tolerance, names = gate.tolerance or TOLERANCE, {"base": base, "head": head}
     common: YamlMapping = {
         "between": TARGET_FACTOR,
-        "levels": [head.label, base.label],
-        "baseline": base.label,
+        "levels": [new.label, old.label],
+        "baseline": old.label,
         "at": {FACTOR: [row.name for row in ad_hoc.rows]},
     }
     rate: YamlMapping = {
         "name": GATE_RATE,
         "question": author_text("Is {head} slower than {base}?", **names),
         "metric": "goodput_per_s",
-        "margin": gate.tolerance,
+        "margin": tolerance,
     }
     p99: YamlMapping = {
         "name": GATE_P99,
         "question": author_text("Is the P99 of {head} higher than that of {base}, at the same rate?", **names),
         "metric": "response_ns.p99",
-        "margin": gate.tolerance_p99,
+        "margin": gate.tolerance_p99 or TOLERANCE_P99,
     }
     asked = [p99] if ad_hoc.load.rate_per_s is not None else [rate, p99]
     if (recording := ad_hoc.workload.get("recording")) is not None:  # at its own speed the rate is the recording's
@@ -62,38 +60,16 @@ def gate_fields(gate: GateRequest, ad_hoc: AdHocLoad) -> YamlMapping:
         "comparisons": [{**one, **common} for one in asked],
         "primary_metric": asked[0]["metric"],
         "gate": {
-            "base": gate.base,
-            "head": gate.head,
-            "level": gate.level,
+            **names,
+            "level": gate.level or LEVEL,
             "figures": len(asked) + 2,
-            "cost_margin": gate.tolerance,
-            "memory_margin": gate.tolerance_memory,
+            "cost_margin": tolerance,
+            "memory_margin": gate.tolerance_memory or TOLERANCE_MEMORY,
             "undecided": gate.undecided,
-            "restarts": gate.restarts,
-            "starts_differ": gate.starts_differ,
+            "restarts": restarts,
+            "starts_differ": starts_differ,
         },
     }
-
-
-def gate_asked(base: str, head: str, gate: GateOptions, *, restarts: bool, starts_differ: float) -> GateRequest:
-    """What the options ask of a gate.
-
-    `restarts`: whether both start again for each block, where that can be. `starts_differ`: what starts of one version
-    usually differ by, where they do not. Raises UserError.
-    """
-    if restarts:
-        require_no_guess(gate)
-    return GateRequest(
-        base=base,
-        head=head,
-        level=gate.level or LEVEL,
-        tolerance=gate.tolerance or TOLERANCE,
-        tolerance_p99=gate.tolerance_p99 or TOLERANCE_P99,
-        tolerance_memory=gate.tolerance_memory or TOLERANCE_MEMORY,
-        undecided=gate.undecided,
-        restarts=restarts,
-        starts_differ=starts_differ if gate.starts_differ is None else gate.starts_differ,
-    )
 
 
 def gate_question(base: str, head: str, requests: str) -> str:
@@ -102,8 +78,7 @@ def gate_question(base: str, head: str, requests: str) -> str:
 
 
 def require_no_guess(gate: GateOptions) -> None:
-    """Raise UserError if `--starts-differ` is given for versions that start again and again: it is measured then.
-    Raises UserError where `--starts-differ` says what is measured."""
+    """Raises UserError where `--starts-differ` is given for versions that start again and again: that is measured."""
     if gate.starts_differ is not None:
         raise UserError(
             "--starts-differ: both start again for each block, so what starts differ by is measured; leave it out"
@@ -117,18 +92,14 @@ def http_gate(
     targets, row = _targets(base, head, requests)
     return AdHocLoad(
         command="gate",
-        question=author_text(
-            "Is {head} slower than {base} under {requests}?", head=head.name, base=base.name, requests=row.name
-        ),
+        question=gate_question(base.name, head.name, row.name),
         load=load,
         targets=targets,
         rows=(row,),
         workload={"protocol": "http1", "pipeline_depth": 1, "keys": {"count": requests.numbers}},
         columns=COLUMNS,
         twin=gate.twin,
-        compared_by=partial(
-            gate_fields, gate_asked(base.name, head.name, gate, restarts=restarts, starts_differ=STARTS_DIFFER)
-        ),
+        compared_by=gate_fields(base.name, head.name, gate, restarts=restarts, starts_differ=STARTS_DIFFER),
     )
 
 

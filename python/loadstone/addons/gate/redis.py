@@ -2,10 +2,10 @@
 
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
-from loadstone.addons.gate.experiment import gate_asked, gate_fields, gate_question
+from loadstone.addons.gate.experiment import gate_fields, gate_question
 from loadstone.addons.gate.options import GateOptions
 from loadstone.addons.gate.spec import BASE, HEAD
 from loadstone.cli.ad_hoc_experiment import AdHocLoad, Target
@@ -17,7 +17,8 @@ from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import learn_options
 from loadstone.servers import registry
 
-BROUGHT = ("redis", "valkey")
+BROUGHT: Mapping[str, registry.BroughtKind] = {"redis": "embedded", "valkey": "valkey"}
+"""What loadstone brings, by the word for it -> the kind of server."""
 REDIS_STARTS_DIFFER = 0.02
 """Share by which starts of a Redis are taken to differ, one standard deviation, as in `bench/judge/start_level.py`."""
 SERVER_WORD = re.compile(r"(redis|valkey)([=,:].*)?")
@@ -57,10 +58,8 @@ def server_of(text: str, option: str) -> GateServer:
 
 
 def _kind(first: str, word: str, version: str, option: str) -> YamlMapping:
-    if word in BROUGHT and not version:
-        return {"kind": "embedded" if word == "redis" else "valkey"}
-    if word in BROUGHT:
-        return _of_version(word, version)
+    if (brought := BROUGHT.get(word)) is not None:
+        return _of_version(word, brought, version) if version else {"kind": brought}
     if ":" in first and "//" not in first and "/" not in first.partition(":")[0]:
         return {"kind": "container", "image": first}
     if shutil.which(first) is None:
@@ -73,9 +72,8 @@ def _kind(first: str, word: str, version: str, option: str) -> YamlMapping:
     return {"kind": "process", "binary": first}
 
 
-def _of_version(word: str, version: str) -> YamlMapping:
+def _of_version(word: str, kind: registry.BroughtKind, version: str) -> YamlMapping:
     """The one that loadstone brings, an installed one, or else an image."""
-    kind = "embedded" if word == BROUGHT[0] else BROUGHT[1]
     brought, installed = registry.brought_program(kind), shutil.which(f"{word}-server")
     if brought is not None and _is(str(brought), version):
         return {"kind": kind}
@@ -137,14 +135,7 @@ def redis_gate(base: str, head: str, asked: RedisRequest, gate: GateOptions) -> 
             Target(part, part, {**side.settings, **needs}) for part, side in zip((BASE, HEAD), sides, strict=True)
         ),
         twin=gate.twin,
-        compared_by=partial(
-            gate_fields,
-            gate_asked(
-                sides[0].name,
-                sides[1].name,
-                gate,
-                restarts=not running,
-                starts_differ=REDIS_STARTS_DIFFER,
-            ),
+        compared_by=gate_fields(
+            sides[0].name, sides[1].name, gate, restarts=not running, starts_differ=REDIS_STARTS_DIFFER
         ),
     )

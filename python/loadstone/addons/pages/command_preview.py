@@ -7,16 +7,17 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from typer.exceptions import TyperException
 
 from loadstone.addons.pages.settings import ShownConsent
+from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.plan.run_size import extent
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import is_level, level_text, same_level
-from loadstone.experiment.spec.loading import find_source, load_experiment
+from loadstone.experiment.spec.loading import find_source, read_source, validate_source
 from loadstone.run.command_line import files_of_folder
 from loadstone.run.describe import describe, shortcomings
 from loadstone.run.prepare import requested_experiment, requested_plan
@@ -142,7 +143,7 @@ def agreed(words: Sequence[str], variables: Mapping[str, str], shown: ShownConse
     os.environ.update(variables)
     with forbid_connections():
         options = _options(words)
-        digest, acts = _asked(options)
+        digest, acts = _asked(options, *_planned(options))
         if digest != shown.digest or not {act.line for act in acts} <= set(shown.acts):
             return False
         remember_answer(digest, acts)
@@ -152,15 +153,15 @@ def agreed(words: Sequence[str], variables: Mapping[str, str], shown: ShownConse
 def facts(word: str) -> ExperimentFacts:
     """What a form of this experiment is made from. Raises UserError."""
     with forbid_connections():
-        return _facts(word, find_source(word))
+        return _facts(word, validate_source(find_source(word)))
 
 
 def checked(source: str, label: str) -> str:
     """What is wrong with the text of an experiment; empty where nothing is."""
     with forbid_connections():
         try:
-            options = replace(RunRequest(), built=load_experiment(source, label=label))
-            requested_plan(requested_experiment(options), options)
+            options = RunRequest(described=read_source(source, label))
+            _planned(options)
         except LoadstoneError as error:
             return redact(str(error))
     return ""
@@ -194,10 +195,9 @@ def _options(words: Sequence[str]) -> RunRequest:
 def _described(options: RunRequest) -> Described:
     from loadstone.run.consent import summary
 
-    experiment = requested_experiment(options)
-    run_plan = requested_plan(experiment, options)
+    experiment, run_plan = _planned(options)
     lines, acts = describe(experiment, run_plan, options)
-    digest, asked = _asked(options)
+    digest, asked = _asked(options, experiment, run_plan)
     return Described(
         experiment=redact(experiment.name),
         question=redact(of_author(experiment.question)),
@@ -211,15 +211,19 @@ def _described(options: RunRequest) -> Described:
     )
 
 
-def _asked(options: RunRequest) -> tuple[str, list[Any]]:
+def _planned(options: RunRequest) -> tuple[Experiment, RunPlan]:
+    experiment = requested_experiment(options)
+    return experiment, requested_plan(experiment, options)
+
+
+def _asked(options: RunRequest, experiment: Experiment, run_plan: RunPlan) -> tuple[str, list[Any]]:
     from loadstone.run.consent import to_ask
     from loadstone.run_folder.earlier_runs import files_sent
 
-    experiment = requested_experiment(options)
     sent = files_of_folder() if options.of_folder else files_sent(options.command)
     return to_ask(
         experiment,
-        requested_plan(experiment, options),
+        run_plan,
         of_folder=options.of_folder,
         secret_files=options.secret_files,
         files_sent=sent,

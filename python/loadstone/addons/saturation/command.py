@@ -14,7 +14,7 @@ from loadstone.cli.redis_options import Login
 from loadstone.run.request import RunRequest
 
 if TYPE_CHECKING:
-    from loadstone.experiment.spec.experiment import Experiment
+    from loadstone.experiment.spec.problems import ExperimentSource
 
 TAKEN = (*MEASURES, "quick", "budget", "out", "quiet")
 """Options of a run that the command takes."""
@@ -46,9 +46,9 @@ def saturate_redis(
     order. Only keys that begin with loadstone: are written, and they are removed. Sends full load; never use it on
     production.
     """
-    from loadstone.addons.saturation.experiment import redis_experiment
+    from loadstone.addons.saturation.experiment import redis_source
 
-    _saturate(redis_experiment(url, work, search, login), run, results)
+    _saturate(redis_source(url, work, search, login), run, results)
 
 
 @command(saturate_app, "http", _HTTP_NAMES)
@@ -64,17 +64,17 @@ def saturate_http(
 
     It must run already. Sends full load; never use it on production.
     """
-    from loadstone.addons.saturation.experiment import http_experiment
+    from loadstone.addons.saturation.experiment import http_source
 
-    _saturate(http_experiment(url, work, search), run, results)
+    _saturate(http_source(url, work, search), run, results)
 
 
-def _saturate(built: "Experiment", run: RunRequest, results: PointResults) -> None:
+def _saturate(described: "ExperimentSource", run: RunRequest, results: PointResults) -> None:
     """Measure in the way that `loadstone run` does."""
     run.check()
     objectives = objectives_of(results.fail_if)
     from loadstone.run_folder.earlier_runs import folder_to_resume
 
     resume = None if run.resume is None else folder_to_resume(run.resume, run.out)
-    options = replace(run, experiment=built.name, built=built, resume=resume)
+    options = replace(run, described=described, resume=resume)
     show_outcome(carried_out(options, objectives, results), results)

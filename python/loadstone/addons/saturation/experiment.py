@@ -1,6 +1,6 @@
 """`loadstone saturate`: the experiment that its options stand for. It goes the same way as one from a file.
 
-The command line is its text: what is wrong in it is reported by the option.
+The command line is its text: what is wrong in it is said of the option.
 """
 
 from collections.abc import Mapping
@@ -13,18 +13,16 @@ from loadstone.cli.operations import LoadRow, YamlMapping, redis_row, size_bytes
 from loadstone.cli.options import given
 from loadstone.cli.redis_options import Login
 from loadstone.cli.targets import SERVER, SUBJECT, at, redis_server
-from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.loading import validate_source
 from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.references import learn_environment, learn_options
+from loadstone.safety.secrets.references import learn_options
 from loadstone.text.language import author_text
 
 NAMES_SHOWN = 4
 
 
-def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions, login: Login = Login()) -> Experiment:
+def redis_source(url: str | None, work: OneCommand, search: SearchOptions, login: Login = Login()) -> ExperimentSource:
     """Where a Redis saturates: one of the user's by URL, or one that is started for it. Raises UserError."""
     row = redis_row(work.command, work.load)
     (operation,) = row.operations
@@ -45,11 +43,10 @@ def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions, l
     if row.modules:
         server["modules"] = list(row.modules)
     what = author_text("an embedded Redis") if url is None else author_text("the Redis {at}", at=at(url))
-    data = _experiment("saturate-redis", what, _args(row), search, workload)
-    return _resolved({**data, "servers": {SERVER: server}}, search)
+    return _source("redis", what, _args(row), search, workload, {"servers": {SERVER: server}})
 
 
-def http_experiment(url: str, work: HttpWork, search: SearchOptions) -> Experiment:
+def http_source(url: str, work: HttpWork, search: SearchOptions) -> ExperimentSource:
     """Where an HTTP service of the user's saturates. Raises UserError."""
     learn_options((url,))
     base, row = requested(work).of(url)
@@ -63,25 +60,30 @@ def http_experiment(url: str, work: HttpWork, search: SearchOptions) -> Experime
     under = f"{first['method']} {first['path']}"
     if len(row.operations) > 1:
         under = author_text("{request} and other requests", request=under)
-    data = _experiment("saturate-http", author_text("the service {at}", at=at(base)), under, search, workload)
-    return _resolved({**data, "servers": {}, "subjects": {SUBJECT: {"url": base}}}, search)
+    what = author_text("the service {at}", at=at(base))
+    return _source("http", what, under, search, workload, {"servers": {}, "subjects": {SUBJECT: {"url": base}}})
 
 
-def _experiment(name: str, what: str, under: str, search: SearchOptions, workload: YamlMapping) -> YamlMapping:
+def _source(
+    command: str, what: str, under: str, search: SearchOptions, workload: YamlMapping, parts: YamlMapping
+) -> ExperimentSource:
     """What both have in common. The one condition is named by its operation."""
     names = [operation["name"] for operation in workload["operations"] if operation.get("weight", 1)]
     level = "+".join([*names[:NAMES_SHOWN], *(["..."] if len(names) > NAMES_SHOWN else [])])
     question = author_text(
         "Where does {what} saturate under {under}, and which part is the limit?", what=what, under=under
     )
-    return {
+    data: YamlMapping = {
         "format": 1,
-        "name": name,
+        "name": f"saturate-{command}",
         "question": " ".join(question.split()),
         "factors": {FACTOR: {"title": author_text("Operation"), "levels": [level]}},
         "tables": [{"name": "saturation", "title": author_text("Saturation"), "vary": {FACTOR: [level]}}],
         "workload": {**_load(search), **workload, "threads": search.threads or "auto"},
+        **parts,
+        "load": _saturate(search),
     }
+    return ExperimentSource(label=f"loadstone saturate {command}", data=data, given=_GIVEN)
 
 
 def _load(search: SearchOptions) -> YamlMapping:
@@ -112,15 +114,6 @@ def _saturate(search: SearchOptions) -> YamlMapping:
 
 def _args(row: LoadRow) -> str:
     return str(row.operations[0]["commands"][0]["args"])
-
-
-def _resolved(data: YamlMapping, search: SearchOptions) -> Experiment:
-    """The experiment, held to all the rules of one from a file. Raises UserError that names the option."""
-    learn_environment()
-    whole = {**data, "load": _saturate(search)}
-    return validate_source(
-        ExperimentSource(label=f"loadstone saturate {data['name'].partition('-')[2]}", data=whole, given=_GIVEN)
-    )
 
 
 _GIVEN: Mapping[Path, str] = {

@@ -15,12 +15,14 @@ from loadstone.experiment.spec.levels import Level
 from loadstone.experiment.spec.part import Duration, Margin, PlanPart, readable_by
 from loadstone.text.language import said
 from loadstone.text.problem import Problem
-from loadstone.text.units import duration_s, margin_share
+from loadstone.text.units import duration_s, margin_share, unit_written
 from loadstone.text.wording import shown
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p99.9": 0.999}
 _UNITS_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-_TEXT = re.compile(r"\s*([a-z0-9.]{1,8})\s*(<=|<)\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([a-z]{1,3})\s*", re.ASCII)
+_TEXT = re.compile(
+    r"\s*([a-z0-9.]{1,8})\s*(<=|<)\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([a-z\u00b5\u03bc]{1,3})\s*", re.ASCII
+)
 _EXAMPLE = said("write for example 'p99 < 10 ms'; quantiles are p50, p90, p95, p99 and p99.9")
 
 
@@ -40,7 +42,8 @@ def latency_objective(value: object) -> LatencyObjective:
     match = _TEXT.fullmatch(value.lower()) if isinstance(value, str) else None
     if match is None:
         raise Problem("{value} is no objective; {example}", value=shown(value), example=_EXAMPLE)
-    name, operator, digits, unit = match.groups()
+    name, operator, digits, word = match.groups()
+    unit = unit_written(word)
     if name not in _QUANTILES:
         raise Problem("'{name}' is no quantile of the response time; {example}", name=name, example=_EXAMPLE)
     if unit not in _UNITS_S:
@@ -166,6 +169,7 @@ class Saturate(AddOnPart):
     """
 
     AFTER: ClassVar[str] = "workload"
+    WORD: ClassVar[str | None] = SATURATE
     SEARCH: ClassVar[LoadSearch] = SEARCH
     REPLACES_LOAD: ClassVar[bool] = True
     HARMLESS = fields("model users_max sweeps sweeps_max precision objective slice trial rounds ramp vary quick")
@@ -231,6 +235,7 @@ class Saturate(AddOnPart):
 class SaturationSpec(Saturate):
     """The saturation point of some conditions, beside all that the experiment measures otherwise."""
 
+    WORD: ClassVar[str | None] = None
     REPLACES_LOAD: ClassVar[bool] = False
 
     vary: dict[str, tuple[Level, ...]]

@@ -385,12 +385,13 @@ _PARTS = ("servers", "subjects", "data", "workload")
 """What a trial is made of. What `--quick` and `--as-published` replace is measured by those alone."""
 
 
-def check_used(experiment: Experiment) -> None:
+def check_used(experiment: Experiment, written: Mapping[str, Any]) -> None:
     """Raises UserError for the first factor of several levels that no text and no `when` of a trial names.
 
     Levels that nothing uses are measured alike, and their comparison ends in a confident EQUIVALENT about nothing.
+    `written`: the experiment without what options put in the place of a factor, which is no slip.
     """
-    parts = [experiment.source.data.get(part) for part in _PARTS]
+    parts = [data.get(part) for data in (experiment.source.data, written) for part in _PARTS]
     used = {name for part in parts for name in _factors_used(part)}
     for name, factor in experiment.factors.items():
         if len(factor.levels) > 1 and name not in used and not factor.alike:

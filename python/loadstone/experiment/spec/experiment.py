@@ -483,6 +483,8 @@ class AddOnPart(SpecPart):
     """The key of the core behind which it stands, where keys are listed and where an experiment is written."""
     IS_WRITTEN: ClassVar[bool] = True
     """Whether its key is written where an experiment has nothing under it."""
+    WORD: ClassVar[str | None] = None
+    """The word that stands for all of its defaults, if one does."""
     SEARCH: ClassVar[LoadSearch | None] = None
     """The search that is planned for it, if one is."""
     REPLACES_LOAD: ClassVar[bool] = False

@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from loadstone.experiment.spec.built_in import FOLDER, names
-from loadstone.experiment.spec.consistency import check_used, cross_check
+from loadstone.experiment.spec.consistency import cross_check
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.experiment.spec.yaml_text import YamlTextError, read_yaml
@@ -22,11 +22,8 @@ def load_experiment(path_or_text: Path | str, *, label: str = "experiment.yaml")
 
     Raises UserError: `file.yaml:12: workload.pool.connection: unknown key; did you mean ...`.
     """
-    if isinstance(path_or_text, Path):
-        label, text = str(path_or_text), _read(path_or_text)
-    else:
-        text = path_or_text
-    return validate_source(read_source(text, label))
+    source = _source_of(path_or_text) if isinstance(path_or_text, Path) else read_source(path_or_text, label)
+    return validate_source(source)
 
 
 def validate_source(source: ExperimentSource) -> Experiment:
@@ -54,6 +51,10 @@ def read_source(text: str, label: str) -> ExperimentSource:
             "{label}:1: not a mapping; an experiment begins with `name: ...` and `question: ...`", label=label
         )
     return ExperimentSource(label, data, lines, digest=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest())
+
+
+def _source_of(path: Path) -> ExperimentSource:
+    return read_source(_read(path), str(path))
 
 
 def _read(path: Path) -> str:
@@ -84,17 +85,15 @@ def _read(path: Path) -> str:
     return text
 
 
-def find_source(name: str) -> Experiment:
-    """The built-in experiment of this name, or the one in the file of this name.
+def find_source(name: str) -> ExperimentSource:
+    """The built-in experiment of this name, or the one in the file of this name, as it is written.
 
-    Raises UserError: an unknown name (with the nearest), or whatever is wrong with the file.
+    Raises UserError: an unknown name (with the nearest), or a file that cannot be read as YAML.
     """
     if name in names():
-        return load_experiment(FOLDER / f"{name}.yaml")
+        return _source_of(FOLDER / f"{name}.yaml")
     if name.endswith(_SUFFIXES) or "/" in name or (exists(Path(name)) and Path(name).is_file()):
-        experiment = load_experiment(Path(name))
-        check_used(experiment)  # a slip in what someone wrote may well be a factor that nothing uses
-        return experiment
+        return _source_of(Path(name))
     if name == "latest":
         raise UserError(
             "'latest' is a run, and this takes an experiment; `loadstone report latest` shows the newest "

@@ -1,26 +1,27 @@
-"""What the command line changes in an experiment: `--only`, `--set`, `--server` and `--subject`."""
+"""What the command line changes in an experiment, or chooses of it: `--set`, `--server`, `--subject`, `--only`..."""
 
 import copy
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
 from loadstone.experiment.software import software_by_url, software_of
-from loadstone.experiment.spec.experiment import AA_FACTOR, TWIN_LEVELS, Experiment, Factor
+from loadstone.experiment.spec.driver_names import resolved
+from loadstone.experiment.spec.experiment import AA_FACTOR, ADD_ON_FIELDS, TWIN_LEVELS, Experiment, Factor
 from loadstone.experiment.spec.levels import Level, level_text
-from loadstone.experiment.spec.loading import validate_source
 from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.experiment.spec.subject_names import MANIFEST, names
 from loadstone.experiment.spec.yaml_text import Path, YamlTextError, read_yaml
 from loadstone.safety.bounds.replies import whole_number
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.in_experiments import check_given
+from loadstone.safety.secrets.in_experiments import learn_setting
 from loadstone.safety.secrets.in_texts import REFERENCE
 from loadstone.safety.secrets.references import learn_options
 from loadstone.safety.secrets.references import resolve as resolve_reference
 from loadstone.text.language import said
-from loadstone.text.units import duration_s, margin_share, parse_any, rate_or_share
+from loadstone.text.units import NEVER, duration_s, margin_share, parse_any, rate_or_share
 from loadstone.text.wording import listed, nearest
 
 LevelFilter = dict[str, tuple[Level, ...]]
@@ -96,140 +97,194 @@ def _value(text: str) -> object:
         return parse_any(text)
 
 
-def apply_overrides(
-    experiment: Experiment,
-    *,
-    sets: Iterable[str] = (),
-    servers: Iterable[str] = (),
-    subjects: Iterable[str] = (),
-    twin: bool = False,
-) -> Experiment:
-    """The experiment as if `--set PATH=VALUE`, `--server NAME=URL` and `--subject` had been written in its file.
+class Overrides:
+    """The data of an experiment while options change them, and which option gave what; nothing is validated here."""
 
-    `twin`: with a factor that nothing uses, so that each comparison has a condition twice
-    (`experiment.spec.experiment.AA_FACTOR`).
+    def __init__(self, source: ExperimentSource) -> None:
+        self._source = source
+        self._data = copy.deepcopy(source.data)
+        self._given = dict(source.given)
+        self._name = str(source.data.get("name"))
 
-    A value set manually below `workload` also wins over what `--quick` and `--as-published` replace.
-    A server given by URL must offer the modules that the experiment needs. Raises UserError.
-    """
-    source = experiment.source
-    sets, servers, subjects = tuple(sets), tuple(servers), tuple(subjects)
-    learn_options((*servers, *subjects))
-    data, given = copy.deepcopy(source.data), dict(source.given)
-    for text in servers:
-        path = _put_server(data, text, experiment)
-        if path in given and given[path] == "--server":
-            raise UserError("--server {path}=... is given twice; remove one of them", path=path[1])
-        given[path] = "--server"
-    for text in subjects:
-        path = _put_subject(data, text, experiment)
-        if given.get(path[:-1]) == "--subject":
-            raise UserError(
-                "--subject {path}=... is given twice; give all its URLs in one option, separated by commas",
-                path=path[1],
-            )
-        given |= {path[:-1]: "--subject", path: "--subject"}
-    for text in sets:
-        option = f"--set {text.partition('=')[0]}"
-        path, value = _setting(text)
-        path = _put(data, path, value, option)
+    @property
+    def source(self) -> ExperimentSource:
+        """The source as if what the options say had been written in it."""
+        return replace(self._source, data=self._data, given=self._given)
+
+    def _parts(self, key: str) -> dict[str, Any]:
+        """What is written under a key, by its names; nothing where it is no mapping, which validation refuses."""
+        written = self._data.get(key)
+        return written if isinstance(written, dict) else {}
+
+    def _put(self, dotted: Sequence[str], value: Any, option: str) -> None:
+        """Put the value where the path leads. It also wins over what `--quick` and `--as-published` replace.
+
+        Raises UserError where the path leads nowhere.
+        """
+        learn_setting(dotted, value)
+        part = ADD_ON_FIELDS.get(dotted[0])
+        if part is not None and part.WORD is not None and self._data.get(dotted[0]) == part.WORD:
+            self._data[dotted[0]] = {}
+        path = _put_in(self._data, dotted, value, option)
         if path[0] == "workload":
-            _drop(data, ("quick", *path[1:]))
-            _drop(data, ("as_published", *path[1:]))
-        made = [path[:length] for length in range(1, len(path)) if path[:length] not in source.lines]
-        given |= dict.fromkeys([*made, path], option)
-    if twin:
-        given |= _put_twin(data, experiment)
-    changed = ExperimentSource(source.label, data, source.lines, given, source.digest)
-    for wrong, problem in check_given(data):
-        raise changed.error(wrong, problem)
-    return validate_source(changed)
+            _drop(self._data, ("quick", *path[1:]))
+            _drop(self._data, ("as_published", *path[1:]))
+        made = [path[:length] for length in range(1, len(path)) if path[:length] not in self._source.lines]
+        self._given |= dict.fromkeys([*made, path], option)
 
+    def put_setting(self, text: str) -> None:
+        """Put the value of `PATH=VALUE` in its place. Raises UserError."""
+        dotted, equals, written = text.partition("=")
+        path = tuple(part.strip() for part in dotted.split("."))
+        if not equals or not all(path):
+            raise UserError("--set {dotted}: write PATH=VALUE, for example workload.phases.measure_s=5", dotted=dotted)
+        try:
+            value = read_yaml(written)[0]
+        except YamlTextError as problem:
+            raise UserError(
+                "--set {dotted}: the value {problem}; quote it if it is text", dotted=dotted, problem=problem.problem
+            ) from None
+        self._put(path, value, f"--set {dotted}")
 
-def host_settings(experiment: Experiment, texts: Iterable[str]) -> tuple[str, ...]:
-    """The settings that `NAME=HOST` of `--host` stand for. Raises UserError."""
-    settings = []
-    for text in texts:
+    def put_driver(self, text: str) -> None:
+        """Put what makes the load; a path counts from the current folder. Raises UserError."""
+        try:
+            self._put(("workload", "driver"), resolved(text, FilePath()), "--driver")
+        except ValueError as problem:
+            raise UserError("--driver {driver}: {problem}", driver=text, problem=problem) from None
+
+    def put_at_rate(self, text: str) -> None:
+        """Put the rate at which rows are measured, too, also of a quick run. Raises UserError."""
+        for design in ("design",), ("quick", "design"):
+            self._put((*design, "at_rate"), check_at_rate(text), "--at-rate")
+
+    def put_server(self, text: str) -> None:
+        """Put a server of the user's in the place of the experiment's; it must offer the modules that this needs.
+
+        Raises UserError; no URL is shown.
+        """
+        learn_options((text,))
+        name, equals, url = text.partition("=")
+        servers = self._parts("servers")
+        written = servers.get(name)
+        if not isinstance(written, dict) or not url:
+            raise UserError(
+                "--server {shown}: write NAME=URL; servers of {experiment} are: {known}",
+                shown=f"{name}=..." if equals else "...",
+                experiment=self._name,
+                known=listed(servers),
+            )
+        path = ("servers", name)
+        if self._given.get(path) == "--server":
+            raise UserError("--server {path}=... is given twice; remove one of them", path=name)
+        software = software_of(written)
+        if "://" not in url and not REFERENCE.search(url):
+            raise UserError(
+                "--server {name}=...: it begins with no scheme; write {name}={schemes}://{shown}",
+                name=name,
+                schemes=software.schemes[0],
+                shown="HOST:PORT" if "@" in url else url,
+            )
+        if software_by_url(resolve_reference(url)) is not software:
+            raise UserError(
+                "--server {name}=...: {name} is {one}; write {url_form}",
+                name=name,
+                one=software.one,
+                url_form=software.url_form,
+            )
+        kept = {key: value for key, value in written.items() if key in ("modules", "when")}
+        servers[name] = {"kind": software.url_kind, "url": url, **kept}
+        self._given[path] = "--server"
+
+    def put_subject(self, text: str) -> None:
+        """Put the user's URLs or manifest in the place of a subject's.
+
+        `URL[,URL]` is an application that runs, `PATH` a manifest of one to start (it counts from the current folder),
+        and `NAME=` before it says which subject is meant. Raises UserError; no URL is shown.
+        """
+        learn_options((text,))
+        subjects = self._parts("subjects")
+        if not subjects:
+            raise UserError(
+                "--subject: {experiment} has no subject; its servers are given by --server NAME=URL",
+                experiment=self._name,
+            )
+        named, known = _NAMED.fullmatch(text), listed(subjects)
+        if named is None and len(subjects) > 1:
+            raise UserError(
+                "--subject: {experiment} has several subjects; write NAME=URL, with one of: {known}",
+                experiment=self._name,
+                known=known,
+            )
+        name, place = (named[1], named[2]) if named else (next(iter(subjects)), text)
+        written = subjects.get(name)
+        if not isinstance(written, dict) or not place:
+            raise UserError(
+                "--subject {name}=...: write URL, PATH or NAME=URL; subjects of {experiment} are: {known}",
+                name=name,
+                experiment=self._name,
+                known=known,
+            )
+        path = ("subjects", name)
+        if self._given.get(path) == "--subject":
+            raise UserError(
+                "--subject {path}=... is given twice; give all its URLs in one option, separated by commas", path=name
+            )
+        kind = "url" if "://" in resolve_reference(place) else "manifest"
+        left_out = {"manifest", "url", *(("host",) if kind == "url" else ())}
+        kept = {key: value for key, value in written.items() if key not in left_out}
+        subjects[name] = {**kept, kind: place if kind == "url" else _manifest(place, text)}
+        self._given |= {path: "--subject", (*path, kind): "--subject"}
+
+    def put_host(self, text: str) -> None:
+        """Put a server or an application on another machine. Raises UserError."""
         name, _, host = text.partition("=")
-        room = "servers" if name in experiment.servers else "subjects" if name in experiment.subjects else ""
+        room = next((room for room in ("servers", "subjects") if name in self._parts(room)), "")
         if not room or not host:
-            known = listed([*experiment.servers, *experiment.subjects])
             raise UserError(
                 "--host {text}: write NAME=HOST; parts of {experiment} are: {known}",
                 text=text,
-                experiment=experiment.name,
-                known=known,
+                experiment=self._name,
+                known=listed([*self._parts("servers"), *self._parts("subjects")]),
             )
-        settings.append(f"{room}.{name}.host={host}")
-    return tuple(settings)
+        self._put((room, name, "host"), host, "--host")
+
+    def put_whole_trials(self) -> None:
+        """Measure applications in whole trials: behind a fleet they would have to stand still in the others' slices.
+
+        Raises UserError.
+        """
+        if not self._parts("subjects"):
+            return
+        for key, part in ADD_ON_FIELDS.items():
+            if "rounds" in part.model_fields and self._data.get(key) is not None:
+                self._put((key, "rounds"), NEVER, "--fleet")
+        self._put(("design", "rounds"), NEVER, "--fleet")
+
+    def put_twin(self) -> None:
+        """Put a factor that nothing uses, so that each comparison has a condition twice.
+
+        Raises UserError where there is nothing to compare with itself.
+        """
+        factors = self._parts("factors")
+        twin = {"levels": list(TWIN_LEVELS), "alike": True}
+        if AA_FACTOR in factors:
+            written = factors[AA_FACTOR]
+            if isinstance(written, dict) and twin.items() <= written.items():  # a run that is resumed
+                return
+            raise UserError(
+                "--twin: {experiment} has a factor '{twin}' of its own; give that another name",
+                experiment=self._name,
+                twin=AA_FACTOR,
+            )
+        if not self._data.get("comparisons"):
+            raise UserError("--twin: {experiment} compares nothing; leave it out", experiment=self._name)
+        factors[AA_FACTOR] = twin
+        path = ("factors", AA_FACTOR)
+        self._given |= dict.fromkeys([path, (*path, "levels"), (*path, "alike")], "--twin")
 
 
-def _put_twin(data: dict[str, Any], experiment: Experiment) -> dict[Path, str]:
-    """Put the factor of `--twin` in its place. Raises UserError where there is nothing to compare with itself."""
-    if AA_FACTOR in experiment.factors:
-        if experiment.has_twin:  # a run that is resumed
-            return {}
-        raise UserError(
-            "--twin: {experiment} has a factor '{twin}' of its own; give that another name",
-            experiment=experiment.name,
-            twin=AA_FACTOR,
-        )
-    if not experiment.comparisons:
-        raise UserError("--twin: {experiment} compares nothing; leave it out", experiment=experiment.name)
-    data.setdefault("factors", {})[AA_FACTOR] = {"levels": list(TWIN_LEVELS), "alike": True}
-    path = ("factors", AA_FACTOR)
-    return dict.fromkeys([path, (*path, "levels"), (*path, "alike")], "--twin")
-
-
-def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path:
-    """Put a server of the user's in the place of the experiment's. Raises UserError; no URL is shown."""
-    name, equals, url = text.partition("=")
-    if not equals or name not in experiment.servers or not url:
-        shown = f"{name}=..." if equals else "..."
-        known = listed(experiment.servers)
-        raise UserError(
-            "--server {shown}: write NAME=URL; servers of {experiment} are: {known}",
-            shown=shown,
-            experiment=experiment.name,
-            known=known,
-        )
-    written = data["servers"][name]
-    software = software_of(written)
-    if "://" not in url and not REFERENCE.search(url):
-        shown = "HOST:PORT" if "@" in url else url
-        raise UserError(
-            "--server {name}=...: it begins with no scheme; write {name}={schemes}://{shown}",
-            name=name,
-            schemes=software.schemes[0],
-            shown=shown,
-        )
-    if software_by_url(resolve_reference(url)) is not software:
-        raise UserError(
-            "--server {name}=...: {name} is {one}; write {url_form}",
-            name=name,
-            one=software.one,
-            url_form=software.url_form,
-        )
-    kept = {key: value for key, value in written.items() if key in ("modules", "when")}
-    data["servers"][name] = {"kind": software.url_kind, "url": url, **kept}
-    return ("servers", name)
-
-
-def _setting(text: str) -> tuple[Path, Any]:
-    """Path and value of `PATH=VALUE`. Raises UserError."""
-    dotted, equals, value = text.partition("=")
-    path = tuple(part.strip() for part in dotted.split("."))
-    if not equals or not all(path):
-        raise UserError("--set {dotted}: write PATH=VALUE, for example workload.phases.measure_s=5", dotted=dotted)
-    try:
-        return path, read_yaml(value)[0]
-    except YamlTextError as problem:
-        raise UserError(
-            "--set {dotted}: the value {problem}; quote it if it is text", dotted=dotted, problem=problem.problem
-        ) from None
-
-
-def _put(data: dict[str, Any], dotted: Path, value: Any, option: str) -> Path:
+def _put_in(data: dict[str, Any], dotted: Sequence[str], value: Any, option: str) -> Path:
     """Put the value where the path leads; missing mappings are made. The path with numbers for items of lists."""
     at: Any = data
     path: list[str | int] = []
@@ -285,42 +340,6 @@ def _drop(data: dict[str, Any], path: Path) -> None:
         at = at.get(part) if isinstance(at, dict) else None
     if isinstance(at, dict):
         at.pop(path[-1], None)
-
-
-def _put_subject(data: dict[str, Any], text: str, experiment: Experiment) -> Path:
-    """Put the user's URLs or manifest into the experiment's data; the path of what was put.
-
-    `URL[,URL]` is an application that runs, `PATH` a manifest of one to start (it counts from the current folder),
-    and `NAME=` before it says which subject is meant. Raises UserError; no URL is shown.
-    """
-    named = _NAMED.fullmatch(text)
-    name, place = (named[1], named[2]) if named else (next(iter(experiment.subjects), ""), text)
-    known = listed(experiment.subjects)
-    if not experiment.subjects:
-        raise UserError(
-            "--subject: {experiment} has no subject; its servers are given by --server NAME=URL",
-            experiment=experiment.name,
-        )
-    if named is None and len(experiment.subjects) > 1:
-        raise UserError(
-            "--subject: {experiment} has several subjects; write NAME=URL, with one of: {known}",
-            experiment=experiment.name,
-            known=known,
-        )
-    if name not in experiment.subjects or not place:
-        raise UserError(
-            "--subject {name}=...: write URL, PATH or NAME=URL; subjects of {experiment} are: {known}",
-            name=name,
-            experiment=experiment.name,
-            known=known,
-        )
-    subject = {key: value for key, value in data["subjects"][name].items() if key not in ("manifest", "url")}
-    kind = "url" if "://" in resolve_reference(place) else "manifest"
-    subject[kind] = place if kind == "url" else _manifest(place, text)
-    if kind == "url":
-        subject.pop("host", None)
-    data["subjects"][name] = subject
-    return ("subjects", name, kind)
 
 
 def _manifest(place: str, text: str) -> str:

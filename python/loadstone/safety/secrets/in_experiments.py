@@ -34,6 +34,14 @@ def learn_experiment(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     yield from problems
 
 
+def learn_setting(path: Path, value: object) -> None:
+    """Learn the secrets of what an option puts at a path of an experiment, before an error can show it."""
+    for part in reversed(path):
+        value = {part: value}
+    for secret in secrets_of(value):
+        learn(secret.value, sure=secret.sure)
+
+
 def check_given(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
     """References that lead nowhere, and places whose secret a run's folder did not keep; each with its path."""
     if isinstance(data, str):

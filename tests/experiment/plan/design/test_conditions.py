@@ -1,12 +1,13 @@
 """A factorial: all combinations in one group, its pairs, and the effects over them."""
 
 import pytest
+from tests.experiments import find_experiment
 
 from loadstone.experiment.plan.design.conditions import all_conditions, select
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import Condition, matches
-from loadstone.experiment.spec.loading import find_source, load_experiment
+from loadstone.experiment.spec.loading import load_experiment
 from loadstone.safety.errors import UserError
 
 
@@ -111,7 +112,7 @@ def figures_of(experiment: Experiment, condition: Condition) -> int:
 
 
 def test_the_json_study_has_its_54_scenarios_and_a_published_figure_for_each() -> None:
-    experiment = find_source("json-documents")
+    experiment = find_experiment("json-documents")
     scenarios = select(experiment, only={}, as_published=True)
     assert len(scenarios) == 54
     assert [figures_of(experiment, one.condition) for one in scenarios] == [1] * 54
@@ -123,7 +124,7 @@ def test_the_json_study_has_its_54_scenarios_and_a_published_figure_for_each() -
 
 
 def test_the_published_figures_of_the_json_study_are_the_authors() -> None:
-    experiment = find_source("json-documents")
+    experiment = find_experiment("json-documents")
     values = [value for row in experiment.published[0].rows for value in row.values]
     assert len(values) == 54
     by_operation = {

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.experiments import find_experiment, with_overrides
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.group import Group
@@ -10,8 +11,7 @@ from loadstone.experiment.plan.look_schedule import LOOKS
 from loadstone.experiment.plan.rounds import trial_length_s
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.levels import identity
-from loadstone.experiment.spec.loading import find_source, load_experiment
-from loadstone.experiment.spec.overrides import apply_overrides
+from loadstone.experiment.spec.loading import load_experiment
 
 
 def groups(run_plan: RunPlan) -> dict[str, Group]:
@@ -42,12 +42,12 @@ def test_every_two_levels_are_a_pair_at_each_place(compared: str) -> None:
 def test_the_pair_begins_with_the_baseline(compared: str) -> None:
     group = groups(make_run_plan(load_experiment(compared)))["kinds"]
     assert levels(group, "operation", "idle", "payload") == [("set", "few", "1 kB", "get", "few", "1 kB")]
-    against = groups(make_run_plan(find_source("json-documents")))["storage"]
+    against = groups(make_run_plan(find_experiment("json-documents")))["storage"]
     assert {(pair.a["storage"], pair.b["storage"]) for pair in against.pairs} == {("json", "string"), ("json", "hash")}
 
 
 def test_the_two_sides_of_a_pair_differ_in_one_factor() -> None:
-    experiment = find_source("json-documents")
+    experiment = find_experiment("json-documents")
     between = {comparison.name: comparison.between for comparison in experiment.comparisons}
     for quick in (False, True):
         for name, group in groups(make_run_plan(experiment, quick=quick)).items():
@@ -99,7 +99,7 @@ def test_a_length_that_the_experiment_gives_is_shortened_by_the_command_lines_bu
 
 
 def test_conditions_that_are_compared_have_one_length_whatever_their_warm_up() -> None:
-    experiment = apply_overrides(find_source("json-documents"), sets=["design.trial=null"])
+    experiment = with_overrides(find_experiment("json-documents"), sets=["design.trial=null"])
     run_plan = make_run_plan(experiment)
     group = groups(run_plan)["warm-up"]
     assert group.overhead_s == 1.1, "half of them have no warm-up"

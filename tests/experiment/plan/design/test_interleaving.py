@@ -1,6 +1,7 @@
 """Conditions with servers or applications of their own take turns where they can be up together, and nothing leaks."""
 
 import pytest
+from tests.experiments import find_experiment
 
 from loadstone.experiment.plan.design import interleaving
 from loadstone.experiment.plan.design.run_design import make_run_plan
@@ -17,7 +18,7 @@ from loadstone.experiment.plan.rounds import (
     table_rounds,
 )
 from loadstone.experiment.plan.run_plan import RunPlan, in_tables
-from loadstone.experiment.spec.loading import find_source, load_experiment
+from loadstone.experiment.spec.loading import load_experiment
 from loadstone.text.message import Message
 
 GB = 2**30
@@ -110,7 +111,7 @@ def test_what_does_not_fit_into_the_memory_together_is_measured_by_whole_trials(
 
 
 def jedis_vs_lettuce(memory_bytes: int | None) -> Group:
-    plan = make_run_plan(find_source("jedis-vs-lettuce"), memory_bytes=memory_bytes)
+    plan = make_run_plan(find_experiment("jedis-vs-lettuce"), memory_bytes=memory_bytes)
     return next(one for one in plan.groups if one.pairs)
 
 
@@ -126,7 +127,7 @@ def test_applications_that_cannot_all_be_up_are_measured_by_whole_trials() -> No
 
 
 def reasons(study: str) -> dict[str, Message | None]:
-    return {one.name: one.whole_trials for one in make_run_plan(find_source(study)).groups if one.pairs}
+    return {one.name: one.whole_trials for one in make_run_plan(find_experiment(study)).groups if one.pairs}
 
 
 def test_databases_and_files_keep_their_studies_to_whole_trials() -> None:
@@ -168,12 +169,12 @@ def test_counts_of_the_original_are_those_of_whole_trials(small: str) -> None:
 
 
 def test_rows_that_cannot_take_turns_say_why() -> None:
-    found = tables(make_run_plan(find_source("aof-modes")))
+    found = tables(make_run_plan(find_experiment("aof-modes")))
     assert sum(len(group.conditions) for group in found if group.rounds is None) >= 40
     reasons = {group.whole_trials.kind for group in found if group.whole_trials is not None}
     assert reasons == {"whole_trials.subject"}
     assert all((group.rounds is None) == (group.whole_trials is not None) for group in found)
-    names = [trial.name for trial in make_run_plan(find_source("aof-modes")).trials]
+    names = [trial.name for trial in make_run_plan(find_experiment("aof-modes")).trials]
     assert len(set(names)) == len(names)
 
 
@@ -211,7 +212,7 @@ def test_a_row_alone_whose_requests_may_be_long_is_measured_by_whole_trials(smal
 
 
 def test_rows_of_different_servers_are_not_together() -> None:
-    run_plan = make_run_plan(find_source("aof-modes"), quick=True)
+    run_plan = make_run_plan(find_experiment("aof-modes"), quick=True)
     for group in (one for one in tables(run_plan) if one.rounds is not None):
         trials = [trial for trial in run_plan.trials if trial.group == group.name]
         assert len(trials) > 1
@@ -219,7 +220,7 @@ def test_rows_of_different_servers_are_not_together() -> None:
 
 
 def test_the_quick_json_study_has_one_deck_in_less_than_a_minute() -> None:
-    (table,) = tables(make_run_plan(find_source("json-documents"), quick=True))
+    (table,) = tables(make_run_plan(find_experiment("json-documents"), quick=True))
     assert len(table.conditions) == 50
     assert table.rounds is not None
     assert table.rounds.upto(1) >= TABLE_ROUNDS
@@ -233,7 +234,7 @@ def test_what_does_not_fit_is_in_another_deck_and_curves_stay_whole(
     monkeypatch.setattr(
         interleaving, limit, {"CONNECTIONS_MAX": 640, "CONDITIONS_MAX": 10, "TOGETHER_BYTES_MAX": 60_000_000}[limit]
     )
-    found = tables(make_run_plan(find_source("json-documents"), quick=True, only={"payload": ("100 B", "1 kB")}))
+    found = tables(make_run_plan(find_experiment("json-documents"), quick=True, only={"payload": ("100 B", "1 kB")}))
     assert len(found) > 1
     by_users = [[one["workers"] for one in group.conditions if one["workers"] != 1] for group in found]
     assert all(workers[:1] in ([], [4]) for workers in by_users), "a curve begins a deck, or is within one"

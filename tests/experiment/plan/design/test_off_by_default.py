@@ -1,13 +1,14 @@
 """Levels that are measured only where `--only` names them."""
 
 import pytest
+from tests.experiments import with_overrides
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.preview import preview_plan
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
-from loadstone.experiment.spec.overrides import apply_overrides, parse_only
+from loadstone.experiment.spec.overrides import parse_only
 from loadstone.report.terminal.announcement import description
 
 
@@ -41,7 +42,7 @@ def test_to_choose_among_other_factors_turns_nothing_on(experiment: Experiment) 
 def test_turned_on_the_plan_is_as_if_it_had_never_been_off(experiment: Experiment, compared: str) -> None:
     on = make_run_plan(experiment, only=parse_only(experiment, ["workers=1,8"]))
     assert on == make_run_plan(load_experiment(compared))
-    assert on == make_run_plan(apply_overrides(experiment, sets=["factors.workers.off_by_default=[]"]))
+    assert on == make_run_plan(with_overrides(experiment, sets=["factors.workers.off_by_default=[]"]))
 
 
 def test_show_says_what_is_off_and_how_to_turn_it_on(experiment: Experiment) -> None:

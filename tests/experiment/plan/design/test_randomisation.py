@@ -5,13 +5,14 @@ from itertools import pairwise
 
 import pytest
 from scipy.stats import binom
+from tests.experiments import find_experiment
 
 from loadstone.experiment.plan.design.randomisation import block_order, derived_seed
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.run_plan import TABLE_GROUP, RunPlan
 from loadstone.experiment.spec.levels import identity
-from loadstone.experiment.spec.loading import find_source, load_experiment
+from loadstone.experiment.spec.loading import load_experiment
 
 BLOCKS = 400
 RARE = 1e-6
@@ -20,7 +21,7 @@ RARE = 1e-6
 
 @pytest.fixture(scope="module")
 def study() -> RunPlan:
-    return make_run_plan(find_source("json-documents"))
+    return make_run_plan(find_experiment("json-documents"))
 
 
 def of(run_plan: RunPlan, name: str) -> Group:

@@ -3,14 +3,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.experiments import find_experiment, with_overrides
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.drive_plan import Closed, Plan
 from loadstone.experiment.plan.run_plan import TABLE_GROUP, RunPlan, in_tables
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import identity
-from loadstone.experiment.spec.loading import find_source, load_experiment
-from loadstone.experiment.spec.overrides import apply_overrides
+from loadstone.experiment.spec.loading import load_experiment
 from loadstone.safety.errors import UserError
 
 EXPERIMENT = """\
@@ -196,7 +196,7 @@ TABLES_OF_THE_STUDY = 89
 
 
 def test_the_full_json_study_can_print_its_quantiles_and_ends_in_time() -> None:
-    run_plan = make_run_plan(find_source("json-documents"))
+    run_plan = make_run_plan(find_experiment("json-documents"))
     assert len(run_plan.conditions) == TABLES_OF_THE_STUDY
     tables = [group for group in run_plan.groups if in_tables(group.name)]
     assert [(group.name, len(group.pairs)) for group in run_plan.groups if group not in tables] == [
@@ -216,7 +216,7 @@ def test_the_full_json_study_can_print_its_quantiles_and_ends_in_time() -> None:
 
 
 def test_the_quick_json_study_takes_less_than_three_minutes() -> None:
-    run_plan = make_run_plan(find_source("json-documents"), quick=True)
+    run_plan = make_run_plan(find_experiment("json-documents"), quick=True)
     assert [group.name for group in run_plan.groups] == ["table", "partial-update", "storage"]
     assert run_plan.budget_s == 190
     assert run_plan.expected_s() < 180
@@ -225,7 +225,7 @@ def test_the_quick_json_study_takes_less_than_three_minutes() -> None:
 
 
 def test_the_json_study_as_published_does_a_thousand_operations_a_worker() -> None:
-    run_plan = make_run_plan(find_source("json-documents"), as_published=True)
+    run_plan = make_run_plan(find_experiment("json-documents"), as_published=True)
     assert len(run_plan.trials) == 54
     for trial in run_plan.trials:
         users = trial.condition["workers"]
@@ -234,7 +234,7 @@ def test_the_json_study_as_published_does_a_thousand_operations_a_worker() -> No
 
 
 def test_every_storage_of_the_json_study_has_its_commands() -> None:
-    trials = make_run_plan(find_source("json-documents")).trials
+    trials = make_run_plan(find_experiment("json-documents")).trials
     commands = {
         (trial.condition["storage"], trial.condition["operation"]): [
             command.args[0] for command in trial.plan.operations[0].commands
@@ -257,8 +257,8 @@ def test_every_storage_of_the_json_study_has_its_commands() -> None:
 
 
 def test_warm_up_off_stays_off_when_quick() -> None:
-    experiment = apply_overrides(
-        find_source("json-documents"), sets=["tables.warm-up.quick=true", "comparisons.warm-up.quick=true"]
+    experiment = with_overrides(
+        find_experiment("json-documents"), sets=["tables.warm-up.quick=true", "comparisons.warm-up.quick=true"]
     )
     for quick in (True, False):
         run_plan = make_run_plan(experiment, quick=quick)
