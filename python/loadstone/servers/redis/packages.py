@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from loadstone.machine.extras import how_to_add, is_published
 from loadstone.machine.installed_programs import Fact
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said, translatable
@@ -91,8 +92,10 @@ def need_json_module() -> Path:
     """
     module = find_json_module()
     if module is None:
-        raise UserError.of(
-            _missing("RedisJSON", JSON_WHEEL, said("Experiments without 'modules: [json]' run without it"))
+        raise UserError(
+            "embedded: RedisJSON is not installed; {how}, or {other_ways}",
+            how=_how_to_get_json(),
+            other_ways=OTHER_WAYS,
         )
     return _executable(module)
 
@@ -125,13 +128,19 @@ def _valkey() -> Fact:
 def _json_module() -> Fact:
     """The module for JSON."""
     if find_json_module() is None:
-        remedy = said("pip install {wheel} where a wheel exists; everything but JSON runs without it", wheel=JSON_WHEEL)
+        remedy = said("{how}; everything but JSON runs without it", how=_how_to_get_json())
         return Fact(translatable("RedisJSON module"), said("not installed"), "warn", remedy)
     return Fact(
         translatable("RedisJSON module"),
         f"rejson.so ({JSON_WHEEL} {version_of(JSON_WHEEL)})",
         "ok",
     )
+
+
+def _how_to_get_json() -> str:
+    if is_published("json"):
+        return said("type {command}", command=how_to_add("json"))
+    return said("there is no wheel for {system} {machine}", system=platform.system(), machine=platform.machine())
 
 
 def _local_server() -> Fact:
