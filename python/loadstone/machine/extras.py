@@ -3,15 +3,19 @@
 The base package has the engine, Redis, Valkey and numpy. Who needs an extra says so in one line, by `how_to_add`.
 """
 
+import importlib
 import platform
 import shlex
 import shutil
+import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
 
@@ -25,6 +29,8 @@ MODULES: dict[Extra, tuple[str, ...]] = {
 """What each brings to import."""
 MEGABYTES: dict[Extra, int] = {"json": 174, "charts": 108, "serve": 112, "fleet": 42}
 """What each adds to the base package on the disk, by `du` (`docs/install.md`)."""
+INSTALL_S = 1800.0
+"""How long an installation may take."""
 HAVE_JSON = {("Linux", "x86_64"), ("Darwin", "arm64")}
 """Systems and machines for which the authors of RedisJSON publish a wheel."""
 
@@ -53,6 +59,23 @@ def command_for(*extras: Extra) -> Sequence[str]:
     if pip is not None and Path(pip).parent == Path(sys.executable).parent:
         return ("pip", "install", named)
     return (sys.executable, "-m", "pip", "install", named)
+
+
+def add(extras: Sequence[Extra], progress: Callable[[str], None]) -> None:
+    """Install extras into the environment of this process. Raises UserError."""
+    command = command_for(*extras)
+    megabytes = sum(MEGABYTES[extra] for extra in extras)
+    progress(said("{command} ({megabytes} MB)", command=shlex.join(command), megabytes=megabytes))
+    with tempfile.TemporaryDirectory() as folder:  # without files that a client would obey
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_S, check=False)
+            told = "" if done.returncode == 0 else done.stderr.strip() or f"status {done.returncode}"
+        except (OSError, subprocess.SubprocessError) as error:
+            told = str(error)
+    importlib.invalidate_caches()
+    if told:
+        why = shortened(told.splitlines()[-1], 300)
+        raise UserError("{command} failed ({why}); type it yourself", command=shlex.join(command), why=why)
 
 
 def require(extra: Extra, asked: str) -> None:

@@ -5,7 +5,7 @@ A kind is one file: its settings (a pydantic model with `kind: Literal[...]` and
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.required import HOST_NAME, OWN_HOST, THIS_MACHINE
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
+from loadstone.machine.needs import Need
 from loadstone.machine.start_context import LOOPBACK, StartContext
 from loadstone.run_folder.ledger import NO_LEDGER, Ledger
 from loadstone.safety.bounds.replies import shortened
@@ -165,6 +166,10 @@ class ServerSettings(BaseModel, ABC):
                     "a server of kind '{kind}' cannot be started on another machine; leave out host", kind=kind
                 )
         return value
+
+    def needs(self, name: str) -> Sequence[Need]:  # noqa: ARG002 (what a kind needs names its server)
+        """What of this machine the server of this name needs, there or not: programs and packages."""
+        return ()
 
     @abstractmethod
     def server(self, name: str) -> Server:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from loadstone.machine.extras import how_to_add, is_published
 from loadstone.machine.installed_programs import Fact
+from loadstone.machine.needs import Need
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said, translatable
 
@@ -82,6 +83,31 @@ def need_valkey() -> Path:
             _missing(said("the Valkey server"), VALKEY_WHEEL, said("Everything but kind: valkey runs without it"))
         )
     return _executable(server)
+
+
+def server_need(name: str) -> Need:
+    """Whether the embedded redis-server is here, for the server of this name."""
+    return _brought("redis-server", name, find_server(), SERVER_WHEEL)
+
+
+def valkey_need(name: str) -> Need:
+    """Whether the embedded valkey-server is here, for the server of this name."""
+    return _brought("valkey-server", name, find_valkey(), VALKEY_WHEEL)
+
+
+def json_need(name: str) -> Need:
+    """Whether RedisJSON is here, for the server of this name."""
+    module = find_json_module()
+    problem = "" if module else said("not installed")
+    if module is None and not is_published("json"):
+        problem = _how_to_get_json()
+    return Need("RedisJSON", f"server {name}", problem, str(module or ""), extra="json")
+
+
+def _brought(program: str, name: str, found: Path | None, wheel: str) -> Need:
+    """What the base package brings where its wheels exist."""
+    problem = "" if found else said("package {wheel} is not installed, or has no wheel here", wheel=wheel)
+    return Need(program, f"server {name}", problem, str(found or ""))
 
 
 def need_json_module() -> Path:

@@ -1,0 +1,94 @@
+"""What the parts of a run need of this machine: all of it is looked at before anything is built or started."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from loadstone.experiment.plan.required import named_host
+from loadstone.experiment.plan.run_plan import RunPlan
+from loadstone.experiment.spec.driver_names import NATIVE
+from loadstone.machine.fetched_programs import FetchedProgram
+from loadstone.machine.installation import own_command
+from loadstone.machine.needs import Need, each_once, left_to_pages, line_for, missing, programs_needed
+from loadstone.programs.clients.chosen import chosen_driver, measured_without
+from loadstone.programs.manifest import read_manifest
+from loadstone.run.request import RunRequest
+from loadstone.safety.errors import UserError
+from loadstone.servers import registry
+from loadstone.text.language import said
+
+
+def needs_of(run_plan: RunPlan) -> list[Need]:
+    """What servers, applications and client libraries on this machine need, there or not.
+
+    Raises UserError for settings, manifests and drivers that are wrong.
+    """
+    needs: dict[str, list[Need]] = {}
+    for trial in run_plan.every_trial:
+        for name, settings in trial.servers.items():
+            key = repr((name, settings))
+            if key not in needs and named_host(settings) is None:
+                needs[key] = list(registry.needs(name, settings))
+        for name, subject in trial.subjects.items():
+            key = repr((name, subject.manifest))
+            if key not in needs and subject.manifest is not None and subject.host is None:
+                needs[key] = programs_needed(f"subject {name}", read_manifest(Path(subject.manifest))[0])
+        if trial.driver != NATIVE and trial.driver not in needs:
+            chosen = chosen_driver(trial.driver)
+            needs[trial.driver] = programs_needed(chosen.called, chosen.manifest)
+    return each_once(need for part in sorted(needs) for need in needs[part])
+
+
+def require_all(run_plan: RunPlan, options: RunRequest) -> None:
+    """Returns if everything is there.
+
+    Raises:
+        UserError: something is not: all of it, with one line that gets it.
+    """
+    lacking = missing(needs_of(run_plan))
+    if not lacking:
+        return
+    of_drivers = {
+        trial.driver for trial in run_plan.every_trial if trial.driver != NATIVE and missing(_of_driver(trial.driver))
+    }
+    only_drivers = all(need.needed_by.startswith("driver ") for need in lacking)
+    raise UserError(
+        "this machine lacks {lacking}{remedy}{others}",
+        lacking=", ".join(_told(need) for need in lacking),
+        remedy=remedy(lacking, options),
+        others=measured_without(run_plan, of_drivers) if only_drivers else "",
+    )
+
+
+def _of_driver(word: str) -> list[Need]:
+    chosen = chosen_driver(word)
+    return programs_needed(chosen.called, chosen.manifest)
+
+
+def _told(need: Need) -> str:
+    if need.problem == said("not installed"):
+        return f"{need.name} ({need.needed_by})"
+    return said("{name} ({parts}: {problem})", name=need.name, parts=need.needed_by, problem=need.problem)
+
+
+def remedy(lacking: Sequence[Need], options: RunRequest) -> str:
+    line = line_for(lacking, _setup(options))
+    fetched = ", ".join(dict.fromkeys(one.title for one in to_fetch(lacking))) if _setup(options) else ""
+    found = said("; get all by: {line}", line=line) if line else ""
+    found += said(" (which fetches {fetched})", fetched=fetched) if fetched else ""
+    pages = ", ".join(f"{name}: {page}" for name, page in left_to_pages(lacking).items())
+    return found + (said("; by hand: {pages}", pages=pages) if pages else "")
+
+
+def to_fetch(lacking: Sequence[Need]) -> list[FetchedProgram]:
+    """Each program that `loadstone setup` would fetch, once."""
+    return list(dict.fromkeys(need.fetched for need in lacking if need.fetched and need.is_for_setup))
+
+
+def _setup(options: RunRequest) -> list[str]:
+    """The words of `loadstone setup` for what is asked; none where the command line itself describes the run."""
+    if options.built is not None or not options.experiment:
+        return []
+    words = [own_command(), "setup", options.experiment]
+    for option, values in (("--only", options.only), ("--set", options.set)):
+        words += [word for value in values for word in (option, value)]
+    return [*words, *(["--driver", options.driver] if options.driver else [])]
