@@ -6,6 +6,7 @@ from pathlib import Path
 from loadstone.experiment.plan.required import named_host
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.driver_names import NATIVE
+from loadstone.machine.extras import MEGABYTES, Extra
 from loadstone.machine.fetched_programs import FetchedProgram
 from loadstone.machine.installation import own_command
 from loadstone.machine.needs import Need, each_once, left_to_pages, line_for, missing, programs_needed
@@ -71,8 +72,12 @@ def _told(need: Need) -> str:
 
 
 def remedy(lacking: Sequence[Need], options: RunRequest) -> str:
-    line = line_for(lacking, _setup(options))
-    fetched = ", ".join(dict.fromkeys(one.title for one in to_fetch(lacking))) if _setup(options) else ""
+    """The line that gets what is missing, what that transfers or takes, and whose makers have to be asked."""
+    setup = _setup(options)
+    line = line_for(lacking, setup)
+    brought = [one.title for one in to_fetch(lacking)] if setup else []
+    brought += [f"loadstone[{extra}], {MEGABYTES[extra]} MB" for extra in extras_in(lacking)]
+    fetched = "; ".join(brought)
     found = said("; get all by: {line}", line=line) if line else ""
     found += said(" (which fetches {fetched})", fetched=fetched) if fetched else ""
     pages = ", ".join(f"{name}: {page}" for name, page in left_to_pages(lacking).items())
@@ -82,6 +87,11 @@ def remedy(lacking: Sequence[Need], options: RunRequest) -> str:
 def to_fetch(lacking: Sequence[Need]) -> list[FetchedProgram]:
     """Each program that `loadstone setup` would fetch, once."""
     return list(dict.fromkeys(need.fetched for need in lacking if need.fetched and need.is_for_setup))
+
+
+def extras_in(lacking: Sequence[Need]) -> list[Extra]:
+    """Each extra that would be installed, once."""
+    return list(dict.fromkeys(need.extra for need in lacking if need.extra and need.is_for_setup))
 
 
 def _setup(options: RunRequest) -> list[str]:

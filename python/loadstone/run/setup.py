@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from loadstone.machine.extras import add
 from loadstone.machine.needs import missing
-from loadstone.run.needs import needs_of, remedy, require_all, to_fetch
+from loadstone.run.needs import extras_in, needs_of, remedy, require_all, to_fetch
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
@@ -41,8 +41,7 @@ def set_up(options: RunRequest, say: Callable[[str], None]) -> None:
             program.fetch(say)
     except OSError as error:
         raise UserError("setup: {error}; free some room, or set XDG_CACHE_HOME to another disk", error=error) from None
-    extras = dict.fromkeys(need.extra for need in lacking if need.extra and need.is_for_setup)
-    if extras:
-        add([extra for extra in extras if extra], say)
+    if extras := extras_in(lacking):
+        add(extras, say)
     require_all(run_plan, options)
     say(_("all that {experiment} needs is here", experiment=options.experiment))
