@@ -272,7 +272,7 @@ def clean(
 
 @command(app, "doctor")
 def doctor(*, experiment: Named = None) -> None:
-    """Check whether this machine can measure well, or has what an experiment needs."""
+    """Check this machine, or what an experiment needs of it."""
     from loadstone.safety import console
 
     if experiment is None:
@@ -290,7 +290,10 @@ def doctor(*, experiment: Named = None) -> None:
 
 @command(app, "setup")
 def setup(*, experiment: Named = None, options: Annotated[RunRequest, OptionBinding(*PLANS)]) -> None:
-    """Fetch what an experiment needs and this machine lacks, without root: MariaDB, Node, extras."""
+    """Fetch what an experiment lacks here, without root.
+
+    MariaDB by Maven, Node and extras by pip: pinned, and checked by hash. What no registry has is named.
+    """
     if experiment is None:
         raise UserError("{missing}: name an experiment (`loadstone list`)", missing=MISSING)
     _require_no_url(experiment)

@@ -17,7 +17,7 @@ from typing import Literal
 
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.language import _, said
 
 Extra = Literal["json", "charts", "serve", "fleet"]
 MODULES: dict[Extra, tuple[str, ...]] = {
@@ -65,7 +65,7 @@ def add(extras: Sequence[Extra], progress: Callable[[str], None]) -> None:
     """Install extras into the environment of this process. Raises UserError."""
     command = command_for(*extras)
     megabytes = sum(MEGABYTES[extra] for extra in extras)
-    progress(said("{command} ({megabytes} MB)", command=shlex.join(command), megabytes=megabytes))
+    progress(_("{command} ({megabytes} MB)", command=shlex.join(command), megabytes=megabytes))
     with tempfile.TemporaryDirectory() as folder:  # without files that a client would obey
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_S, check=False)

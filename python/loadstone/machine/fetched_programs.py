@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from loadstone.machine.processes.cache_folder import cache_folder, only_one
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.language import _, said
 
 FOLDER, MARK = "programs", ".complete"
 FETCH_S = 1800.0
@@ -82,12 +82,12 @@ class FetchedProgram(ABC):
         place = root / f"{self.name}-{self.version}"
         with only_one(
             place.with_name(f"{place.name}.lock"),
-            lambda: progress(said("{name}: another process fetches it", name=self.name)),
+            lambda: progress(_("{name}: another process fetches it", name=self.name)),
             lambda: None,
         ):
             if (place / MARK).is_file():
                 return place
-            progress(said("fetching {title}, by {client}", title=self.title, client=self.client))
+            progress(_("fetching {title}, by {client}", title=self.title, client=self.client))
             with tempfile.TemporaryDirectory(dir=root, prefix=f"{self.name}-") as scratch:
                 unpacked = Path(scratch) / "unpacked"
                 unpacked.mkdir()

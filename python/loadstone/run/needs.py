@@ -15,7 +15,7 @@ from loadstone.programs.manifest import read_manifest
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
-from loadstone.text.language import said
+from loadstone.text.language import joined, said
 
 
 def needs_of(run_plan: RunPlan) -> list[Need]:
@@ -54,7 +54,7 @@ def require_all(run_plan: RunPlan, options: RunRequest) -> None:
     only_drivers = all(need.needed_by.startswith("driver ") for need in lacking)
     raise UserError(
         "this machine lacks {lacking}{remedy}{others}",
-        lacking=", ".join(_told(need) for need in lacking),
+        lacking=joined(", ", map(_told, lacking)),
         remedy=remedy(lacking, options),
         others=measured_without(run_plan, of_drivers) if only_drivers else "",
     )
@@ -75,13 +75,15 @@ def remedy(lacking: Sequence[Need], options: RunRequest) -> str:
     """The line that gets what is missing, what that transfers or takes, and whose makers have to be asked."""
     setup = _setup(options)
     line = line_for(lacking, setup)
-    brought = [one.title for one in to_fetch(lacking)] if setup else []
+    brought: list[str] = [one.title for one in to_fetch(lacking)] if setup else []
     brought += [f"loadstone[{extra}], {MEGABYTES[extra]} MB" for extra in extras_in(lacking)]
-    fetched = "; ".join(brought)
-    found = said("; get all by: {line}", line=line) if line else ""
-    found += said(" (which fetches {fetched})", fetched=fetched) if fetched else ""
     pages = ", ".join(f"{name}: {page}" for name, page in left_to_pages(lacking).items())
-    return found + (said("; by hand: {pages}", pages=pages) if pages else "")
+    told = [
+        said("; get all by: {line}", line=line) if line else "",
+        said(" (which fetches {fetched})", fetched=joined("; ", brought)) if brought else "",
+        said("; by hand: {pages}", pages=pages) if pages else "",
+    ]
+    return joined("", [part for part in told if part])
 
 
 def to_fetch(lacking: Sequence[Need]) -> list[FetchedProgram]:

@@ -8,7 +8,7 @@ from loadstone.run.needs import extras_in, needs_of, remedy, require_all, to_fet
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _
+from loadstone.text.language import _, in_language
 
 
 def examine_needs(options: RunRequest, say: Callable[[str], None]) -> bool:
@@ -19,12 +19,12 @@ def examine_needs(options: RunRequest, say: Callable[[str], None]) -> bool:
     needs = needs_of(requested_plan(requested_experiment(options), options))
     for need in needs:
         verdict = _("ok") if not need.problem else _("lacks")
-        told = need.problem or need.found
+        told = in_language(need.problem or need.found)
         say(f"{verdict:<6} {need.name:<16} {told} ({need.needed_by})")
     lacking = missing(needs)
     if lacking and (told := remedy(lacking, options)):
         say("")
-        say(told.removeprefix("; "))
+        say(in_language(told).removeprefix("; "))
     return not lacking
 
 
