@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol
 
+from loadstone.machine.fetched_programs import put_on_path
 from loadstone.safety.errors import UserError
 from loadstone.text.language import _, in_language, said, translated
 
@@ -161,6 +162,7 @@ def require_programs(called: str, manifest: Requiring) -> None:
     Raises:
         UserError: one is not installed, does not run, or is too old; names the version that is there.
     """
+    put_on_path()
     missing = [program for program in manifest.requires if shutil.which(program) is None]
     for program, oldest in manifest.requires.items():
         if problem := problem_with(program, oldest):

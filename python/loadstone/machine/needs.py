@@ -57,19 +57,23 @@ def program_need(
     return Need(program, needed_by, problem, str(found or ""), packages, fetched=fetched)
 
 
-def programs_needed(called: str, manifest: Requiring) -> list[Need]:
-    """Each program of a manifest's `requires`; `called`: `subject shop`, `driver jedis`."""
+def programs_needed(called: str, manifest: Requiring, *, trusted: bool) -> list[Need]:
+    """Each program of a manifest's `requires`; `called`: `subject shop`, `driver jedis`.
+
+    Not `trusted`: of a manifest that may be a stranger's no program is asked for its version but those known here.
+    """
     put_on_path()
     needs = []
     for program, oldest in manifest.requires.items():
-        problem = problem_with(program, oldest)
         is_here = shutil.which(program) is not None
+        asked = trusted or not is_here or bool(page_of(program))
+        problem = problem_with(program, oldest) if asked else ""
         needs.append(
             Need(
                 f"{program} {oldest}",
                 called,
                 problem,
-                versions([program])[program],
+                versions([program])[program] if asked else "",
                 ("", "", "") if is_here else packages_of(program),  # what systems have is too old
                 page_of(program),
                 ON_PATH.get(program),

@@ -18,10 +18,10 @@ from loadstone.servers import registry
 from loadstone.text.language import joined, said
 
 
-def needs_of(run_plan: RunPlan) -> list[Need]:
+def needs_of(run_plan: RunPlan, *, trusted: bool = False) -> list[Need]:
     """What servers, applications and client libraries on this machine need, there or not.
 
-    Raises UserError for settings, manifests and drivers that are wrong.
+    `trusted`: as of `programs_needed`. Raises UserError for settings, manifests and drivers that are wrong.
     """
     needs: dict[str, list[Need]] = {}
     for trial in run_plan.every_trial:
@@ -32,24 +32,26 @@ def needs_of(run_plan: RunPlan) -> list[Need]:
         for name, subject in trial.subjects.items():
             key = repr((name, subject.manifest))
             if key not in needs and subject.manifest is not None and subject.host is None:
-                needs[key] = programs_needed(f"subject {name}", read_manifest(Path(subject.manifest))[0])
+                manifest, _ = read_manifest(Path(subject.manifest))
+                needs[key] = programs_needed(f"subject {name}", manifest, trusted=trusted)
         if trial.driver != NATIVE and trial.driver not in needs:
-            chosen = chosen_driver(trial.driver)
-            needs[trial.driver] = programs_needed(chosen.called, chosen.manifest)
+            needs[trial.driver] = _of_driver(trial.driver, trusted=trusted)
     return each_once(need for part in sorted(needs) for need in needs[part])
 
 
-def require_all(run_plan: RunPlan, options: RunRequest) -> None:
-    """Returns if everything is there.
+def require_all(run_plan: RunPlan, options: RunRequest, *, trusted: bool = False) -> None:
+    """Returns if everything is there. `trusted`: as of `programs_needed`.
 
     Raises:
         UserError: something is not: all of it, with one line that gets it.
     """
-    lacking = missing(needs_of(run_plan))
+    lacking = missing(needs_of(run_plan, trusted=trusted))
     if not lacking:
         return
     of_drivers = {
-        trial.driver for trial in run_plan.every_trial if trial.driver != NATIVE and missing(_of_driver(trial.driver))
+        trial.driver
+        for trial in run_plan.every_trial
+        if trial.driver != NATIVE and missing(_of_driver(trial.driver, trusted=trusted))
     }
     only_drivers = all(need.needed_by.startswith("driver ") for need in lacking)
     raise UserError(
@@ -60,9 +62,9 @@ def require_all(run_plan: RunPlan, options: RunRequest) -> None:
     )
 
 
-def _of_driver(word: str) -> list[Need]:
+def _of_driver(word: str, *, trusted: bool) -> list[Need]:
     chosen = chosen_driver(word)
-    return programs_needed(chosen.called, chosen.manifest)
+    return programs_needed(chosen.called, chosen.manifest, trusted=trusted)
 
 
 def _told(need: Need) -> str:

@@ -224,7 +224,7 @@ def _check_parts(run_plan: RunPlan, options: RunRequest, source: NamedSource | N
         if trial.block == 1:
             require_drivable(trial.plan)
     check_parts(run_plan)
-    require_all(run_plan, options)
+    require_all(run_plan, options, trusted=True)
     chosen = chosen_drivers(run_plan)
     if source is None:
         require_no_hosts(run_plan)
