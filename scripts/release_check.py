@@ -41,6 +41,8 @@ TESTS = (
 """Run against what the wheel installed: they read no file of the clone but their own."""
 MADE = {"loadstone/_engine.abi3.so", "loadstone/built.json"}
 """What of a wheel is built."""
+BASE_MEGABYTES_MAX = 200
+"""What the base package may take, pip included (`docs/install.md`)."""
 BASICS = ("sh", "cat", "env", "rm", "mkdir", "sleep", "uname")
 """What is on PATH where the wheel is installed: no compiler, no Rust, no Git."""
 
@@ -193,8 +195,12 @@ def _installed(wheel: Path, version: str, folder: Path) -> None:
     # How this machine reaches a registry of packages is none of what is tried.
     network = {name: value for name, value in os.environ.items() if "proxy" in name.lower() or name.startswith("PIP_")}
     began = time.monotonic()
-    _run([f"{place}/bin/pip", "install", "--quiet", f"{wheel}[serve,fleet]"], {**empty, **network}, folder)
+    _run([f"{place}/bin/pip", "install", "--quiet", str(wheel)], {**empty, **network}, folder)
     _say("install", f"{time.monotonic() - began:.0f} s")
+    large = _megabytes(place)
+    if large > BASE_MEGABYTES_MAX:
+        raise NotReady(f"the base package takes {large} MB; {BASE_MEGABYTES_MAX} at most: make what is new an extra")
+    _say("base", f"takes {large} MB")
     ours = f"{place}/bin/loadstone"
     told = _run([ours, "--version"], empty, folder, quiet=True)
     commit = _run(["git", "rev-parse", "--short=12", "HEAD"], quiet=True).strip()
@@ -206,6 +212,8 @@ def _installed(wheel: Path, version: str, folder: Path) -> None:
     if not figures:
         raise NotReady("loadstone redis --json: nothing")
     _say("first figure", f"{time.monotonic() - began:.1f} s after it was asked for")
+    _run([f"{place}/bin/pip", "install", "--quiet", f"{wheel}[all]"], {**empty, **network}, folder)
+    _say("extras", f"all take {_megabytes(place) - large} MB more")
     wrong = wrong_licences(_licences(place, empty))
     if wrong:
         raise NotReady(f"licences of libraries: {', '.join(wrong)}")
@@ -214,6 +222,11 @@ def _installed(wheel: Path, version: str, folder: Path) -> None:
     _run([f"{place}/bin/pip", "install", "--quiet", *testing], {**empty, **network}, folder)
     _run([f"{place}/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS], empty, ROOT)
     _say("tests", "those of the package pass against the wheel")
+
+
+def _megabytes(place: Path) -> int:
+    """What a folder takes on the disk."""
+    return int(_run(["du", "-sm", str(place)], quiet=True).split()[0])
 
 
 def _licences(place: Path, environment: Mapping[str, str]) -> dict[str, str]:

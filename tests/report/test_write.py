@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,39 @@ def test_commands_that_draw_nothing_do_not_load_what_draws() -> None:
     code = f"{imports}; print({{'altair', 'vl_convert'}} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_without_what_draws_a_report_is_whole_but_for_charts_and_says_how_to_get_them(tmp_path: Path) -> None:
+    """In a process that cannot import it: an import in passing would break every report of the base package."""
+    run = tmp_path / "run"
+    run.mkdir()
+    with tarfile.open(ROOT / "tests/examples/frozen/json-documents/run.tar.xz") as frozen:
+        frozen.extractall(run, filter="data")
+    code = (
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in ('altair', 'vl_convert'):\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "from loadstone.machine import extras\n"
+        "extras.find_spec = lambda name: None if name in ('altair', 'vl_convert') else sys\n"
+        "from loadstone.cli.main import main\n"
+        "main()"
+    )
+
+    def report(*options: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", code, "report", str(run), *options]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    done = report()
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    page, text = (run / "report.html").read_text(), (run / "report.md").read_text()
+    told = "This report has no charts. They need"
+    assert (told in page, told in text, "![" in text, "<svg" in page) == (True, True, False, False)
+    assert "## Verdicts" in text
+    assert not (run / "charts").exists()
+    refused = report("--format", "svg")
+    assert refused.returncode == 2
+    assert "--format svg: what draws is not installed; type" in refused.stderr
+    assert "loadstone[charts]" in refused.stderr

@@ -1,4 +1,5 @@
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.busy_loops import LOOP
 
-from loadstone.machine import process_table
+from loadstone.machine import extras, process_table
 from loadstone.machine.installed_programs import Fact
 from loadstone.machine.process_table import busy_programs
 from loadstone.run import doctor
@@ -139,9 +140,12 @@ def test_what_a_system_does_not_tell_is_left_out(tmp_path: Path, monkeypatch: py
 def test_missing_parts_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "SERVER_WHEEL", "no-such-server")
     monkeypatch.setattr(packages, "JSON_WHEEL", "no-such-module")
+    monkeypatch.setattr(extras, "HAVE_JSON", {(platform.system(), platform.machine())})
     found = {fact.name: fact for fact in doctor.facts()}
     assert "pip install no-such-server" in found["embedded redis-server"].remedy
-    assert "pip install no-such-module" in found["RedisJSON module"].remedy
+    assert re.search(r"pip install 'loadstone\[json\]' \(\d+ MB\)", found["RedisJSON module"].remedy)
+    monkeypatch.setattr(extras, "HAVE_JSON", set())
+    assert "there is no wheel for" in next(one for one in doctor.facts() if one.name == "RedisJSON module").remedy
 
 
 def test_the_parts_of_an_application_are_described() -> None:

@@ -97,6 +97,8 @@ CHOOSES = (
     *("blocks", "at_rate", "twin", "allow_any_command"),
 )
 """Options of a run that choose what is measured, and how long."""
+PLANS = ("only", "set", "servers", "subjects", "driver")
+"""Options of a run by which it needs other programs."""
 
 
 def _experiments(incomplete: str) -> list[str]:
@@ -268,14 +270,36 @@ def clean(
         raise typer.Exit(status)
 
 
-@app.command()
-def doctor() -> None:
-    """Check whether this machine can measure well."""
-    from loadstone.run.describe import examine
+@command(app, "doctor")
+def doctor(*, experiment: Named = None) -> None:
+    """Check this machine, or what an experiment needs of it."""
     from loadstone.safety import console
 
-    if not examine(console.results()):
+    if experiment is None:
+        from loadstone.run.describe import examine
+
+        if not examine(console.results()):
+            raise typer.Exit(1)
+        return
+    _require_no_url(experiment)
+    from loadstone.run.setup import examine_needs
+
+    if not examine_needs(RunRequest(experiment=experiment), lambda line: terminal.result_lines([line])):
         raise typer.Exit(1)
+
+
+@command(app, "setup")
+def setup(*, experiment: Named = None, options: Annotated[RunRequest, OptionBinding(*PLANS)]) -> None:
+    """Fetch what an experiment lacks here, without root.
+
+    MariaDB by Maven, Node and extras by pip: pinned, and checked by hash. What no registry has is named.
+    """
+    if experiment is None:
+        raise UserError("{missing}: name an experiment (`loadstone list`)", missing=MISSING)
+    _require_no_url(experiment)
+    from loadstone.run.setup import set_up
+
+    set_up(replace(options, experiment=experiment), lambda line: terminal.result_lines([line]))
 
 
 command(app, "self-test")(self_test_command)

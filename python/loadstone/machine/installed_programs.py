@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol
 
+from loadstone.machine.fetched_programs import put_on_path
 from loadstone.safety.errors import UserError
 from loadstone.text.language import _, in_language, said, translated
 
@@ -20,7 +21,9 @@ APT, DNF, BREW = "apt-get install", "dnf install", "brew install"
 _DEBIAN, _FEDORA = {"debian", "ubuntu"}, {"fedora", "rhel", "centos", "suse"}
 _JDK = ("default-jdk-headless", "java-21-openjdk-devel", "openjdk")
 """Packages with a compiler; for Fedora and RHEL `devel`: what they call headless runs programs and compiles none."""
-_PACKAGES: dict[str, tuple[str, str, str]] = {
+Packages = tuple[str, str, str]
+"""What apt, dnf and brew call it; empty where one has none that would do."""
+_PACKAGES: dict[str, Packages] = {
     "go": ("", "", "go"),
     "java": _JDK,
     "javac": _JDK,
@@ -57,6 +60,16 @@ def installers() -> tuple[str, ...]:
     if names & _DEBIAN:
         return (APT,)
     return (DNF,) if names & _FEDORA else (APT, DNF, BREW)
+
+
+def packages_of(program: str) -> Packages:
+    """The packages of a program; all empty for one that is not known."""
+    return _PACKAGES.get(program, ("", "", ""))
+
+
+def page_of(program: str) -> str:
+    """Where there is a newer one than systems have; empty for a program that is not known."""
+    return _OF_ITS_OWN.get(program, "")
 
 
 def how_to_get(program: str, *others: str, newer: bool = False) -> str:
@@ -149,19 +162,22 @@ def require_programs(called: str, manifest: Requiring) -> None:
     Raises:
         UserError: one is not installed, does not run, or is too old; names the version that is there.
     """
+    put_on_path()
     missing = [program for program in manifest.requires if shutil.which(program) is None]
     for program, oldest in manifest.requires.items():
-        where = f"{called}: requires.{program}"
-        if program in missing:
-            problem = said("it is not installed, or not on PATH")
-        elif not (version := _version(program)):
-            problem = said("`{program} {argument}` prints no version", program=program, argument=_argument(program))
-        elif _numbers(version) < _numbers(oldest):
-            problem = said("{version} is too old", version=version)
-        else:
-            continue
-        how = how_to_get(program, *missing, newer=program not in missing)
-        raise UserError.of(_to_install(where, problem, program, oldest, how))
+        if problem := problem_with(program, oldest):
+            problem = said("it is not installed, or not on PATH") if program in missing else problem
+            how = how_to_get(program, *missing, newer=program not in missing)
+            raise UserError.of(_to_install(f"{called}: requires.{program}", problem, program, oldest, how))
+
+
+def problem_with(program: str, oldest: str) -> str:
+    """Why a program does not serve here; empty where it is at least as new as `oldest`."""
+    if shutil.which(program) is None:
+        return said("not installed")
+    if not (version := _version(program)):
+        return said("`{program} {argument}` prints no version", program=program, argument=_argument(program))
+    return said("{version} is too old", version=version) if _numbers(version) < _numbers(oldest) else ""
 
 
 def _to_install(where: str, problem: str, program: str, oldest: str, how: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from loadstone.judge.analysis.analysis import (
     Analysis,
@@ -17,8 +18,7 @@ from loadstone.judge.verdict import Verdict
 from loadstone.report import effects as effect_lines
 from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, verdicts
-from loadstone.report.charts.chart import NOT_DRAWN, Chart
-from loadstone.report.charts.chart_list import charts_of, drawn
+from loadstone.report.charts.pictures import NOT_DRAWN, pictures_of, without_pictures
 from loadstone.report.document import Grid, Section
 from loadstone.report.figure_quality import trust_text
 from loadstone.report.sections.of_analysis import findings_of, sections_of
@@ -37,21 +37,24 @@ from loadstone.text.english.figures import metric_text
 from loadstone.text.language import _, translated
 from loadstone.text.message import Message
 
+if TYPE_CHECKING:  # what draws may be missing
+    from loadstone.report.charts.chart import Chart
+
 _RULE = "|---:|---:|---:|---|---:|---:|---:|"
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~#])")
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
     """`report.md`, and `charts/<name>.svg` which it shows."""
-    charts = charts_of(analysis)
+    charts = pictures_of(analysis)
     whole = "\n".join(_lines(analysis, charts)).rstrip() + "\n"
     return {
         "report.md": whole.encode(),
-        **{f"charts/{chart.name}.svg": chart.svg() for chart in drawn(charts)},
+        **{f"charts/{chart.name}.svg": chart.svg() for chart in charts if chart.is_drawn()},
     }
 
 
-def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
+def _lines(analysis: Analysis, charts: "list[Chart]") -> Iterator[str]:
     anchors = Anchors(analysis)
     yield from (f"# {text(analysis.question)}", "", f"**{sentence(analysis.answer)}**", "")
     if scaled := summary.scaled(analysis):
@@ -61,6 +64,8 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
         yield from (sentence(note), "")
+    if why := without_pictures():
+        yield from (f"*{text(why)}*", "")
     yield from (line for section in findings_of(analysis) for line in _findings(section, charts))
     yield from (line for section in sections_of(analysis) if section.leads for line in _section(section))
     if analysis.families:
@@ -98,11 +103,11 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     yield from (_("## How to reproduce"), "", "```sh", *summary.reproduce(analysis), "```", "")
 
 
-def _is_of_effects(chart: Chart, name: str) -> bool:
+def _is_of_effects(chart: "Chart", name: str) -> bool:
     return chart.kind == "effects" and chart.family == name
 
 
-def _family(family: Family, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
+def _family(family: Family, charts: "list[Chart]", anchors: Anchors) -> Iterator[str]:
     yield from (f"### {text(family.question)}", "", sentence(family.answer), "")
     yield from (text(f"{verdicts.margin_text(family)} {fmt.plain(family.note)}"), "")
     for chart in charts:
@@ -114,7 +119,7 @@ def _family(family: Family, charts: list[Chart], anchors: Anchors) -> Iterator[s
             yield from picture(chart)
 
 
-def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
+def _table(table: ResultTable, charts: "list[Chart]", anchors: Anchors) -> Iterator[str]:
     yield from (f"### {text(table.title)}", "")
     if table.note:
         yield from (text(table.note), "")
@@ -236,7 +241,7 @@ def _claims(section: Section) -> Iterator[str]:
     yield ""
 
 
-def _findings(section: Section, charts: Sequence[Chart]) -> Iterator[str]:
+def _findings(section: Section, charts: "Sequence[Chart]") -> Iterator[str]:
     """For each condition what was found, its pictures, and what that rests on."""
     yield from (f"## {sentence(section.heading)}", "")
     for one in section.findings:
@@ -404,7 +409,7 @@ def target(anchor: str) -> str:
     return f'<a id="{anchor}"></a>'
 
 
-def picture(chart: Chart | None) -> Iterator[str]:
+def picture(chart: "Chart | None") -> Iterator[str]:
     """The picture's file beside the report, and how to read it; nothing if there is none."""
     if chart is not None:
         shown = f"![{text(chart.alt_text)}](charts/{chart.name}.svg)" if chart.is_drawn() else f"*{NOT_DRAWN}*"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loadstone.machine.extras import how_to_add, lacks
 from loadstone.report.charts import renderer_process
 from loadstone.safety.bounds.folder_files import NotOfFolder, make_folder, replace_file
 from loadstone.safety.errors import UserError
@@ -27,6 +28,8 @@ FORMATS: Mapping[str, str] = {
 """Format -> the function in `report/` that makes its files."""
 DRAWN_FORMATS = frozenset(("html", "md", "svg", "png"))
 """Those with pictures."""
+PICTURE_FORMATS = frozenset(("svg", "png"))
+"""Those that are pictures alone."""
 DEFAULT_FORMATS = ("html", "md", "csv")
 """What a run writes by itself; its `analysis.json` is there already."""
 AGAIN_FORMATS = tuple(name for name in FORMATS if name != "png")
@@ -56,7 +59,7 @@ def begin_report(formats: Iterable[str] = DEFAULT_FORMATS) -> None:
 
     It takes CPU: nothing may be measured any more.
     """
-    if DRAWN_FORMATS.intersection(formats):
+    if DRAWN_FORMATS.intersection(formats) and not lacks("charts"):
         renderer_process.warm_up()
 
 
@@ -73,6 +76,21 @@ def write_report(analysis: "Analysis", folder: Path, formats: Iterable[str] = DE
         for relative, content in REPORTERS[name](analysis).items():
             written[_write(folder, relative, _hidden(relative, content))] = None
     return list(written)
+
+
+def writable_formats(formats: Iterable[str]) -> tuple[str, ...]:
+    """`formats`; where what draws is not installed, `AGAIN_FORMATS` without pictures.
+
+    Raises UserError for a format that does not exist, or whose pictures are asked for by name and cannot be drawn.
+    """
+    chosen = tuple(formats)
+    require_formats(chosen)
+    asked = [name for name in chosen if name in PICTURE_FORMATS]
+    if asked and lacks("charts") and chosen != AGAIN_FORMATS:
+        raise UserError(
+            "--format {name}: what draws is not installed; type {how}", name=asked[0], how=how_to_add("charts")
+        )
+    return tuple(name for name in chosen if name not in asked) if lacks("charts") else chosen
 
 
 def undrawn() -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
+from loadstone.machine.fetched_programs import put_on_path
 from loadstone.machine.installation import engine_back_end
 from loadstone.machine.installed_programs import Fact, how_to_get, output_of
 from loadstone.machine.placement import place, usable_cpus
@@ -36,6 +37,7 @@ def facts(cpus: Collection[int] = ()) -> list[Fact]:
 
     `cpus`: those that a run may use, where this thread keeps to fewer.
     """
+    put_on_path()
     installed: tuple[Callable[[], Fact | None], ...] = (java, maven, node, containers)
     return [*registry.doctor(), *(fact for ask in installed if (fact := ask()) is not None), *machine_facts(cpus)]
 

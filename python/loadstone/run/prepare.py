@@ -203,6 +203,7 @@ def _check_parts(run_plan: RunPlan, options: RunRequest, source: NamedSource | N
     from loadstone.drivers.native import require_drivable, require_release_engine
     from loadstone.programs.clients.chosen import chosen_drivers
     from loadstone.run.confinement import confined, doubts
+    from loadstone.run.needs import require_all
     from loadstone.run.preflight import (  # only now: it takes time to load
         ask_users_parts,
         check_local_ports,
@@ -215,6 +216,7 @@ def _check_parts(run_plan: RunPlan, options: RunRequest, source: NamedSource | N
         if trial.block == 1:
             require_drivable(trial.plan)
     check_parts(run_plan)
+    require_all(run_plan, options, trusted=True)
     chosen = chosen_drivers(run_plan)
     if source is None:
         require_no_hosts(run_plan)

@@ -19,7 +19,7 @@ from loadstone.report.json_report import with_texts
 from loadstone.report.live.progress import RunProgress
 from loadstone.report.sections.of_analysis import sections_of
 from loadstone.report.terminal.outcome import show
-from loadstone.report.write import DEFAULT_FORMATS, begin_report, require_formats, undrawn, write_report
+from loadstone.report.write import DEFAULT_FORMATS, begin_report, undrawn, writable_formats, write_report
 from loadstone.run.describe import print_announcement
 from loadstone.run.opening import REAL, Dependencies, OpenRun, open_run
 from loadstone.run.prepare import Prepared
@@ -109,7 +109,7 @@ def report_run(
     Its `status` is that of the objectives alone: whether the run was valid is said by the run.
     """
     defect.write_tracebacks_to(folder)
-    require_formats(formats)
+    formats = writable_formats(formats)
     begin_report(formats)
     analysis = analyse(folder)
     files: list[Path] = []

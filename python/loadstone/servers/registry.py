@@ -5,7 +5,7 @@ are data, which every stage may use. What it does is loaded when it is first nee
 declaration, and a line for its metrics.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, n
 
     from loadstone.experiment.plan.operations import RecordedLoad
     from loadstone.machine.installed_programs import Fact
+    from loadstone.machine.needs import Need
     from loadstone.monitors.monitor import Monitor
     from loadstone.monitors.watch import MonitorTargets
     from loadstone.servers.server import Server, ServerSettings
@@ -114,6 +115,11 @@ def read_settings(name: str, settings: Mapping[str, Any]) -> "ServerSettings":
         raise UserError(
             "servers.{names}: {sentence}", names=".".join(str(part) for part in (name, *path)), sentence=sentence
         ) from None
+
+
+def needs(name: str, settings: Mapping[str, Any]) -> "Sequence[Need]":
+    """What of this machine the server `name` needs, whose settings are those of a known kind."""
+    return SERVERS[settings["kind"]].model_validate(settings).needs(name)
 
 
 def monitors(watch: "MonitorTargets") -> "list[Monitor]":

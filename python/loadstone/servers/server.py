@@ -5,7 +5,7 @@ A kind is one file: its settings (a pydantic model with `kind: Literal[...]` and
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -16,6 +16,7 @@ from loadstone.experiment.action import Destination, ListsActions, PlannedAction
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.required import HOST_NAME, OWN_HOST, THIS_MACHINE
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
+from loadstone.machine.needs import Need
 from loadstone.machine.start_context import LOOPBACK, StartContext
 from loadstone.run_folder.ledger import NO_LEDGER, Ledger, ServerIdentity
 from loadstone.safety.bounds.pinned_files import is_file
@@ -183,6 +184,10 @@ class ServerSettings(ListsActions, ABC):
                     "a server of kind '{kind}' cannot be started on another machine; leave out host", kind=kind
                 )
         return value
+
+    def needs(self, name: str) -> Sequence[Need]:  # noqa: ARG002 (what a kind needs names its server)
+        """What of this machine the server of this name needs, there or not: programs and packages."""
+        return ()
 
     @abstractmethod
     def server(self, name: str) -> Server:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from loadstone.addons.capacity.model.answer import Capacity, CapacityPart, Prediction
 from loadstone.judge.verdict import AnalysisModel
+from loadstone.machine.extras import require
 from loadstone.report import figure_format as fmt
 from loadstone.report.json_report import json_text
 from loadstone.text.language import _, plural
@@ -162,6 +163,7 @@ def _grid(heads: tuple[str, ...]) -> Table:
 
 def svg(report: CapacityReport) -> bytes | None:
     """The curve of the first condition that has one; None where nothing is predicted."""
+    require("charts", "--svg")
     from loadstone.addons.capacity.chart import capacity_chart
 
     capacity = next((one for one in report.capacities if one.predictions), None)

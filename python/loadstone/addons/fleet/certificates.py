@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from loadstone.machine.extras import how_to_add
 from loadstone.safety.bounds.folder_files import replace_file
 from loadstone.safety.errors import DriveFailed, UserError
 from loadstone.text.language import said
@@ -34,7 +35,6 @@ DAYS = 7
 DAYS_MAX = 90
 _EARLIER = timedelta(minutes=10)
 """How far another machine's clock may be behind, and still take a new certificate."""
-MISSING_EXTRA = said("install what a fleet needs: pip install 'loadstone[fleet]'")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def made(days: float = DAYS, now: datetime | None = None) -> Mapping[CertifiedPa
         from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
     except ImportError:
         raise UserError(
-            "fleet certificates: the library cryptography is missing; {missing_extra}", missing_extra=MISSING_EXTRA
+            "fleet certificates: the library cryptography is missing; type {how}", how=how_to_add("fleet")
         ) from None
     begin = (now or datetime.now(UTC)) - _EARLIER
     end = begin + _EARLIER + timedelta(days=days)
@@ -201,7 +201,7 @@ def _require_good(credential: Credential, path: Path, now: datetime, remedy: str
         from cryptography.exceptions import InvalidSignature
     except ImportError:
         raise UserError(
-            "fleet certificates: the library cryptography is missing; {missing_extra}", missing_extra=MISSING_EXTRA
+            "fleet certificates: the library cryptography is missing; type {how}", how=how_to_add("fleet")
         ) from None
     try:
         own = x509.load_pem_x509_certificate(credential.own.encode())

@@ -14,8 +14,8 @@ import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
-from loadstone.addons.fleet import certificates
 from loadstone.addons.fleet.certificates import Credential
+from loadstone.machine.extras import how_to_add
 from loadstone.safety.errors import UserError
 
 try:
@@ -24,9 +24,9 @@ try:
     from distributed.security import Security
 except ImportError as error:
     raise UserError(
-        "--fleet: Dask is not installed ({error}); {missing_extra}",
+        "--fleet: Dask is not installed ({error}); type {how}",
         error=error,
-        missing_extra=certificates.MISSING_EXTRA,
+        how=how_to_add("fleet"),
     ) from None
 
 __all__ = ["CONNECT_S", "KEY", "Client", "FleetScheduler", "FleetWorker", "bracketed", "reason", "security", "set_up"]

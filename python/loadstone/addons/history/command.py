@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loadstone.cli.options import EXPERIMENT, PLACE, RESULTS, Option, require_place, whole
+from loadstone.machine.extras import require
 from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.safety import terminal
 from loadstone.safety.bounds.describe_only import forbid_connections
@@ -160,6 +161,7 @@ def _draw(history: "History", file: Path) -> None:
             "--svg: is a picture of one condition, and there are {number}; add --condition WORDS",
             number=len(history.figures),
         )
+    require("charts", "--svg")
     from loadstone.addons.history.trends_chart import over_runs_chart
 
     (figure,) = history.figures

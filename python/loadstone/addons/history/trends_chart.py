@@ -9,8 +9,8 @@ from loadstone.addons.history.trends import GATE_RATIO, OverRuns, RunSeries, Tre
 from loadstone.addons.history.trends_text import figure_name, hint_text, interval_text
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
+from loadstone.report.charts.axes import duration_axis, duration_scale
 from loadstone.report.charts.chart import TIP, Chart, ChartData, layer, make, named
-from loadstone.report.charts.theme import duration_axis, duration_scale
 from loadstone.text.english.figures import metric_text
 from loadstone.text.language import _
 

@@ -9,8 +9,8 @@ import altair as alt
 from loadstone.addons.history.compare_command import Overlaid, OverlaidSide
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
+from loadstone.report.charts.axes import duration_axis, duration_scale
 from loadstone.report.charts.chart import TIP, Chart, ChartData, layer, make, named
-from loadstone.report.charts.theme import duration_axis, duration_scale
 from loadstone.text.language import _
 
 _ROWS_MAX = 24

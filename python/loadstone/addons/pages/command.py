@@ -6,6 +6,7 @@ from typing import Annotated
 from urllib.parse import quote
 
 from loadstone.cli.options import Option, whole
+from loadstone.machine.extras import require
 from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.run_folder.files import PLAN
 from loadstone.safety import terminal
@@ -44,12 +45,10 @@ def serve_command(
     ] = False,
 ) -> None:
     """Offer web pages to start, watch and read runs."""
-    try:
-        from loadstone.addons.pages.server import Listening, serve
-        from loadstone.addons.pages.settings import PageSettings
-    except ModuleNotFoundError as error:
-        wrong = translatable("serve: {module} is not installed; pip install 'loadstone[serve]'")
-        raise UserError(wrong, module=error.name) from None
+    require("serve", "serve")
+    from loadstone.addons.pages.server import Listening, serve
+    from loadstone.addons.pages.settings import PageSettings
+
     for option, folder in (("--runs", runs), ("--experiments", experiments)):
         if folder.exists() and not folder.is_dir():
             raise UserError("{option} {folder}: not a folder; name one", option=option, folder=folder)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from loadstone.machine.extras import how_to_add, lacks
 from loadstone.text.language import by_option, said
 
 PATIENCE_S = 20.0
@@ -21,6 +22,14 @@ def watched(folder: Path, note: Callable[[str], None]) -> None:
 
     Returns once it is there, so that its start disturbs no trial. Where it cannot be started, that is noted.
     """
+    if lacks("serve"):
+        note(
+            said(
+                "--watch: the page cannot be started: loadstone[serve] is not installed; type {how}",
+                how=how_to_add("serve"),
+            )
+        )
+        return
     command = [sys.executable, "-P", "-m", "loadstone", "serve", "--port", "0", "--open"]
     command += ["--runs", str(folder.parent), "--run", folder.name]
     command += ["--lang", named] if (named := by_option()) is not None else []

@@ -12,8 +12,8 @@ from loadstone.addons.saturation import section as view
 from loadstone.addons.saturation.results import RampAnswer, SaturationAnswer, SaturationAnswers, SaturationPoint
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
+from loadstone.report.charts.axes import duration_axis, duration_scale
 from loadstone.report.charts.chart import TIP, Chart, ChartData, VegaSpec, either, fixed, layer, make, named, tooltip
-from loadstone.report.charts.theme import duration_axis, duration_scale
 from loadstone.text.language import _, translatable, translated
 from loadstone.text.sentences import render_message
 

@@ -12,8 +12,9 @@ from loadstone.judge.verdict import BlockPoint
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
+from loadstone.report.charts.axes import percent_axis
 from loadstone.report.charts.chart import TIP, Chart, ChartData, either, layer, make, named, tooltip
-from loadstone.report.charts.theme import percent_axis, reach
+from loadstone.report.charts.theme import reach
 from loadstone.text.language import _
 
 _COLUMNS = 3

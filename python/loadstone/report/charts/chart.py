@@ -18,7 +18,6 @@ from loadstone.text.language import translated
 
 _NAME_MAX = 100
 """A file's name has at most 255 bytes."""
-NOT_DRAWN = "This picture could not be drawn."
 ChartData = list[dict[str, Any]]
 MarkKind = Literal[
     "effects", "forest", "blocks", "cost", "rps", "latency", "timeline", "checks", "saturation", "ramp", "capacity",

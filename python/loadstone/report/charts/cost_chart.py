@@ -12,6 +12,7 @@ from loadstone.judge.verdict import COST, CpuCost, Side
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
+from loadstone.report.charts.axes import length_axis
 from loadstone.report.charts.chart import TIP, Chart, ChartData, VegaSpec, either, fixed, layer, make, named, tooltip
 from loadstone.report.figure_quality import different_rows
 from loadstone.report.tables.columns import most_telling
@@ -205,7 +206,7 @@ def _picture(wholes: ChartData, parts: list[str], *, narrow: bool = False) -> Ve
     legend = alt.Legend(title=None, symbolType="square") if len(parts) > 1 else None
     colours = alt.Scale(domain=parts, range=[theme.SERIES[place % len(theme.SERIES)] for place in range(len(parts))])
     y = alt.Y("condition:N", sort=order, axis=None if narrow else alt.Axis(title=None, grid=False, labelLimit=room))
-    axis = theme.length_axis(_("CPU a request"), 3 if narrow else 5)
+    axis = length_axis(_("CPU a request"), 3 if narrow else 5)
     base = named("wholes").encode(y=y)
     bars = (
         named("parts")

@@ -8,9 +8,10 @@ import altair as alt
 from loadstone.judge.analysis.analysis import Analysis, AtRate, ResultTable, Row, printed_ns
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
+from loadstone.report.charts.axes import duration_axis, duration_scale
 from loadstone.report.charts.chart import TIP, Chart, ChartData, VegaSpec, fixed, layer, make, named
 from loadstone.report.charts.shape import ChartAxes, shape_of
-from loadstone.report.charts.theme import duration_axis, duration_scale, duration_ticks
+from loadstone.report.charts.theme import duration_ticks
 from loadstone.report.tables.columns import is_at_rate, rate_name
 from loadstone.text.language import _
 

@@ -1,12 +1,10 @@
-"""Colours, type, axes and ticks of the pictures: for colour-blind readers, in print and on a dark screen."""
+"""Colours, type and ticks of the pictures: for colour-blind readers, in print and on a dark screen."""
 
-import json
 from collections.abc import Iterable, Sequence
 from math import ceil, floor, isfinite, log1p, log10
 from statistics import median
 from typing import Any
 
-import altair as alt
 from rich.cells import cell_len
 
 from loadstone.text.figures import log_percent
@@ -21,11 +19,6 @@ _EVEN_UP_TO = 0.7
 """A range of log ratios up to which ticks stand in equal steps of per cent."""
 _OUTSIZE = 5.0
 """An interval's end so many times as far off as the usual one is cut, so that it does not flatten the others."""
-_DURATION_LABEL = (
-    "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s' : "
-    "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' ms' : "
-    "datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' µs' : format(datum.value, '~g') + ' ns'"
-)
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#B8860B", "#56A0D3", "#7A7A7A", "#8C564B")
 """After Okabe and Ito, a little darker where theirs fade on white paper."""
 VERDICTS = {"valid": "#2B7A9B", "suspect": "#C98A00", "invalid": "#D1495B", "unknown": "#8A9099", "missing": "#8A9099"}
@@ -138,18 +131,6 @@ def _roundness(tick: float) -> int:
     return sum(value % step == 0 for step in (10, 50, 100, 1000))
 
 
-def percent_axis(title: str | list[str] | None, low: float, high: float, most: int, **more: Any) -> alt.Axis:
-    """The axis between two log ratios; its labels are `-20 %`, `0`, `+50 %`."""
-    values = ticks(low, high, most)
-    cases = "".join(f"abs(datum.value - {tick!r}) < 1e-9 ? {json.dumps(_label(tick))} : " for tick in values)
-    return alt.Axis(title=title, values=values, labelExpr=f"{cases}''", labelOverlap=True, **more)
-
-
-def _label(tick: float) -> str:
-    value = log_percent(tick)
-    return f"{value:+,.4g} %" if abs(value) > 1e-9 else "0 %"
-
-
 def duration_ticks(lengths_ns: Sequence[float]) -> list[float]:
     """Round lengths in ns around all of `lengths_ns`: 1, 2 and 5 times powers of ten, or the powers alone."""
     low, high = min(lengths_ns), max(lengths_ns)
@@ -159,27 +140,3 @@ def duration_ticks(lengths_ns: Sequence[float]) -> list[float]:
     first = max((tick for tick in found if tick <= low), default=found[0])
     last = min((tick for tick in found if tick >= high), default=found[-1])
     return [tick for tick in found if first <= tick <= last]
-
-
-def duration_scale(lengths_ns: Sequence[float]) -> alt.Scale:
-    """A log scale from the tick below the shortest length to the tick above the longest."""
-    round_lengths = duration_ticks(lengths_ns)
-    ends = [round_lengths[0], round_lengths[-1]]
-    return alt.Scale(type="log", nice=False, domain=ends if ends[0] < ends[1] else [ends[0] / 2, ends[0] * 2])
-
-
-def duration_axis(title: str, lengths_ns: Sequence[float], **more: Any) -> alt.Axis:
-    """The axis of `duration_scale`; the title says that it is a log scale."""
-    return alt.Axis(
-        title=f"{title} (log scale)",
-        labelExpr=_DURATION_LABEL,
-        values=duration_ticks(lengths_ns),
-        labelOverlap=True,
-        **more,
-    )
-
-
-def length_axis(title: str, count: int) -> alt.Axis:
-    """A linear axis of nanoseconds from 0, about `count` ticks."""
-    label = f"datum.value === 0 ? '0' : {_DURATION_LABEL}"
-    return alt.Axis(title=title, labelExpr=label, tickCount=count, labelOverlap=True)

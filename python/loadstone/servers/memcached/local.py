@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.software import MEMCACHED
 from loadstone.machine.installed_programs import Fact, install_line, output_of
+from loadstone.machine.needs import Need, program_need
 from loadstone.machine.processes.guarded_process import GuardedProcess
 from loadstone.machine.processes.resource_limits import Limits, limits_in_force
 from loadstone.machine.start_context import LastingStep
@@ -27,10 +28,11 @@ from loadstone.servers.settings_in_force import differences
 from loadstone.text.language import _, said
 
 PROGRAM = "memcached"
+PACKAGES = (PROGRAM, PROGRAM, PROGRAM)
 OTHER_PLACES = ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
 HOW_TO_GET = said(
     "install it ({installed}), name it with 'binary', or give a server by URL (--server NAME=memcached://HOST:PORT)",
-    installed=install_line(PROGRAM, PROGRAM, PROGRAM),
+    installed=install_line(*PACKAGES),
 )
 LEAST = (1, 6, 12)
 """The version from which on the meta commands are as loadstone writes them."""
@@ -71,6 +73,12 @@ class MemcachedSettings(ServerSettings):
     binary: str | None = None
     settings: Annotated[dict[str, ConfigValue], AfterValidator(check_settings)] = Field(default_factory=dict)
     limits: Limits = Limits()
+
+    def needs(self, name: str) -> Sequence[Need]:
+        """See `ServerSettings.needs`."""
+        if self.binary is not None:  # the user knows where it comes from
+            return ()
+        return [program_need(PROGRAM, f"server {name}", find(), PACKAGES)]
 
     def server(self, name: str) -> "LocalMemcached":
         """The server, not started."""

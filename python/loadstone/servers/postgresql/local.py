@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from loadstone.machine.needs import Need, program_need
 from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessEnvironment
 from loadstone.machine.processes.resource_limits import Limits
 from loadstone.machine.start_context import LOOPBACK
@@ -16,7 +17,7 @@ from loadstone.safety.errors import UserError
 from loadstone.servers.local_server import PortTaken
 from loadstone.servers.postgresql.control import PostgresqlControl
 from loadstone.servers.postgresql.known_settings import KNOWN
-from loadstone.servers.postgresql.programs import INSTALLED, as_user, find, let_read, reached_by, server_user
+from loadstone.servers.postgresql.programs import INSTALLED, PACKAGES, as_user, find, let_read, reached_by, server_user
 from loadstone.servers.postgresql.session import SPELLING, canonical
 from loadstone.servers.server import ConfigValue, ServerSettings
 from loadstone.servers.sql.local import OwnSqlServer, write_private
@@ -50,6 +51,13 @@ class PostgresqlSettings(ServerSettings):
     settings: Annotated[dict[str, ConfigValue], AfterValidator(check_settings)] = Field(default_factory=dict)
     limits: Limits = Limits()
     folder: Path | None = None
+
+    def needs(self, name: str) -> Sequence[Need]:
+        """See `ServerSettings.needs`."""
+        if self.folder is not None:  # the user knows where it comes from
+            return ()
+        found = find("postgres") if find("initdb") is not None else None
+        return [program_need("postgres", f"server {name}", found, PACKAGES)]
 
     def server(self, name: str) -> "LocalPostgresql":
         """The server, not started."""

@@ -13,7 +13,8 @@ from loadstone.text.language import said
 
 PLACES = ("/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt")
 """Where systems keep one folder a version: Debian's `15/bin`, Homebrew's `postgresql@17/bin`."""
-INSTALLED = install_line("postgresql", "postgresql-server", "postgresql@17")
+PACKAGES = ("postgresql", "postgresql-server", "postgresql@17")
+INSTALLED = install_line(*PACKAGES)
 OTHER_USERS = ("postgres", "nobody")
 FOLDER_FD = 9
 """The file descriptor by which a program of another user has its folder. A shell names none above."""

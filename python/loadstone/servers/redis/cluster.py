@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from loadstone.experiment.plan.endpoints import Endpoint, even_slots
+from loadstone.machine.needs import Need
 from loadstone.machine.processes.endings import oom_kills_of
 from loadstone.machine.processes.resource_limits import Limits
 from loadstone.safety.errors import ServerGone, UserError
@@ -43,6 +44,10 @@ class ClusterSettings(ServerSettings):
         """The cluster, not started."""
         nodes = [self._node().server(f"{name}-{number}") for number in range(1, self.nodes + 1)]
         return RedisCluster(name, nodes, self.modules)
+
+    def needs(self, name: str) -> Sequence[Need]:
+        """See `ServerSettings.needs`."""
+        return self._node().needs(name)
 
     def _node(self) -> EmbeddedSettings | ProcessSettings:
         settings = {**NODE_TIMEOUT, **self.settings}

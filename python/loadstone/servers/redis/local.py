@@ -15,6 +15,7 @@ from pydantic import Field
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.machine.installed_programs import install_line
+from loadstone.machine.needs import Need, program_need
 from loadstone.machine.processes.guarded_process import GuardedProcess
 from loadstone.machine.processes.resource_limits import Limits, limits_in_force
 from loadstone.machine.start_context import LastingStep
@@ -39,6 +40,8 @@ from loadstone.text.language import _, said
 READY_S = 60.0
 """How long a server may take to load its data."""
 CONFIG = "redis.conf"
+PACKAGES = ("redis-server", "valkey", "redis")
+"""Those of a server on PATH, as systems call them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,6 +163,11 @@ class _FromPackage(ServerSettings):
     def _modules(self) -> tuple[Path, ...]:
         return (packages.need_json_module(),) if "json" in self.modules else ()
 
+    def needs(self, name: str) -> Sequence[Need]:
+        """See `ServerSettings.needs`."""
+        brought = packages.valkey_need(name) if self.kind == "valkey" else packages.server_need(name)
+        return [brought, *([packages.json_need(name)] if "json" in self.modules else [])]
+
 
 class EmbeddedSettings(_FromPackage):
     """A Redis."""
@@ -194,6 +202,12 @@ class ProcessSettings(ServerSettings):
         """The server, not started."""
         return LocalRedis(name, lambda: self._find(name), self.settings, self.modules, self.limits)
 
+    def needs(self, name: str) -> Sequence[Need]:
+        """See `ServerSettings.needs`; RedisJSON may be built into the server, which only that tells."""
+        if self.binary is not None:  # the user knows where it comes from
+            return ()
+        return [program_need("redis-server", f"server {name}", packages.find_local_server(), PACKAGES)]
+
     def _find(self, name: str) -> ServerFiles:
         binary = shutil.which(self.binary) if self.binary else packages.find_local_server()
         if binary is None:
@@ -205,7 +219,7 @@ class ProcessSettings(ServerSettings):
                 "'binary', or use the embedded server (kind: embedded)",
                 name=name,
                 problem=problem,
-                how=install_line("redis-server", "valkey", "redis"),
+                how=install_line(*PACKAGES),
             )
         return ServerFiles(Path(binary).absolute(), self._modules(name))
 

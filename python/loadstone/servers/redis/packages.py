@@ -14,7 +14,9 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from loadstone.machine.extras import how_to_add, is_published
 from loadstone.machine.installed_programs import Fact
+from loadstone.machine.needs import Need
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said, translatable
 
@@ -83,6 +85,31 @@ def need_valkey() -> Path:
     return _executable(server)
 
 
+def server_need(name: str) -> Need:
+    """Whether the embedded redis-server is here, for the server of this name."""
+    return _brought("redis-server", name, find_server(), SERVER_WHEEL)
+
+
+def valkey_need(name: str) -> Need:
+    """Whether the embedded valkey-server is here, for the server of this name."""
+    return _brought("valkey-server", name, find_valkey(), VALKEY_WHEEL)
+
+
+def json_need(name: str) -> Need:
+    """Whether RedisJSON is here, for the server of this name."""
+    module = find_json_module()
+    problem = "" if module else said("not installed")
+    if module is None and not is_published("json"):
+        problem = _how_to_get_json()
+    return Need("RedisJSON", f"server {name}", problem, str(module or ""), extra="json")
+
+
+def _brought(program: str, name: str, found: Path | None, wheel: str) -> Need:
+    """What the base package brings where its wheels exist."""
+    problem = "" if found else said("package {wheel} is not installed, or has no wheel here", wheel=wheel)
+    return Need(program, f"server {name}", problem, str(found or ""))
+
+
 def need_json_module() -> Path:
     """RedisJSON as a loadable module.
 
@@ -91,8 +118,10 @@ def need_json_module() -> Path:
     """
     module = find_json_module()
     if module is None:
-        raise UserError.of(
-            _missing("RedisJSON", JSON_WHEEL, said("Experiments without 'modules: [json]' run without it"))
+        raise UserError(
+            "embedded: RedisJSON is not installed; {how}, or {other_ways}",
+            how=_how_to_get_json(),
+            other_ways=OTHER_WAYS,
         )
     return _executable(module)
 
@@ -125,13 +154,19 @@ def _valkey() -> Fact:
 def _json_module() -> Fact:
     """The module for JSON."""
     if find_json_module() is None:
-        remedy = said("pip install {wheel} where a wheel exists; everything but JSON runs without it", wheel=JSON_WHEEL)
+        remedy = said("{how}; everything but JSON runs without it", how=_how_to_get_json())
         return Fact(translatable("RedisJSON module"), said("not installed"), "warn", remedy)
     return Fact(
         translatable("RedisJSON module"),
         f"rejson.so ({JSON_WHEEL} {version_of(JSON_WHEEL)})",
         "ok",
     )
+
+
+def _how_to_get_json() -> str:
+    if is_published("json"):
+        return said("type {command}", command=how_to_add("json"))
+    return said("there is no wheel for {system} {machine}", system=platform.system(), machine=platform.machine())
 
 
 def _local_server() -> Fact:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.machine.needs import Need
 from loadstone.machine.processes.endings import oom_kills_of
 from loadstone.machine.processes.resource_limits import Limits
 from loadstone.safety.errors import UserError
@@ -47,6 +48,12 @@ class ReplicatedSettings(ServerSettings):
         if self.of == "embedded" and (self.binary is not None or self.json_module is not None):
             raise Problem("'binary' and 'json_module' are for 'of: process'; leave them out, or write it")
         return self
+
+    def needs(self, name: str) -> Sequence[Need]:
+        """See `ServerSettings.needs`."""
+        if self.of == "embedded":
+            return EmbeddedSettings(modules=self.modules).needs(name)
+        return ProcessSettings(binary=self.binary).needs(name)
 
     def server(self, name: str) -> "ReplicatedRedis":
         """The server, not started."""
