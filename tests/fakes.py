@@ -289,7 +289,11 @@ class FakeParts:
     needed: list[str] = field(default_factory=list)
     """The trials that needed them."""
     fails: Exception | None = None
+    finds_behind: bool = False
     _running: dict[str, RunningServer] = field(default_factory=dict)
+
+    def look_behind(self, ready: RunningParts) -> None:
+        """Nothing stands behind them."""
 
     def need(self, planned: PlannedTrial) -> RunningParts:
         return self.need_all([planned])[0]
