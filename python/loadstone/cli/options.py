@@ -248,9 +248,9 @@ OF_RUN: Mapping[str, Option] = {
     "parts": Option(
         "--part",
         metavar="NAME=PROCESS|none",
-        help="Count this process of the machine, with all below it, as a part of the service: a process id, a systemd "
-        "unit, a container, or the URL of a server. What the service has connections to is found; none: find nothing. "
-        "Repeatable.",
+        help="Count this process, with all below it, as a part of the service: a process id, a systemd unit, a "
+        "container, or the URL of a server. Servers that the service has connections to are found without it; none: "
+        "find nothing. Repeatable.",
         panel=PARTS,
     ),
     "asked": Option(

@@ -18,6 +18,7 @@ from loadstone.programs.parts_behind import kind_of
 from loadstone.programs.ready import PartBehind
 from loadstone.run.command_line import folder_is_trusted
 from loadstone.run.request import RunRequest
+from loadstone.run_folder.facts import DRIVER, HOST, OTHERS, OWN
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.in_texts import hide_url
 from loadstone.safety.secrets.references import learn_options, resolve
@@ -35,6 +36,7 @@ PORTS: Mapping[str, int] = {
 """Where the server of a URL listens that does not say it."""
 ANSWER_S = 20.0
 """How long Docker or Podman may take to tell the process of a container."""
+_TAKEN = (DRIVER, OWN, HOST, OTHERS)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 _WRITE = said("write NAME=PROCESS: a process id, a systemd unit, a container, or the URL of a server on this machine")
 
@@ -70,6 +72,10 @@ def named_parts(options: RunRequest) -> NamedParts:
 def _read(option: str, text: str) -> tuple[str, str]:
     """The name, and what it is. Raises UserError, which shows no password."""
     name, equals, what = text.partition("=")
+    if equals and name in _TAKEN:
+        raise UserError(
+            "{option} {name}=...: a part of loadstone's is called so; choose another name", option=option, name=name
+        )
     if equals and _NAME.fullmatch(name) and what:
         return name, what
     if not equals or "://" in name:
