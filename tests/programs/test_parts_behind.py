@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -112,8 +113,20 @@ def test_it_stays_a_part_without_connections_and_until_it_ends(started: ExitStac
         found = behind.of({}, subjects(service.pid))
         service.close_connections()
         assert connected_servers([service.pid]) == []
-        assert behind.of({}, subjects(service.pid)) == found != {}
+        assert behind.of({}, subjects(service.pid), at_once=True) == found != {}
+        assert behind.of({}, subjects(Started(started).pid)) == found, "another start of the service has it, too"
     wait_until(lambda: behind.of({}, subjects(service.pid)) == {})
+
+
+def test_connections_are_looked_at_now_and_then(started: ExitStack) -> None:
+    database = Started(started)
+    service = Started(started, database.port)
+    behind = PartsBehind()
+    behind._looked_s[frozenset([service.pid])] = time.monotonic()
+    assert behind.of({}, subjects(service.pid)) == {}
+    assert behind.of({}, subjects(service.pid), at_once=True) != {}
+    assert [behind.not_seen_at_work(name) for name in ("service", "service")] == [True, False]
+    assert not PartsBehind(finds=False).not_seen_at_work("service")
 
 
 def test_what_stands_behind_a_part_is_found_and_named_apart(started: ExitStack) -> None:

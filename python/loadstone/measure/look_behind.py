@@ -11,7 +11,6 @@ from functools import partial
 from loadstone.drivers.driver import drive_alone
 from loadstone.experiment.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.measure.measurement import Measurement, PreparedTrial
-from loadstone.programs.ready import RunningSubject
 from loadstone.safety.errors import DriveFailed
 
 LENGTH_S, PAUSE_MS = 0.5, 50.0
@@ -25,8 +24,7 @@ def look_behind_each(steps: Measurement, prepared: Sequence[PreparedTrial]) -> N
     Not where the requests are counted: there the user says how many it gets. What fails is reported by the trial.
     """
     for trial in prepared:
-        for part in _unseen(steps, trial):
-            part.seen_at_work = True
+        if _is_unseen(steps, trial):
             with suppress(DriveFailed):
                 drive_alone(steps.driver, _few_requests(trial.plan), on_rest=partial(_look, steps, prepared))
             _look(steps, prepared)
@@ -38,14 +36,15 @@ def _look(steps: Measurement, prepared: Sequence[PreparedTrial]) -> None:
         steps.parts.look_behind(trial.ready)
 
 
-def _unseen(steps: Measurement, trial: PreparedTrial) -> list[RunningSubject]:
-    """The applications of this machine that a trial loads from here, and that were not looked at under its load."""
+def _is_unseen(steps: Measurement, trial: PreparedTrial) -> bool:
+    """Whether a trial loads an application of this machine from here, that was not looked at under load."""
     plan, planned = trial.plan, trial.planned
     counted = isinstance(plan.model, Closed) and plan.model.operations_per_user is not None
     if counted or plan.recording is not None or steps.drivers.of(planned.driver) is not steps.driver:
-        return []
-    loaded = (one for name, one in trial.ready.subjects.items() if planned.target in (None, name))
-    return [one for one in loaded if one.subject.pids and not one.seen_at_work and steps.parts.finds_behind]
+        return False
+    loaded = [name for name, one in trial.ready.subjects.items() if planned.target in (None, name) and one.subject.pids]
+    unseen = [name for name in loaded if steps.parts.not_seen_at_work(name)]
+    return bool(unseen)
 
 
 def _few_requests(plan: Plan) -> Plan:

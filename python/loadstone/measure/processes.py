@@ -81,7 +81,8 @@ def _families(ready: RunningParts) -> dict[str, list[int]]:
     roots = {part: pid for workers, pids in subjects for part, pid in pids.items() if part not in workers}
     roots |= {name: pid for name, pid in _pids_behind(ready).items() if not declared(ready.behind[name].kind).store}
     beneath = {part: sorted(process_table.tree([pid]) - {pid}) for part, pid in roots.items()}
-    return {part: below for part, below in beneath.items() if below}
+    # What started us does not have us for a worker.
+    return {part: below for part, below in beneath.items() if below and os.getpid() not in below}
 
 
 def _elsewhere(ready: RunningParts) -> Iterator[tuple[str, RemotePartTarget]]:

@@ -78,14 +78,13 @@ class Deployments:
         subjects = self._subjects.need(planned.subjects, servers, apart=_apart(planned))
         return RunningParts(servers, subjects, behind=self._behind.of(servers, subjects))
 
-    @property
-    def finds_behind(self) -> bool:
-        """Whether parts behind subjects are looked for."""
-        return self._behind.finds
+    def not_seen_at_work(self, subject: str) -> bool:
+        """Whether it is not known yet what a subject connects to under load. From then on it is taken for known."""
+        return self._behind.not_seen_at_work(subject)
 
     def look_behind(self, ready: RunningParts) -> None:
         """Look again for what stands behind the subjects, which open some connections under load only."""
-        ready.behind = self._behind.of(ready.servers, ready.subjects)
+        ready.behind = self._behind.of(ready.servers, ready.subjects, at_once=True)
 
     def _prefixes(self, planned: PlannedTrial) -> list[str]:
         """What the trial's applications have their keys begin with, by their variables."""

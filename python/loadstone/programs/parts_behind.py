@@ -8,6 +8,7 @@ its URL.
 
 import os
 import re
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -21,6 +22,8 @@ from loadstone.programs.ready import PartBehind, RunningSubject
 from loadstone.servers.deployed import RunningServer
 from loadstone.text.language import _
 
+EVERY_S = 10.0
+"""How often connections are looked at while a run goes on: that takes tenths of a second where there are thousands."""
 MOST = 12
 """Number of parts that are found at most: a service that has more servers than that is not what is meant."""
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -43,36 +46,61 @@ class PartsBehind:
     progress: Callable[[str], None] = silent
     _found: dict[tuple[int, int | None], str] = field(default_factory=dict)
     """Process, and its start -> its name: a part keeps it."""
-    _of_roots: dict[frozenset[int], dict[str, PartBehind]] = field(default_factory=dict)
-    """Processes of the services -> what was found behind them: connections come and go with the load."""
+    _behind: dict[frozenset[str], dict[str, PartBehind]] = field(default_factory=dict)
+    """Names of services -> what was found behind them: connections come and go with the load, and with each start."""
+    _looked_s: dict[frozenset[int], float] = field(default_factory=dict)
+    """Processes of services -> when their connections were looked at last."""
+    _seen: set[str] = field(default_factory=set)
+    """Services that were looked at under load."""
+    _hidden: set[str] = field(default_factory=set)
+    """Services without a process, for which the reason was looked for."""
     _reported: set[str] = field(default_factory=set)
 
-    def of(self, servers: Mapping[str, RunningServer], subjects: Mapping[str, RunningSubject]) -> dict[str, PartBehind]:
-        """The parts behind these services now, by name. Says of each that is found that it counts."""
+    def not_seen_at_work(self, service: str) -> bool:
+        """Whether a service was never looked at under load; from now on it was."""
+        unseen = self.finds and service not in self._seen
+        self._seen.add(service)
+        return unseen
+
+    def of(
+        self,
+        servers: Mapping[str, RunningServer],
+        subjects: Mapping[str, RunningSubject],
+        *,
+        at_once: bool = False,
+    ) -> dict[str, PartBehind]:
+        """The parts behind these services, by name. Says of each that is found that it counts.
+
+        `at_once`: connections are looked at now, whenever that was done last.
+        """
         named = {part.name: part for part in self.named}
         roots = [pid for one in subjects.values() for pid in one.subject.pids.values()]
         roots += [part.pid for part in self.named if part.name in subjects and part.pid is not None]
-        self._say_who_is_hidden(subjects, named)
+        self._say_who_is_hidden({name: one for name, one in subjects.items() if name not in named})
         if not self.finds or not roots:
             return named
-        known = {pid for one in servers.values() for pid in one.processes.values()}
-        known |= {part.pid for part in self.named if part.pid is not None}
+        services = frozenset(subjects)
+        kept = {name: one for name, one in self._behind.get(services, {}).items() if self._lives(one, roots)}
+        now_s, last_s = time.monotonic(), self._looked_s.get(frozenset(roots))
+        if last_s is not None and now_s - last_s < EVERY_S and not at_once:
+            return named | kept
+        self._looked_s[frozenset(roots)] = now_s
+        servers_pids = {pid for one in servers.values() for pid in one.processes.values()}
+        parts = {part.pid for part in (*named.values(), *kept.values()) if part.pid is not None}
         taken = {*named, *servers, *subjects, *(part for one in subjects.values() for part in one.subject.pids)}
-        kept = {name: part for name, part in self._of_roots.get(frozenset(roots), {}).items() if self._lives(part)}
-        known |= {part.pid for part in kept.values() if part.pid is not None}
-        self._of_roots[frozenset(roots)] = kept = kept | self._connected(roots, known, {*taken, *kept})
+        self._behind[services] = kept = kept | self._connected({*roots, *parts}, servers_pids, {*taken, *kept})
         return named | kept
 
-    def _lives(self, part: PartBehind) -> bool:
-        """Whether a part that was found still runs, as the process that it was."""
-        return any(pid == part.pid and since == started(pid) for pid, since in self._found)
+    def _lives(self, part: PartBehind, roots: Collection[int]) -> bool:
+        """Whether a part that was found still runs, as the process that it was, and is no service itself."""
+        return part.pid not in roots and any(pid == part.pid and since == started(pid) for pid, since in self._found)
 
     def _connected(self, roots: Iterable[int], known: Collection[int], taken: Collection[str]) -> dict[str, PartBehind]:
         """What these processes have connections to, and what that has, without what is known already."""
         found: dict[str, PartBehind] = {}
         seen = process_table.tree([*roots, *known])
         own = _started_here()
-        looked_at = process_table.tree(roots)
+        looked_at = process_table.tree(roots) - own
         while looked_at and len(found) < MOST:
             servers = [one for one in connected_servers(looked_at) if one.pid is None or one.pid not in seen | own]
             looked_at = set()
@@ -96,7 +124,7 @@ class PartsBehind:
             program = "" if process is None else process.name
             software = software_by_program(program)
             name = _NAME.sub("_", program if software is None else software.name).strip("_.-") or "part"
-            taken = {*taken, *self._found.values()}
+            taken = {*taken, *(one for (other, since), one in self._found.items() if started(other) == since)}
             self._found[which] = name = f"{name}_{server.port}" if name in taken else name
             self._say(
                 _(
@@ -119,9 +147,11 @@ class PartsBehind:
             )
         )
 
-    def _say_who_is_hidden(self, subjects: Mapping[str, RunningSubject], named: Collection[str]) -> None:
-        for name, one in subjects.items():
-            for endpoint in () if one.subject.pids or name in named else one.endpoints:
+    def _say_who_is_hidden(self, subjects: Mapping[str, RunningSubject]) -> None:
+        unseen = {name: one for name, one in subjects.items() if not one.subject.pids and name not in self._hidden}
+        self._hidden |= unseen.keys()
+        for name, one in unseen.items():
+            for endpoint in one.endpoints:
                 if endpoint.unix_path is None and is_another_users(endpoint.host, endpoint.port):
                     self._say(
                         _(

@@ -25,8 +25,6 @@ class RunningSubject:
     """What it was warmed up by, as whoever does it calls it."""
     restless_cores: float | None = None
     """What it still took without load after a warm-up, after the longest wait."""
-    seen_at_work: bool = False
-    """Whether it was looked at after requests of its load, for what it connects to."""
 
 
 @dataclass(frozen=True)
