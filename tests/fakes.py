@@ -291,6 +291,12 @@ class FakeParts:
     fails: Exception | None = None
     _running: dict[str, RunningServer] = field(default_factory=dict)
 
+    def not_seen_at_work(self, subject: str) -> bool:  # noqa: ARG002 (the seam's signature)
+        return False
+
+    def look_behind(self, ready: RunningParts) -> None:
+        """Nothing stands behind them."""
+
     def need(self, planned: PlannedTrial) -> RunningParts:
         return self.need_all([planned])[0]
 

@@ -8,7 +8,7 @@ import typer
 from loadstone.cli.command import OptionBinding, PeerOptions
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.load import Load, rate_per_s
-from loadstone.cli.options import LOAD, MEASURES, RESULTS, Option, OutputOptions
+from loadstone.cli.options import BEHIND, LOAD, MEASURES, RESULTS, Option, OutputOptions
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.text.language import author_text, said
@@ -73,7 +73,7 @@ def http_command(
     latency: Annotated[  # noqa: ARG001 (accepted: what it requests is always done)
         bool, Option("--latency", help="wrk's switch; latencies are always printed.", panel=RESULTS)
     ] = False,
-    run: Annotated[RunRequest, OptionBinding(*MEASURES, "twin")],
+    run: Annotated[RunRequest, OptionBinding(*MEASURES, *BEHIND, "twin")],
     output: OutputOptions,
 ) -> None:
     """Load an HTTP service of yours.

@@ -178,7 +178,7 @@ def init(
 def run(
     *,
     experiment: Named = None,
-    options: Annotated[RunRequest, OptionBinding(*CHOOSES, *MEASURES, "out", "trust", "quiet")],
+    options: Annotated[RunRequest, OptionBinding(*CHOOSES, *MEASURES, "parts", "out", "trust", "quiet")],
     results: Results,
 ) -> None:
     """Run an experiment and print what the data say."""

@@ -245,6 +245,20 @@ OF_RUN: Mapping[str, Option] = {
         help="Start this server or application on the machine of a monitor of the fleet. Repeatable.",
         panel=PARTS,
     ),
+    "parts": Option(
+        "--part",
+        metavar="NAME=PROCESS|none",
+        help="Count this process, with all below it, as a part of the service: a process id, a systemd unit, a "
+        "container, or the URL of a server. Servers that the service has connections to are found without it; none: "
+        "find nothing. Repeatable.",
+        panel=PARTS,
+    ),
+    "asked": Option(
+        "--server",
+        metavar="NAME=URL",
+        help="Count this Redis, which stands behind the service, as a part, and ask it INFO each second. Repeatable.",
+        panel=PARTS,
+    ),
     "driver": Option(
         "--driver",
         metavar="NAME[:OPTION=VALUE]|PATH",
@@ -324,6 +338,10 @@ OF_RUN: Mapping[str, Option] = {
     "verbose": Option("--verbose", help="Print each trial while it runs, and every table at the end.", panel=RESULTS),
 }
 """The options that fill a `RunRequest`, by its fields; a field without one is set by the command itself."""
+
+
+BEHIND = ("parts", "asked")
+"""The fields of `RunRequest` whose options a command takes that loads a service."""
 
 
 def option_of(kind: type, each: "Field[Any]") -> Option | None:

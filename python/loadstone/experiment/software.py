@@ -57,6 +57,8 @@ class Software:
     tls_schemes: tuple[str, ...] = ()
     """Those of `schemes` that stand for TLS."""
     article: str = "a"
+    programs: tuple[str, ...] = ()
+    """The names of its servers' processes, by which one is known that stands behind a service."""
 
     @property
     def takes_load(self) -> bool:
@@ -89,6 +91,7 @@ MARIADB = Software(
     counts_by=(),
     how_to_count=_NAME_A_TABLE,
     in_container=True,
+    programs=("mariadbd", "mysqld"),
 )
 
 
@@ -108,6 +111,7 @@ MEMCACHED = Software(
     protocols=("memcached",),
     has_counters=True,
     starts_at_once=("memcached",),
+    programs=("memcached",),
     quick=frozenset({"MG", "MS", "MD", "MA"}),
     in_memory=True,
 )
@@ -123,6 +127,7 @@ POSTGRESQL = Software(
     rows="table",
     counts_by=(),
     how_to_count=_NAME_A_TABLE,
+    programs=("postgres",),
 )
 
 
@@ -155,6 +160,7 @@ REDIS = Software(
     starts_at_once=("embedded", "valkey", "process"),
     in_memory=True,
     writes_by=("appendonly", "save"),
+    programs=("redis-server", "valkey-server", "keydb-server"),
     quick=_QUICK_REDIS_COMMANDS,
 )
 
@@ -185,6 +191,11 @@ def software_by_url(url: str) -> Software:
     """The software that a URL is of, by its scheme; the first one where no software has that."""
     scheme = url.partition("://")[0]
     return next((software for software in SOFTWARE.values() if scheme in software.schemes), _first())
+
+
+def software_by_program(program: str) -> Software | None:
+    """The software whose server a process is, by its name; None: of none."""
+    return next((software for software in SOFTWARE.values() if program in software.programs), None)
 
 
 def with_tables() -> tuple[Software, ...]:

@@ -1,4 +1,5 @@
-"""Which process of this machine serves an address, in whichever of its networks: also one in a container (Linux).
+"""Which process of this machine serves an address, in whichever of its networks, also in a container; and which
+servers of this machine a process has connections to (Linux).
 
 Networks of others are seen by who may look at their processes: root, with the host's process ids where it is in a
 container itself. All others see their own.
@@ -12,13 +13,16 @@ import socket
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from loadstone.machine import process_table
 
 SocketAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _PROC = "/proc"
-_LISTENS = "0A"
-"""The kernel's number for a socket that listens."""
+_LISTENS, _ESTABLISHED = "0A", "01"
+"""The kernel's numbers for a socket that listens, and for one end of a connection."""
+_FIRST = 1
+"""The first process of the machine, which may hold the sockets of services that it starts on demand."""
 _LOCAL = re.compile(r"\|-- (\S+)\n\s+/32 host LOCAL")
 
 
@@ -46,6 +50,126 @@ def serving(host: str, port: int) -> int | None:
         if own:
             found |= _owners(_sockets(network, port, own), network.pids)
     return _eldest(found)
+
+
+class ConnectedServer(NamedTuple):
+    """A server of this machine that some process has a connection to."""
+
+    host: str
+    port: int
+    """As the connection has its other end."""
+    pid: int | None
+    """The process that listens there; None: it is another user's, and may not be looked at."""
+
+
+def connected_servers(pids: Collection[int]) -> list[ConnectedServer]:
+    """The servers of this machine that these processes have connections to, each once; not these processes themselves.
+
+    Connections that came in are none, and neither are those by Unix sockets: of these the kernel does not tell the
+    other end here.
+    """
+    servers: dict[tuple[str, int], ConnectedServer] = {}
+    for network in _networks():
+        members = [pid for pid in pids if pid in network.pids]
+        links = {link for pid in members for link in _files(pid)}
+        rows = list(_rows(network, links)) if links else []
+        own_ports = {row.port for row in rows if row.state == _LISTENS and row.link in links}
+        for row in rows:
+            outgoing = row.state == _ESTABLISHED and row.link in links and row.port not in own_ports
+            place = (str(row.peer), row.peer_port)
+            if outgoing and place not in servers and (found := _at_other_end(network, rows, row)) is not None:
+                servers[place] = found
+    return [one for one in servers.values() if one.pid not in pids]
+
+
+def listening_here(host: str, port: int) -> int | None:
+    """The process of this network that a connection from here to this address reaches.
+
+    Where several do, as workers of one parent, it is the one that all others descend from, or the parent that all have
+    in common and that runs the same program. None: there is none, or it is another user's.
+    """
+    network = _network_of(os.getpid())
+    owners = _owners(_listening(network, host, port), network.pids) - {_FIRST}
+    return _eldest(owners) or _common_parent(owners)
+
+
+def is_another_users(host: str, port: int) -> bool:
+    """Whether something listens there in this network, and no process may be seen that does."""
+    network = _network_of(os.getpid())
+    inodes = _listening(network, host, port)
+    return bool(inodes) and not _owners(inodes, network.pids)
+
+
+def is_of_this_network(host: str, port: int) -> bool:
+    """Whether an address is one of this machine's, as it is seen from this network."""
+    own = _addresses(_network_of(os.getpid()))
+    return any(address.is_loopback or address in own for address in _resolved(host, port))
+
+
+def _listening(network: _Network, host: str, port: int) -> set[str]:
+    """The inodes of the sockets that take connections to an address; none where that is not this network's own."""
+    own = _addresses(network)
+    asked = {address for address in _resolved(host, port) if address.is_loopback or address in own}
+    return _sockets(network, port, asked) if asked else set()
+
+
+class _Row(NamedTuple):
+    """A socket of a network."""
+
+    address: SocketAddress
+    port: int
+    peer: SocketAddress
+    peer_port: int
+    state: str
+    link: str
+    """What a descriptor of it stands for."""
+
+
+def _rows(network: _Network, links: Collection[str]) -> Iterator[_Row]:
+    """Those that listen, and those of these links: there may be thousands of others."""
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in (network.files / name).read_text().splitlines()[1:]:
+                fields = line.split()
+                link = f"socket:[{fields[9]}]"
+                if fields[3] != _LISTENS and link not in links:
+                    continue
+                (own, _, port), (peer, _, peer_port) = (fields[place].partition(":") for place in (1, 2))
+                ends = _read_address(own), int(port, 16), _read_address(peer), int(peer_port, 16)
+                yield _Row(*ends, fields[3], link)
+
+
+def _at_other_end(network: _Network, rows: Iterable[_Row], row: _Row) -> ConnectedServer | None:
+    """The server behind a connection; None where it is not on this machine, or no server."""
+    listening = {
+        one.link.removeprefix("socket:[").removesuffix("]")
+        for one in rows
+        if one.state == _LISTENS
+        and one.port == row.peer_port
+        and (one.address.is_unspecified or one.address == row.peer)
+    }
+    if listening and (row.peer.is_loopback or row.peer in _addresses(network)):
+        owners = _owners(listening, network.pids)
+        pid = _eldest(owners - {_FIRST}) or _common_parent(owners - {_FIRST})
+        return ConnectedServer(str(row.peer), row.peer_port, pid) if pid is not None or not owners else None
+    pid = None if row.peer.is_loopback else serving(str(row.peer), row.peer_port)
+    return None if pid is None else ConnectedServer(str(row.peer), row.peer_port, pid)
+
+
+def _network_of(pid: int) -> _Network:
+    """The network of a process, with the processes in it that may be looked at."""
+    return next((network for network in _networks() if pid in network.pids), _Network([pid]))
+
+
+def _common_parent(pids: Collection[int]) -> int | None:
+    """The parent of all of these, where that runs their program."""
+    seen = [process for pid in pids if (process := process_table.process(pid)) is not None]
+    parents, programs = {one.parent for one in seen}, {one.name for one in seen}
+    if len(seen) < 2 or len(parents) != 1 or len(programs) != 1:
+        return None
+    parent = parents.pop()
+    above = process_table.process(parent)
+    return parent if above is not None and above.name in programs else None
 
 
 def _resolved(host: str, port: int) -> set[SocketAddress]:

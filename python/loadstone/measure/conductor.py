@@ -11,6 +11,7 @@ from loadstone.judge.checks.checks import judge_trial
 from loadstone.machine import clock
 from loadstone.measure.ceiling import CeilingGauge
 from loadstone.measure.failures import explained
+from loadstone.measure.look_behind import look_behind_each
 from loadstone.measure.measure_block import observe_block, prepared_block
 from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.measure.warm_up import warm_up_each
@@ -68,6 +69,7 @@ class BlockRunner:
             try:
                 with prepared[0].room:
                     warm_up_each(self.measurement, prepared)
+                    look_behind_each(self.measurement, prepared)
                     observed = observe_block(self.measurement, block, prepared, take)
             except (DriveFailed, ServerGone) as error:
                 records = _failed(prepared, error, started_unix_ns)

@@ -18,6 +18,7 @@ from loadstone.monitors import catalogue
 from loadstone.monitors.watch import MetricsPage, MonitorTargets, RemotePartTarget
 from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.programs.subjects.subject import Subject
+from loadstone.run_folder.part_kinds import declared
 from loadstone.servers.control import Control
 from loadstone.servers.deployed import RunningServer
 from loadstone.servers.remote_part import RemotePart
@@ -33,6 +34,7 @@ def watch_of(
     """
     servers, subjects = ready.servers.values(), ready.subjects.values()
     pids = [*(deployed.processes for deployed in servers), *(deployed.subject.pids for deployed in subjects)]
+    names = (*ready.servers, *ready.subjects)
     controls: dict[str, dict[str, Control]] = {}
     for name, deployed in ready.servers.items():
         controls.setdefault(deployed.monitor.software, {})[name] = deployed.monitor
@@ -40,19 +42,47 @@ def watch_of(
     for subject in subjects:
         pages.setdefault(subject.subject.runtime, {}).update(_pages_of(subject.subject))
     workers = {part: some for deployed in subjects for part, some in deployed.subject.workers.items()}
+    for part in ready.behind.values():
+        if part.control is not None:
+            controls.setdefault(part.software, {})[part.name] = part.control
+    families = _families(ready)
+    of_workers = {part: [worker.pid for worker in some if worker.pid is not None] for part, some in workers.items()}
     return MonitorTargets(
-        pids={part: pid for parts in pids for part, pid in parts.items()},
-        trees=frozenset((*_trees(servers), *workers)),
-        workers={part: [worker.pid for worker in some if worker.pid is not None] for part, some in workers.items()},
+        pids={part: pid for parts in pids for part, pid in parts.items()} | _pids_behind(ready),
+        trees=frozenset((*_trees(servers), *_trees_behind(ready), *of_workers, *families)),
+        workers={**families, **of_workers},
         parked=ready.parked,
         in_turn=frozenset(in_turn),
         driving=driving,
-        complete=all(pids),
+        complete=all(bool(parts) or name in ready.behind for name, parts in zip(names, pids, strict=True)),
         cpus=tuple(cpus),
         controls=controls,
+        stores=frozenset(part.name for part in ready.behind.values() if declared(part.kind).store),
         pages=pages,
         elsewhere=dict(_elsewhere(ready)),
     )
+
+
+def _pids_behind(ready: RunningParts) -> dict[str, int]:
+    return {part.name: part.pid for part in ready.behind.values() if part.pid is not None}
+
+
+def _trees_behind(ready: RunningParts) -> Iterator[str]:
+    """The parts behind subjects that work in many processes."""
+    return (name for name in _pids_behind(ready) if declared(ready.behind[name].kind).many_processes)
+
+
+def _families(ready: RunningParts) -> dict[str, list[int]]:
+    """What runs beneath the process of an application, or of a part behind one: its workers.
+
+    A store has children for a while only, to write a snapshot.
+    """
+    subjects = [(one.subject.workers, one.subject.pids) for one in ready.subjects.values()]
+    roots = {part: pid for workers, pids in subjects for part, pid in pids.items() if part not in workers}
+    roots |= {name: pid for name, pid in _pids_behind(ready).items() if not declared(ready.behind[name].kind).store}
+    beneath = {part: sorted(process_table.tree([pid]) - {pid}) for part, pid in roots.items()}
+    # What started us does not have us for a worker.
+    return {part: below for part, below in beneath.items() if below and os.getpid() not in below}
 
 
 def _elsewhere(ready: RunningParts) -> Iterator[tuple[str, RemotePartTarget]]:
@@ -116,17 +146,10 @@ def watched_apart(every: Sequence[RunningParts]) -> list[tuple[RunningParts, set
 
 
 def read_by_driver(ready: RunningParts) -> dict[str, tuple[int, ...]]:
-    """Part -> its process, and its workers'; of an application that we started without workers that we know of, all
-    that runs beneath its process. Parts of many processes, which come and go, are the monitors'."""
+    """Part -> its process, and its workers'. Parts of many processes, which come and go, are the monitors'."""
     watch = watch_of(ready, ())
     alone = {part: pid for part, pid in watch.pids.items() if part not in watch.trees or part in watch.workers}
-    own = {pid for one in ready.subjects.values() if one.subject.ours for pid in one.subject.pids.values()}
-    beneath = {
-        part: sorted(process_table.tree({pid}) - {pid})
-        for part, pid in alone.items()
-        if pid in own and part not in watch.workers
-    }
-    return {part: (pid, *watch.workers.get(part, ()), *beneath.get(part, ())) for part, pid in alone.items()}
+    return {part: (pid, *watch.workers.get(part, ())) for part, pid in alone.items()}
 
 
 def processes_to_pause(every: Sequence[RunningParts]) -> tuple[tuple[ProcessOfDrive, ...], ...]:
@@ -156,7 +179,8 @@ def in_turn_with(ready: RunningParts, every: Sequence[RunningParts]) -> set[int]
 
 def _pids(ready: RunningParts) -> set[int]:
     servers = (pid for deployed in ready.servers.values() for pid in deployed.processes.values())
-    return {*servers, *(pid for deployed in ready.subjects.values() for pid in deployed.subject.pids.values())}
+    subjects = (pid for deployed in ready.subjects.values() for pid in deployed.subject.pids.values())
+    return {*servers, *subjects, *_pids_behind(ready).values()}
 
 
 def same_parts(a: RunningParts, b: RunningParts) -> bool:

@@ -105,6 +105,7 @@ def readings(
     """Both put together, as an observation has them."""
     return PartReadings(
         software={name: deployed.control.software for name, deployed in ready.servers.items()},
+        behind={part.name: part.kind for part in ready.behind.values()},
         counters={name: (before.counters[name], after.counters[name]) for name in before.counters},
         stored=stored_facts(planned, drive.record, drive.intervals, before.held, after.held),
         subjects=after.subjects,
@@ -157,6 +158,7 @@ def _of_processes(ready: RunningParts) -> dict[str, Start]:
     pids = [
         *(deployed.pids for deployed in ready.servers.values()),
         *(deployed.pids for deployed in ready.subjects.values()),
+        {part.name: part.pid for part in ready.behind.values() if part.pid is not None},
     ]
     starts = {part: _process_start(pid) for parts in pids for part, pid in parts.items()}
     return {part: start for part, start in starts.items() if start is not None}
@@ -170,6 +172,8 @@ def _process_start(pid: int) -> Start | None:
 
 def _owner_runs(part: str, ready: RunningParts) -> bool:
     """Whether the server or subject that a process belonged to runs now."""
+    if part in ready.behind:
+        return True  # of such a part nobody knows what else serves in its place
     servers = any(part in deployed.pids and deployed.server.alive() for deployed in ready.servers.values())
     return servers or any(part in deployed.pids and deployed.subject.alive() for deployed in ready.subjects.values())
 

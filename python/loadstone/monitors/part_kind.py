@@ -1,7 +1,7 @@
 """What a part is, and which of its metrics tell what: queried in `monitors.catalogue.PART_KINDS` by the kind in its
 record."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from loadstone.monitors.metric import Metric, StudyColumn
@@ -75,3 +75,12 @@ class ObservedSoftware:
 
 UNKNOWN = PartKind("unknown")
 """Kind of a part whose kind is not known."""
+WATCHED = "watched "
+"""Beginning of the kinds of parts that stand behind a service: loadstone watches their processes and loads none."""
+WATCHED_PROGRAM = PartKind(f"{WATCHED}program")
+"""A part behind a service whose software has no kind."""
+
+
+def watched(kind: PartKind) -> PartKind:
+    """Return the kind of such a part: it has no counters of connections and of the disk, which are asked for."""
+    return replace(kind, name=f"{WATCHED}{kind.name}", connections=None, disk_rates=(), fsyncs=None, disk_file=None)

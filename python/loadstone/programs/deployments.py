@@ -9,6 +9,7 @@ from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.plan.subject_keys import prefixes_in
 from loadstone.machine.placement import OWN_CPUS
 from loadstone.machine.processes.idle import by_name
+from loadstone.programs.parts_behind import PartsBehind
 from loadstone.programs.ready import RunningParts, RunningSubject
 from loadstone.programs.subjects.pool import SubjectPool
 from loadstone.programs.subjects.schema import make_tables
@@ -21,8 +22,15 @@ from loadstone.servers.server import DeployContext, Server
 class Deployments:
     """What the trials of a run need. A context manager: leaving it stops all that is ours."""
 
-    def __init__(self, make_server: Callable[[str, Mapping[str, Any]], Server], context: DeployContext) -> None:
-        """`make_server` is `servers.registry.make_server`: it validates the settings."""
+    def __init__(
+        self,
+        make_server: Callable[[str, Mapping[str, Any]], Server],
+        context: DeployContext,
+        behind: PartsBehind | None = None,
+    ) -> None:
+        """`make_server` is `servers.registry.make_server`: it validates the settings. `behind`: the parts of the run
+        that are watched only; None: those that are found."""
+        self._behind = PartsBehind(progress=context.progress) if behind is None else behind
         self._subjects = SubjectPool(context)
         self._servers = ServerPool(make_server, context, self._subjects.make_room)
         self._data = DataWriter(context)
@@ -67,7 +75,16 @@ class Deployments:
         if planned.subjects:
             _note_left_by_subjects(servers, self._prefixes(planned))
         _note_left_by_load(planned, servers)
-        return RunningParts(servers, self._subjects.need(planned.subjects, servers, apart=_apart(planned)))
+        subjects = self._subjects.need(planned.subjects, servers, apart=_apart(planned))
+        return RunningParts(servers, subjects, behind=self._behind.of(servers, subjects))
+
+    def not_seen_at_work(self, subject: str) -> bool:
+        """Whether it is not known yet what a subject connects to under load. From then on it is taken for known."""
+        return self._behind.not_seen_at_work(subject)
+
+    def look_behind(self, ready: RunningParts) -> None:
+        """Look again for what stands behind the subjects, which open some connections under load only."""
+        ready.behind = self._behind.of(ready.servers, ready.subjects, at_once=True)
 
     def _prefixes(self, planned: PlannedTrial) -> list[str]:
         """What the trial's applications have their keys begin with, by their variables."""

@@ -1,8 +1,10 @@
 """What runs for a trial: servers and applications, and where its load goes."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.monitors.part_kind import WATCHED_PROGRAM
 from loadstone.programs.subjects.subject import Subject
 from loadstone.safety.errors import UserError
 from loadstone.servers.deployed import RunningServer
@@ -25,6 +27,21 @@ class RunningSubject:
     """What it still took without load after a warm-up, after the longest wait."""
 
 
+@dataclass(frozen=True)
+class PartBehind:
+    """A part behind a service that loadstone watches only, see `programs.parts_behind`."""
+
+    name: str
+    pid: int | None
+    """Its first process; None: it is not one of this machine's."""
+    kind: str = WATCHED_PROGRAM.name
+    """As its record has it."""
+    software: str = ""
+    """The software of `control`."""
+    control: Any = None
+    """Reads its figures, and nothing else; None: it is not asked."""
+
+
 @dataclass
 class RunningParts:
     """What a trial runs on, by the names that the experiment gives."""
@@ -33,6 +50,8 @@ class RunningParts:
     subjects: dict[str, RunningSubject]
     parked: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """The processes of what is up and not needed now, by the names of servers and subjects."""
+    behind: dict[str, PartBehind] = field(default_factory=dict)
+    """What stands behind its subjects, beside its servers."""
 
     def endpoints(self, target: str | None) -> tuple[Endpoint, ...]:
         """Where the load goes: to that server or subject; None: to the only subject, or else to all servers.

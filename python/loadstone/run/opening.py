@@ -28,12 +28,14 @@ from loadstone.measure.machine_lock import OtherRun, measuring
 from loadstone.measure.measurement import DisplayTarget, Measurement
 from loadstone.programs.clients.drivers import Drivers, add_programs
 from loadstone.programs.deployments import Deployments
+from loadstone.programs.parts_behind import PartsBehind
 from loadstone.programs.ready import RunningParts
 from loadstone.report.live.events import RunEvents
 from loadstone.report.live.progress import RunProgress
 from loadstone.report.live.prometheus import LiveExporter
 from loadstone.run.environment import capture
 from loadstone.run.load_source import LoadSource, MonitorsOf, OpeningRun
+from loadstone.run.parts_behind import NamedParts
 from loadstone.run.preflight import start_parts
 from loadstone.run.prepare import Prepared
 from loadstone.run.request import RunRequest
@@ -118,7 +120,9 @@ def open_run(
             ledger=ledger,
             host_of=hosts,
         )
-        parts = held.enter_context(Deployments(seams.server, context))
+        named = run.behind or NamedParts()
+        behind = PartsBehind(named.parts, finds=named.finds, progress=step)
+        parts = held.enter_context(Deployments(seams.server, context, behind))
         for line in (*announcement, *(() if live is None else (f"live figures for Prometheus: {live.url}",))):
             progress.note(line)
         add_programs(drivers, run.run_plan, context)

@@ -25,6 +25,7 @@ from loadstone.text.units import NEVER
 
 if TYPE_CHECKING:
     from loadstone.experiment.plan.operations import RecordedLoad
+    from loadstone.run.parts_behind import NamedParts
     from loadstone.run_folder.plan_summary import PlanSummary
 
 
@@ -39,6 +40,8 @@ class Prepared:
     """What the user must know before it starts: which commands were let pass."""
     source: NamedSource | None = None
     """What makes the load; None: this machine's engine, or clients' programs."""
+    behind: "NamedParts | None" = None
+    """The parts behind a service that the command line names; None: it names none."""
 
 
 def prepare(options: RunRequest) -> Prepared:
@@ -52,6 +55,7 @@ def prepare(options: RunRequest) -> Prepared:
         _require_same_plan(options.resume, run_plan)
     _require_trust(experiment, run_plan, options)
     remarks = _check_parts(run_plan, options, source)
+    behind = _parts_behind(options)
     placement = place(max(trial.plan.threads for trial in run_plan.every_trial))
     apart = (
         name
@@ -59,7 +63,16 @@ def prepare(options: RunRequest) -> Prepared:
         for name, settings in trial.servers.items()
         if settings.get("cpus") == OWN_CPUS
     )
-    return Prepared(experiment, run_plan, with_own_cpus(placement, apart), remarks, source)
+    return Prepared(experiment, run_plan, with_own_cpus(placement, apart), remarks, source, behind)
+
+
+def _parts_behind(options: RunRequest) -> "NamedParts | None":
+    """Raises UserError where one is not there."""
+    if not options.parts and not options.asked:
+        return None
+    from loadstone.run.parts_behind import named_parts  # only now: it takes time to load
+
+    return named_parts(options)
 
 
 def requested_experiment(options: RunRequest) -> Experiment:

@@ -32,6 +32,10 @@ class RunRequest:
     servers: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    """Parts behind a service that are watched: `NAME=PROCESS`; `none`: none are looked for."""
+    asked: tuple[str, ...] = ()
+    """Those of them that are asked for their figures: `NAME=URL`."""
     driver: str | None = None
     secret_files: tuple[str, ...] = ()
     quick: bool = False

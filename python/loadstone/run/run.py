@@ -196,7 +196,7 @@ def _advised(
     if options.described is not None and not prepared.experiment.goes_on:  # what it started is gone
         return type(error).of(f"{error} ({unwritten})") if unwritten else error
     command = ["loadstone", "run", "--resume", str(folder)]
-    for server in options.servers:
+    for server in (*options.servers, *options.asked):
         if REDACTED in hidden_arguments(["--server", server])[1]:  # the folder keeps no password
             command += ["--server", f"{server.partition('=')[0]}=URL"]
     if options.allow_any_command:  # it is never taken from a folder

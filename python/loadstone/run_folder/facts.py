@@ -343,8 +343,8 @@ class TrialFacts(Facts):
     drive: DriveRecord | None = None
     """What the driver reported, without histograms: counts, threads, connections, redirections, failovers, stalls."""
     kinds: dict[str, str] = {}
-    """What each part is: a software such as `redis`, `subject`, `host`, `driver`. Nodes and replicas (`app-1`) are of
-    the kind of their part."""
+    """What each part is: a software such as `redis`, `subject`, `host`, `driver`; of what stands behind a subject
+    `watched redis` and the like, or `watched program`. Nodes and replicas (`app-1`) are of the kind of their part."""
     servers: dict[str, ServerTrial] = {}
     """Server -> its own counters right before and after the drive."""
     starts: dict[str, PartStart] = {}

@@ -42,7 +42,8 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
     drive, window = observation.drive.record, observation.window
     lines = [link.part for link in observation.readings.links.values()]
     machines = {sample.part for sample in observation.drive.samples if sample.part.endswith(OTHER_MACHINE)}
-    kinds = kinds_of(observation.readings.software, observation.readings.subjects, lines, sorted(machines))
+    readings = observation.readings
+    kinds = kinds_of(readings.software, readings.subjects, lines, sorted(machines), readings.behind)
     cpu_s = cpu_seconds(window, drive, kinds)
     facts = _facts(planned, observation, window, cpu_s, kinds)
     counts = Counts.sum([operation.counts for operation in drive.operations.values()])

@@ -112,6 +112,8 @@ class PartReadings:
 
     software: Mapping[str, str] = field(default_factory=dict)
     """Server -> the software that it is, as its control has it."""
+    behind: Mapping[str, str] = field(default_factory=dict)
+    """Part behind a subject that is watched only -> its kind."""
     links: Mapping[str, LinkFacts] = field(default_factory=dict)
     """Server -> what its line did, of those that have one."""
     counters: Mapping[str, SnapshotPair] = field(default_factory=dict)

@@ -1,6 +1,7 @@
 """What the parts of a trial are: the kind that the record of each carries, and what is declared of it."""
 
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from loadstone.experiment.software import SOFTWARE
 from loadstone.monitors import catalogue
@@ -11,7 +12,11 @@ SUBJECT = "subject"
 
 
 def kinds_of(
-    software: Mapping[str, str], subjects: Collection[str], lines: Collection[str] = (), machines: Collection[str] = ()
+    software: Mapping[str, str],
+    subjects: Collection[str],
+    lines: Collection[str] = (),
+    machines: Collection[str] = (),
+    behind: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
     """Part -> its kind.
 
@@ -20,9 +25,10 @@ def kinds_of(
         subjects: the names of the subjects.
         lines: the parts that are lines to servers.
         machines: the parts that are machines, beside this one.
+        behind: the parts behind subjects that are watched only -> their kinds.
     """
     parts = {**dict.fromkeys(subjects, SUBJECT), **dict.fromkeys(lines, LINK)}
-    return {**dict.fromkeys((HOST, *machines), "host"), DRIVER: "driver", **software, **parts}
+    return {**dict.fromkeys((HOST, *machines), "host"), DRIVER: "driver", **software, **behind, **parts}
 
 
 def declared(kind: str | None) -> PartKind:

@@ -122,6 +122,19 @@ def needs(name: str, settings: Mapping[str, Any]) -> "Sequence[Need]":
     return SERVERS[settings["kind"]].model_validate(settings).needs(name)
 
 
+def watch_only(software: str, url: str) -> tuple[Any, int | None]:
+    """A connection for the figures of a server of the user's, and its process where that is one of this machine's.
+
+    Raises:
+        UserError: its software cannot be watched so, or the URL is none of it.
+        ServerGone: it does not answer.
+    """
+    watch = room(software).watch_only
+    if watch is None:
+        raise UserError("{software}: its servers are not asked for their figures", software=software)
+    return watch(url)
+
+
 def monitors(watch: "MonitorTargets") -> "list[Monitor]":
     """All monitors for what a run lets them see."""
     return [monitor for watching in _watching() for monitor in watching(watch)]

@@ -17,6 +17,7 @@ and its metrics in `monitors/metrics/`.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from loadstone.experiment.plan.endpoints import Tls
 from loadstone.experiment.plan.operations import RecordedLoad
@@ -49,5 +50,8 @@ class Room:
     in_container: InContainer | None = None
     recording: Callable[[Path, Path], RecordedLoad] | None = None
     """Reads a recording of its clients' commands, and writes them for drivers into a folder. Raises UserError."""
+    watch_only: Callable[[str], tuple[Any, int | None]] | None = None
+    """A connection that reads the figures of a server of the user's and writes nothing, and its process where that is
+    one of this machine's; by its URL. Raises UserError, ServerGone."""
     jdbc_options: Callable[[str, str, Tls | None], str] | None = None
     """What the options of a JDBC URL are, by host, port and TLS: for `${NAME.jdbc_options}` of a subject."""

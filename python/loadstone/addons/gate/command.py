@@ -15,7 +15,7 @@ from loadstone.addons.gate.output import GateOutput
 from loadstone.cli.command import OptionBinding, PeerOptions, command
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.load import Load, rate_per_s
-from loadstone.cli.options import MEASURES, PARTS, Option
+from loadstone.cli.options import BEHIND, MEASURES, PARTS, Option
 from loadstone.cli.redis_options import AddressOptions, KeySpace, Login, ReceiverOptions, RedisWork, ReplayOptions
 from loadstone.run.request import RunRequest
 from loadstone.safety import terminal
@@ -87,7 +87,7 @@ def gate_http(
     work: HttpWork,
     load: GateLoad,
     gate: GateOptions,
-    run: Annotated[RunRequest, OptionBinding(*TAKEN)],
+    run: Annotated[RunRequest, OptionBinding(*TAKEN, *BEHIND)],
     output: Annotated[GateOutput, OptionBinding(*WRITTEN)],
 ) -> None:
     """Is the new version of a service slower than the old one?

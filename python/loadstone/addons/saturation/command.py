@@ -9,7 +9,7 @@ from loadstone.addons.saturation.options import OneCommand, PointResults, Search
 from loadstone.cli.carry_out import carried_out, objectives_of, show_outcome
 from loadstone.cli.command import OptionBinding, PeerOptions, command
 from loadstone.cli.http_options import HttpWork
-from loadstone.cli.options import MEASURES
+from loadstone.cli.options import BEHIND, MEASURES
 from loadstone.cli.redis_options import Login
 from loadstone.run.request import RunRequest
 
@@ -57,7 +57,7 @@ def saturate_http(
     url: Annotated[str, typer.Argument(metavar="URL", show_default=False)],
     work: HttpWork,
     search: SearchOptions,
-    run: Annotated[RunRequest, OptionBinding(*TAKEN)],
+    run: Annotated[RunRequest, OptionBinding(*TAKEN, *BEHIND)],
     results: PointResults,
 ) -> None:
     """Where does an HTTP service saturate?

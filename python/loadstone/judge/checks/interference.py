@@ -131,7 +131,7 @@ def connection_leak(evidence: TrialEvidence) -> Finding | None:
     are no client's that opens more and more.
     """
     observed = evidence.facts.server_connections
-    if not observed and not evidence.stores:
+    if not observed and not any(evidence.kind_of(store).connections for store in evidence.stores):
         return None
     if not observed:
         return NotObserved(message("check.connection_leak.not_observed"))

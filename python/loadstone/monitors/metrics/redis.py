@@ -11,7 +11,7 @@ from loadstone.monitors.metric import (
     StudyColumn,
     label,
 )
-from loadstone.monitors.part_kind import ObservedSoftware, PartKind
+from loadstone.monitors.part_kind import WATCHED, ObservedSoftware, PartKind
 
 PART = "redis"
 KIND = PartKind(
@@ -26,7 +26,7 @@ KIND = PartKind(
     main_thread_counters=("used_cpu_sys_main_thread", "used_cpu_user_main_thread"),
     disk_file="aof_current_size",
 )
-TABLE = MetricTable("Redis", (PART,))
+TABLE = MetricTable("Redis", (PART, f"{WATCHED}{PART}"))
 OWN_CONNECTIONS = 2
 """loadstone's own to each Redis in addition to the load: its control, and its monitor."""
 

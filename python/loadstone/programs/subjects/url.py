@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.machine.limits_in_force import LimitInForce, LimitName
+from loadstone.machine.listening_process import listening_here
 from loadstone.machine.processes.resource_limits import Throttling
 from loadstone.machine.start_context import silent
 from loadstone.programs.subjects.replica import Worker
@@ -88,7 +89,7 @@ class UrlSubject:
             context.progress(_("connecting to {name} ({address})", name=self.name, address=endpoint.label))
             remark_on_exposure(context, self.name, endpoint)
             _ask(self.name, endpoint)
-        pids = [listening_pid(endpoint) for endpoint in self._endpoints]
+        pids = [_process_at(endpoint) for endpoint in self._endpoints]
         several = len(pids) > 1
         self.pids = {
             f"{self.name}-{number}" if several else self.name: pid
@@ -146,6 +147,14 @@ class UrlSubject:
 
     def stop(self) -> None:
         """Nothing: it is the user's."""
+
+
+def _process_at(endpoint: Endpoint) -> int | None:
+    """The process of this machine that serves an endpoint; of workers of one parent that parent, which stands for all.
+
+    None: it is another machine's, or may not be looked at.
+    """
+    return listening_here(endpoint.host, endpoint.port) or listening_pid(endpoint)
 
 
 def _ask(name: str, endpoint: Endpoint) -> None:

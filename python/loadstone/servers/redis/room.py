@@ -11,6 +11,7 @@ from loadstone.servers.redis.recording import recorded_load
 from loadstone.servers.redis.replicated import ReplicatedSettings
 from loadstone.servers.redis.url import place
 from loadstone.servers.redis.users_server import UrlSettings
+from loadstone.servers.redis.watched import watch_only
 from loadstone.servers.software_room import Room
 
 ROOM = Room(
@@ -30,4 +31,5 @@ ROOM = Room(
     facts=packages.FACTS,
     in_container=InContainer(check, ContainedRedis),
     recording=recorded_load,
+    watch_only=watch_only,
 )

@@ -1,0 +1,59 @@
+"""Looks once more for the parts behind an application, after a few requests of its load.
+
+Many applications connect to their database when they need it first. The trials of a row are compared, so the parts
+must be known before the first one.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+
+from loadstone.drivers.driver import drive_alone
+from loadstone.experiment.plan.drive_plan import Closed, Phases, Plan, Pool
+from loadstone.measure.measurement import Measurement, PreparedTrial
+from loadstone.safety.errors import DriveFailed
+
+LENGTH_S, PAUSE_MS = 0.5, 50.0
+"""One user for so long, with such pauses: ten requests at most. Meanwhile the connections are looked at a few times, as
+some applications close them with the user's own."""
+
+
+def look_behind_each(steps: Measurement, prepared: Sequence[PreparedTrial]) -> None:
+    """Have each application that was not loaded yet answer a few requests, and look what it is connected to then.
+
+    Not where the requests are counted: there the user says how many it gets. What fails is reported by the trial.
+    """
+    for trial in prepared:
+        if _is_unseen(steps, trial):
+            with suppress(DriveFailed):
+                drive_alone(steps.driver, _few_requests(trial.plan), on_rest=partial(_look, steps, prepared))
+            _look(steps, prepared)
+            steps.require_going_on()
+
+
+def _look(steps: Measurement, prepared: Sequence[PreparedTrial]) -> None:
+    for trial in prepared:
+        steps.parts.look_behind(trial.ready)
+
+
+def _is_unseen(steps: Measurement, trial: PreparedTrial) -> bool:
+    """Whether a trial loads an application of this machine from here, that was not looked at under load."""
+    plan, planned = trial.plan, trial.planned
+    counted = isinstance(plan.model, Closed) and plan.model.operations_per_user is not None
+    if counted or plan.recording is not None or steps.drivers.of(planned.driver) is not steps.driver:
+        return False
+    loaded = [name for name, one in trial.ready.subjects.items() if planned.target in (None, name) and one.subject.pids]
+    unseen = [name for name in loaded if steps.parts.not_seen_at_work(name)]
+    return bool(unseen)
+
+
+def _few_requests(plan: Plan) -> Plan:
+    return plan.model_copy(
+        update={
+            "model": Closed(users=1, think_time_ms=PAUSE_MS),
+            "pool": Pool(connections=1),
+            "threads": 1,
+            "cpus": plan.cpus[-1:],
+            "phases": Phases(ramp_up_s=0.0, warm_up_s=0.0, measure_s=LENGTH_S),
+        }
+    )
