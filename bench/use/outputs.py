@@ -68,6 +68,13 @@ class Answer(BaseHTTPRequestHandler):
         """Nothing."""
 
 
+class Service(ThreadingHTTPServer):
+    """Says nothing of clients that leave in the middle of a reply, as a load does at its end."""
+
+    def handle_error(self, *_: object) -> None:
+        """Nothing."""
+
+
 @contextmanager
 def servers(folder: Path) -> Iterator[None]:
     """Both Redis servers and both services, while it lasts."""
@@ -75,7 +82,7 @@ def servers(folder: Path) -> Iterator[None]:
     started = [
         subprocess.Popen(["redis-server", "--port", str(port), *options], stdout=subprocess.DEVNULL) for port in PORTS
     ]
-    services = [ThreadingHTTPServer(("127.0.0.1", port), Answer) for port in HTTP_PORTS]
+    services = [Service(("127.0.0.1", port), Answer) for port in HTTP_PORTS]
     for service in services:
         threading.Thread(target=service.serve_forever, daemon=True).start()
     try:

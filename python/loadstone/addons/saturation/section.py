@@ -83,15 +83,6 @@ def _facts(answer: SaturationAnswer) -> Iterator[tuple[Message, Message]]:
     if answer.model == "closed" and answer.objective is not None:
         yield message("saturation_fact_objective"), answer.objective.message
     yield message("saturation_fact_limit"), _limit(answer)
-    if answer.unloaded_s is not None:
-        unloaded = message(
-            "saturation_unloaded",
-            unloaded_ns=1e9 * answer.unloaded_s,
-            think_ns=1e9 * answer.think_s,
-            users=answer.unloaded_users or 1,
-        )
-        yield message("saturation_fact_unloaded"), unloaded
-    yield message("saturation_fact_measured"), _measured(answer)
 
 
 def _curve(answer: SaturationAnswer) -> Iterator[tuple[Message, Message]]:
@@ -152,6 +143,17 @@ def share_rows(answer: SaturationAnswer) -> list[list[str]]:
         [fmt.part_name(share.part), *map(fmt.percent, (share.unloaded, share.knee, share.beyond))]
         for share in answer.limiting.shares
     ]
+
+
+def _basis(answer: SaturationAnswer) -> Message:
+    """How it was measured: the sweeps, the least response time that the knee rests on, and the search."""
+    parts = [_measured(answer)]
+    if answer.unloaded_s is not None:
+        figures = {"unloaded_ns": 1e9 * answer.unloaded_s, "think_ns": 1e9 * answer.think_s}
+        parts.append(message("saturation_unloaded", users=answer.unloaded_users or 1, **figures))
+    if (search := _search(answer)) is not None:
+        parts.append(search)
+    return message("sentences", parts=parts)
 
 
 def _search(answer: SaturationAnswer) -> Message | None:
@@ -248,7 +250,7 @@ def _finding(answer: SaturationAnswer) -> Finding:
         tone="good" if answer.kind in ("plateau", "peak", "limit") else "open",
         shown=(Shown("saturation"), *([Shown("ramp", remarks)] if remarks else ())),
         grids=(*_shares(answer), _levels(answer)),
-        note=_search(answer),
+        note=_basis(answer),
     )
 
 

@@ -186,7 +186,7 @@ def _limit(why: str, runner_up: str | None, share: float | None, users: int | No
 def _unloaded(unloaded_ns: float, think_ns: float, users: int = 1) -> str:
     pause = _(", and users pause for {think_ns}", think_ns=duration(think_ns)) if think_ns else ""
     return _(
-        "{unloaded_ns} with {users}{pause}",
+        "Shortest mean response time (R): {unloaded_ns} with {users}{pause}.",
         unloaded_ns=duration(unloaded_ns),
         users=plural(users, "{n} user", "{n} users"),
         pause=pause,
@@ -197,16 +197,21 @@ def _measured(model: str, sweeps: int, levels: int, rounds: int, seconds: float)
     if model != "closed":
         what = plural(sweeps, "{n} bisection", "{n} bisections")
         over = plural(levels, "{n} rate", "{n} rates")
-        return _("{bisections} over {rates}; {time} in all", bisections=what, rates=over, time=_time(seconds))
+        figures = {"bisections": what, "rates": over, "time": _time(seconds)}
+        return _("Measured: {bisections} over {rates}; {time} in all.", **figures)
     figures = {
         "sweeps": plural(sweeps, "{n} sweep", "{n} sweeps"),
         "levels": plural(levels, "{n} level", "{n} levels"),
         "time": _time(seconds),
     }
     if not rounds:
-        return _("{sweeps} over {levels}, in random order; {time} in all", **figures)
+        return _("Measured: {sweeps} over {levels}, in random order; {time} in all.", **figures)
     each = plural(rounds, "{n} round", "{n} rounds")
-    return _("{sweeps} over {levels}, each {rounds} of slices in random order; {time} in all", rounds=each, **figures)
+    return _(
+        "Measured: {sweeps} over {levels}, each {rounds} of slices in random order; {time} in all.",
+        rounds=each,
+        **figures,
+    )
 
 
 def _time(seconds: float) -> str:
@@ -354,8 +359,6 @@ SATURATION_REPORT: dict[str, str | Callable[..., str]] = {
     "saturation_curve": _curve,
     "saturation_fact_objective": "Objective",
     "saturation_fact_limit": "The limit",
-    "saturation_fact_unloaded": "Shortest mean response time (R)",
-    "saturation_fact_measured": "Measured",
     "saturation_not_known": "not known",
     "saturation_limit_named": _limit,
     "saturation_unloaded": _unloaded,
