@@ -108,3 +108,17 @@ def test_at_a_rate_the_cpu_has_the_pace_of_the_p99(tmp_path: Path) -> None:
     assert [one.name for one in found.figures][:2] == ["cpu", "p99"]
     assert found.starts_differ == 0.1
     assert "taken to differ by 10 %" in render_message(found.advice), "what was measured is far narrower"
+
+
+def test_what_is_open_says_what_it_did_show_and_that_tolerance_is_green(twin: RecordedRun) -> None:
+    """The same measurement under the tolerance that the line names: the gate keeps its word."""
+    found = gate_of(twin)
+    shown = found.message.figures["shown"]
+    assert shown is not None
+    at_most, tolerance = shown.figures["at_most"], shown.figures["tolerance"]
+    assert 0.03 < at_most <= tolerance < at_most + 0.01
+    assert f"--not-slower-than '{100 * tolerance:.0f} %' is green by it" in render_message(found.message)
+    wider = gate_of(with_waiting(twin, [1.0], tolerance=tolerance))
+    assert (wider.verdict, wider.status) == ("same", 0)
+    narrower = gate_of(with_waiting(twin, [1.0], tolerance=tolerance - 0.015))
+    assert narrower.verdict == "undecided"

@@ -152,7 +152,7 @@ def _may_be_slower(figure: str, change: Change, good: Sequence[str], shown: str 
 
 def _shown(figure: str, at_most: float, tolerance: float) -> str:
     return _(
-        "by {figure} it is not slower than {at_most} %, so {option} '{tolerance} %' is green",
+        "not slower than {at_most} % ({figure}), so {option} '{tolerance} %' is green by it",
         figure=translated(NAMES[figure]),
         at_most=percent(at_most),
         option=OPTION_OF_P99 if figure == "p99" else OPTION,

@@ -21,14 +21,14 @@ def with_figures_of_rows(families: Sequence[Family], tables: Sequence[ResultTabl
 
 
 def _with_rows(comparison: Comparison, rows: Mapping[str, Row]) -> Comparison:
+    """Of one that is driven otherwise than its rows, at a rate of its own, nothing is in them."""
+    if comparison.primary.rate_per_s is not None:
+        return comparison
     costs = [_of_rows(one, rows) for one in comparison.costs]
     return comparison.model_copy(update={"primary": _of_rows(comparison.primary, rows), "costs": costs})
 
 
 def _of_rows(verdict: Verdict, rows: Mapping[str, Row]) -> Verdict:
-    """Of a comparison that is driven otherwise than its rows, at a rate of its own, nothing is in them."""
-    if verdict.rate_per_s is not None:
-        return verdict
     sides = {"a": _of_row(verdict.a, verdict.metric, rows), "b": _of_row(verdict.b, verdict.metric, rows)}
     return verdict if None in sides.values() else verdict.model_copy(update=sides)
 
