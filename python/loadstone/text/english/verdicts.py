@@ -233,12 +233,13 @@ def _cost_open(part: str, ratio: str | None, why: str = "") -> str:
 
 
 def _runs_apart(slower: float, others: float, idle: float = 0.0) -> str:
-    """Between two runs: what the second one's machine may have added or taken; `slower` is a log ratio."""
+    """Between two runs: what the second one's machine may have added or taken; `slower`: ln of its time over the
+    first's."""
     found = []
     if slower >= _TELLING:
-        found.append(_("its CPUs were {share} slower in the second run", share=percent_text(slower)))
+        found.append(_("its CPUs were {share} slower in the second run", share=size_text(slower)))
     if slower <= -_TELLING:
-        found.append(_("its CPUs were {share} faster in the second run", share=percent_text(-slower)))
+        found.append(_("its CPUs were {share} faster in the second run", share=size_text(slower)))
     if others >= _TELLING:
         found.append(_("other programs took up to {share:.0f} % of the CPUs", share=100 * others))
     if idle >= _WAKING:
