@@ -25,7 +25,7 @@ FIGURES = (
     r"\d+\.\d\d requests per second(?: \[\d+, \d+\])?(?: \((?:up to \+\d+ %|no upper bound)\))?, p50=\d+\.\d{3} msec"
 )
 """Of a row that other programs on the machine did not spoil."""
-VERDICT = "FASTER|EQUIVALENT|UNDECIDED|MIXED|NOT DECIDABLE|INVALID|uses [^;]* less|use the same"
+VERDICT = "FASTER|SLOWER|EQUIVALENT|UNDECIDED|MIXED|NOT DECIDABLE|INVALID|uses [^;]* CPU|use the same"
 DONE = (0, 3)
 """Measured; on a machine that others keep busy the checks may refuse the figures."""
 

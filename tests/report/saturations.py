@@ -133,11 +133,11 @@ def saturation(
 
 def plateau(label: str = "get", *, ramp: bool = True) -> SaturationAnswer:
     users, per_s = near(10.8), near(98_200, 0.01)
-    said = message("saturation_plateau", users=[10.8, 10.4, 11.1], per_s=[98_200.0, 97_100.0, 99_300.0])
+    said = message("saturation_plateau", users=[10.8, 10.4, 11.1], per_s=[98_200.0, 97_100.0, 99_300.0], from_users=16)
     objective = ObjectiveAnswer(
         text="p99 < 1 ms",
         kind="limit",
-        message=message("saturation_per_s", per_s=[91_000.0, 88_000.0, 93_000.0]),
+        message=message("saturation_limit", objective="p99 < 1 ms", per_s=[91_000.0, 88_000.0, 93_000.0]),
         rate_per_s=near(91_000),
     )
     found = ramp_answer(users) if ramp else None

@@ -15,7 +15,7 @@ from loadstone.addons.gate.ci.summary import code, summary
 from loadstone.addons.gate.output import GateOutput
 from loadstone.addons.gate.result import GateFigure, GateResult, GateVerdict
 from loadstone.addons.gate.section import NAMES
-from loadstone.addons.gate.terminal import verdict_text
+from loadstone.addons.gate.terminal import gate_lines, verdict_text
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import markdown_report
 from loadstone.report.html import page as html_report
@@ -41,8 +41,14 @@ def figure(verdict: str = "slower", **changed: Any) -> GateFigure:
     return GateFigure(**{"name": "cpu", "unit": "ns", "verdict": verdict, **figures, **shares, **changed})
 
 
+def of_base(ratio: float, low: float, high: float) -> dict[str, float]:
+    """The head over the base, of what is better where it is smaller."""
+    losses = {"slower": ratio - 1, "slower_low": low - 1, "slower_high": high - 1}
+    return {"ratio": ratio, "low": low, "high": high, **losses}
+
+
 def gate(verdict: GateVerdict = "slower", **changed: Any) -> GateResult:
-    said = message("gate_slower", figure="cpu", by=[0.06, 0.04, 0.08], others=[])
+    said = message("gate_slower", figure="cpu", change=[1.06, 1.04, 1.08], others=[])
     given = {
         "base": "main",
         "head": "faster-json",
@@ -63,10 +69,10 @@ def gate(verdict: GateVerdict = "slower", **changed: Any) -> GateResult:
 
 
 def test_a_summary_is_short() -> None:
-    text = summary(gate(twin=[figure("same", slower=0.001, slower_low=-0.01, slower_high=0.012)]))
+    text = summary(gate(twin=[figure("same", **of_base(1.001, 0.99, 1.012))]))
     assert text.startswith("### ❌ SLOWER by 6 % \\[4, 8\\]: CPU a request\n")
     assert "`faster-json` against `main`" in text
-    assert "| CPU a request | 26 µs | 28 µs | +6 % [+4, +8] | SLOWER | 4 % | +0.1 % [−1, +1.2] |" in text
+    assert "| CPU a request | 26 µs | 28 µs | +6 % [4, 8] | SLOWER | 4 % | +0.1 % [-1.0, 1.2] |" in text
     assert "├" in text.split("```")[1]
     assert len(text.splitlines()) < 20
 
@@ -209,7 +215,7 @@ def test_no_file_of_a_gate_is_written_through_a_link(tmp_path: Path) -> None:
 def test_every_report_of_the_run_begins_with_the_verdict_and_has_the_figures(
     analysis: Analysis, spoken: str, said: str
 ) -> None:
-    result = gate(twin=[figure("same", slower=0.001, slower_low=-0.01, slower_high=0.012)])
+    result = gate(twin=[figure("same", **of_base(1.001, 0.99, 1.012))])
     of_gate = analysis.model_copy(update={"answer": result.opens_alone()}).with_part("gate", result)
     with use_language(spoken):
         page = html.unescape(html_report.render(of_gate)["report.html"].decode()).replace("\u00a0", " ")
@@ -219,13 +225,31 @@ def test_every_report_of_the_run_begins_with_the_verdict_and_has_the_figures(
     for written in (page, text):
         assert said in written
         assert cost in written
-        assert "+0.1 % [−1, +1.2]" in written
+        assert "+0.1 % [-1.0, 1.2]" in written
     assert said in text.splitlines()[2]
-    assert "| +6 % [+4, +8] | 26 µs | 28 µs |" in text
+    assert "| +6 % [4, 8] | 26 µs | 28 µs |" in text
 
 
 def test_memory_is_more_or_less_and_of_what_the_base_takes() -> None:
-    less = figure("faster", name="memory", unit="bytes", slower=-0.295, slower_low=-0.3, slower_high=-0.29)
-    assert verdict_text(less) == "30 % [29, 30] LESS"
-    assert "| −30 % [−30, −29] | LESS |" in summary(gate(figures=[less]))
-    assert verdict_text(less.model_copy(update={"name": "cpu"})) == "FASTER by 42 % [41, 43]"
+    less = figure("faster", name="memory", unit="bytes", **of_base(0.7, 0.66, 0.73))
+    assert verdict_text(less) == "30 % [27, 34] LESS"
+    assert "| -30 % [-34, -27] | LESS |" in summary(gate(figures=[less]))
+    assert verdict_text(less.model_copy(update={"name": "cpu"})) == "FASTER by 30 % [27, 34]"
+
+
+def test_a_rate_that_falls_is_slower_by_what_is_missing_of_the_base() -> None:
+    """208,547 to 173,641 was called 20 % slower, which is the way back."""
+    rate = figure(name="rate", unit="/s", base=208_547.0, head=173_641.0, **of_base(0.8326, 0.82, 0.845))
+    assert verdict_text(rate) == "SLOWER by 16.7 % [15.5, 18.0]"
+    result = gate(figures=[rate], message=message("gate_slower", figure="rate", change=rate.change, others=[]))
+    assert "173,641/s: SLOWER by 16.7 % [15.5, 18.0]" in junit(result)
+    assert "| -16.7 % [-18.0, -15.5] | SLOWER |" in summary(result)
+    assert summary(result).startswith("### ❌ SLOWER by 16.7 % \\[15.5, 18.0\\]: requests a second\n")
+    assert "SLOWER by 16.7 %25 [15.5, 18.0]" in github(result)
+    assert list(gate_lines(result))[1].endswith("208,547/s → 173,641/s: SLOWER by 16.7 % [15.5, 18.0]")
+
+
+def test_more_than_a_half_is_a_factor() -> None:
+    assert verdict_text(figure(**of_base(2.54, 2.4, 2.7))) == "SLOWER, 2.5 times [2.4, 2.7]"
+    rate = figure(name="rate", unit="/s", **of_base(0.41, 0.38, 0.44))
+    assert verdict_text(rate) == "SLOWER, 0.41 times [0.38, 0.44]"

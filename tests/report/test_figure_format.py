@@ -3,7 +3,7 @@ import math
 import pytest
 
 from loadstone.report import figure_format as fmt
-from loadstone.text.figures import digits, percent_text, ratio_text
+from loadstone.text.figures import difference_text, digits, percent_text
 from loadstone.text.message import message
 
 
@@ -93,7 +93,7 @@ def test_ratios_are_rounded_as_in_the_sentence_of_the_verdict(estimate: float, s
     ends = (estimate, estimate - spread, estimate + 1.1 * spread)
     said = message("verdict_ratio", **dict(zip(("estimate", "low", "high"), ends, strict=True)))
     assert fmt.ratio(*ends) == fmt.sentence(said)
-    assert estimate > 1 or fmt.ratio(*ends) == ratio_text(*ends, sign=True)
+    assert estimate > 1 or fmt.ratio(*ends) == difference_text(*ends)
     assert fmt.plus_minus(spread) == f"±{percent_text(spread)}"
 
 

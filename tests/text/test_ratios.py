@@ -1,6 +1,7 @@
 """How ratios and times are written."""
 
 import math
+from typing import Any
 
 import pytest
 from tests.verdicts import verdict
@@ -10,7 +11,7 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.text import sentences
 from loadstone.text.english.verdicts import minutes_text
-from loadstone.text.figures import check_figure, percent_text, ratio_text
+from loadstone.text.figures import check_figure, difference_text, percent_text, size_text, sizes_text
 from loadstone.text.message import message
 
 
@@ -21,27 +22,48 @@ def log(*percents: float) -> list[float]:
 @pytest.mark.parametrize(
     ("percents", "text"),
     [
-        ((12, 9, 15), "12 % [9, 15]"),
+        ((12, 9, 15), "+12 % [9, 15]"),
+        ((-17, -19, -15), "-17 % [-19, -15]"),
         ((-2.2, -5, 0.9), "-2 % [-5, 1]"),
-        ((1.24, 0.4, 2.1), "1.2 % [0.4, 2.1]"),
-        ((3, 0.3, 5.9), "3.0 % [0.3, 5.9]"),
-        ((0.121, 0.05, 0.19), "0.12 % [0.05, 0.19]"),
-        ((7, 0, 15), "7 % [0, 15]"),
-        ((292.55, 250, 340), "293 % [250, 340]"),
+        ((1.24, 0.4, 2.1), "+1.2 % [0.4, 2.1]"),
+        ((3, 0.3, 5.9), "+3.0 % [0.3, 5.9]"),
+        ((0.121, 0.05, 0.19), "+0.12 % [0.05, 0.19]"),
+        ((7, 0, 15), "+7 % [0, 15]"),
         ((-0.2, -4, 4), "0 % [-4, 4]"),
+        ((50, 40, 60), "+50 % [40, 60]"),
+        ((-50, -60, -40), "-50 % [-60, -40]"),
+        ((51, 40, 62), "1.51 times [1.40, 1.62]"),
+        ((-51, -60, -42), "0.49 times [0.40, 0.58]"),
+        ((-83.2, -84.4, -82.0), "0.17 times [0.16, 0.18]"),
+        ((-93.18, -93.9, -92.4), "0.068 times [0.061, 0.076]"),
+        ((154, 130, 180), "2.5 times [2.3, 2.8]"),
+        ((1366, 1220, 1530), "14.7 times [13.2, 16.3]"),
     ],
 )
-def test_ratios(percents: tuple[float, float, float], text: str) -> None:
-    assert ratio_text(*log(*percents)) == text
+def test_a_difference_is_of_the_base_and_beyond_a_half_a_factor(
+    percents: tuple[float, float, float], text: str
+) -> None:
+    assert difference_text(*log(*percents)) == text
 
 
-def test_a_plus_where_it_is_requested_and_no_minus_before_zero() -> None:
-    assert ratio_text(*log(12, 9, 15), sign=True) == "+12 % [9, 15]"
-    assert ratio_text(*log(-12, -15, -9), sign=True) == "-12 % [-15, -9]"
-    assert ratio_text(*log(0.2, -4, 4), sign=True) == "0 % [-4, 4]"
-    assert ratio_text(0.0, *log(-5, 5), sign=True) == "0 % [-5, 5]"
-    assert ratio_text(math.log(1.5), math.log(1.2), math.inf) == "50 % [20, inf]"
-    assert ratio_text(math.log(1.5), None, None) == "50 %"
+def test_what_everybody_computes() -> None:
+    """From 208,547 to 173,641 is 17 % less, and from 173,641 to 208,547 is 20 % more."""
+    assert difference_text(math.log(173_641 / 208_547)) == "-17 %"
+    assert difference_text(math.log(208_547 / 173_641)) == "+20 %"
+
+
+def test_no_minus_before_zero_and_no_end() -> None:
+    assert difference_text(0.0, *log(-5, 5)) == "0 % [-5, 5]"
+    assert difference_text(math.log(1.4), math.log(1.2), math.inf) == "+40 % [20, inf]"
+    assert difference_text(math.inf, math.log(1.2), math.inf) == "inf times [1.2, inf]"
+    assert difference_text(math.log(1.4)) == "+40 %"
+
+
+def test_the_size_of_a_difference_is_that_of_the_signed_one() -> None:
+    assert size_text(*log(-17, -19, -15)) == "17 % [15, 19]"
+    assert size_text(*log(12, 9, 15)) == "12 % [9, 15]"
+    assert size_text(*log(-10, -22, 0)) == "10 % [>0, 22]"
+    assert sizes_text(*log(-8, -12.4)) == "8 to 12 %"
 
 
 def test_single_figures() -> None:
@@ -66,13 +88,13 @@ def test_figures_of_checks(value: float, words: str) -> None:
 
 def test_an_end_that_is_cut_at_nothing_is_beside_it_where_the_difference_is_real() -> None:
     """Holm's steps may exclude 0 where the interval for all pairs at once is cut there."""
-    assert ratio_text(*log(10, 0, 22), excludes_none=True) == "10 % [>0, 22]"
-    assert ratio_text(*log(-10, -22, 0), sign=True, excludes_none=True) == "-10 % [-22, <0]"
-    assert ratio_text(*log(10, 2, 22), excludes_none=True) == "10 % [2, 22]"
+    assert difference_text(*log(-10, -22, 0), excludes_none=True) == "-10 % [-22, <0]"
+    assert difference_text(*log(10, 2, 22), excludes_none=True) == "+10 % [2, 22]"
     assert fmt.ratio(*log(10, 0, 22), excludes_none=True) == "+10 % [>0, 22]"
     assert fmt.ratio(*log(10, 0, 22)) == "+10 % [0, 22]"
-    assert lead(lead=math.log(1.1), low=0.0, high=math.log(1.22)) == "string FASTER by 10 % [>0, 22]"
-    assert lead(lead=math.log(4), low=0.0, high=math.log(9)) == "string FASTER, 4.0 times as fast [>1, 9.0]"
+    assert faster(10, 0, 22) == "string FASTER by 10 % [>0, 22]"
+    assert faster(-10, -22, 0) == "string SLOWER by 10 % [>0, 22]"
+    assert faster(300, 0, 800) == "string FASTER, 4.0 times as fast [>1, 9.0]"
 
 
 @pytest.mark.parametrize(("kind", "shown"), [("faster", "[>0, 22]"), ("mixed", "[>0, 22]"), ("undecided", "[0, 22]")])
@@ -85,23 +107,60 @@ def test_verdict_and_table_show_the_same_end(kind: VerdictKind, shown: str) -> N
 FIFTEEN = (math.log(14.66), math.log(13.2), math.log(16.3))
 
 
-def lead(**figures: float | None) -> str:
-    return sentences.render_message(message("verdict_faster", winner="string", materially=False, **figures))
+def faster(*percents: float, **more: Any) -> str:
+    return verdicts.verdict_text(verdict("faster", *percents, **more))
 
 
-def test_a_lead_of_three_times_or_more_is_a_factor() -> None:
-    low, high = FIFTEEN[1:]
-    assert lead(lead=FIFTEEN[0], low=low, high=high) == "string FASTER, 14.7 times as fast [13.2, 16.3]"
-    assert lead(lead=math.log(3), low=math.log(2.8), high=None) == "string FASTER, 3.0 times as fast [2.8, inf]"
-    assert lead(lead=math.log(2.99), low=math.log(2.9), high=math.log(3.1)) == "string FASTER by 199 % [190, 210]"
-    assert (
-        lead(lead=math.log(250), low=math.log(240), high=math.log(260)) == "string FASTER, 250 times as fast [240, 260]"
+def test_whoever_is_faster_the_base_is_what_is_compared_with() -> None:
+    assert faster(12, 9, 15) == "string FASTER by 12 % [9, 15]"
+    assert faster(-17, -19, -15) == "string SLOWER by 17 % [15, 19]"
+    slower_latency = {"metric": "response_ns.p99", "larger_is_faster": False}
+    assert faster(24, 20, 28, winner="a", **slower_latency) == "string SLOWER by 24 % [20, 28]"
+    assert faster(-19, -22, -17, winner="b", **slower_latency) == "string FASTER by 19 % [17, 22]"
+
+
+def test_a_difference_beyond_a_half_names_the_faster_one() -> None:
+    assert faster(1366, 1220, 1530) == "string FASTER, 14.7 times as fast [13.2, 16.3]"
+    assert faster(-75, -80, -70) == "json FASTER, 4.0 times as fast [3.3, 5.0]"
+    assert faster(52, 45, 60) == "string FASTER, 1.52 times as fast [1.45, 1.60]"
+    found = verdict("faster", 300, 180, 500, larger_is_faster=False, winner="a")
+    none = found.model_copy(update={"estimate": None, "high": None})
+    assert verdicts.verdict_text(none) == "json FASTER, inf times as fast [2.8, inf]"
+
+
+COST = {"metric": "cpu_ns.redis", "larger_is_faster": False}
+
+
+def test_a_cost_is_in_per_cent_of_the_base_too() -> None:
+    """The sentence and the ratio beside it are one figure."""
+    less, more = verdict("faster", -19, -22, -16, winner="b", **COST), verdict("faster", 24, 20, 28, winner="a", **COST)
+    assert verdicts.verdict_text(less) == "string uses 19 % [16, 22] less redis CPU a request"
+    assert verdicts.ratio(less) == "-19 % [-22, -16]"
+    assert verdicts.verdict_text(more) == "string uses 24 % [20, 28] more redis CPU a request"
+    assert verdicts.ratio(more) == "+24 % [20, 28]"
+    most = verdict("faster", 260, 190, 430, winner="a", **COST)
+    assert verdicts.verdict_text(most) == "string uses 3.6 times [2.9, 5.3] the redis CPU a request"
+    assert verdicts.ratio(most) == "3.6 times [2.9, 5.3]"
+
+
+def test_several_verdicts_of_one_direction() -> None:
+    names = {"a": "json", "b": "string"}
+
+    def several(b_wins: bool, least: float, most: float) -> str:
+        sizes = dict(zip(("least", "most"), log(least, most), strict=True))
+        return sentences.render_message(message("verdicts_faster", **names, b_wins=b_wins, **sizes))
+
+    assert several(True, 8, 12) == "string FASTER by 8 to 12 %"
+    assert several(False, -8, -12) == "string SLOWER by 8 to 12 %"
+    assert several(True, 40, 1366) == "string FASTER, 1.4 to 14.7 times as fast"
+    assert several(False, -40, -75) == "json FASTER, 1.7 to 4.0 times as fast"
+    costs = dict(zip(("least", "most"), log(-20, -34), strict=True))
+    assert sentences.render_message(message("costs_differ", b="string", part="redis", **costs)) == (
+        "string uses 20 to 34 % less redis CPU a request"
     )
 
 
-def test_the_same_lead_is_a_factor_wherever_it_is_printed() -> None:
-    several = message("verdicts_faster", winner="string", least=math.log(1.5), most=FIFTEEN[0])
-    assert sentences.render_message(several) == "string FASTER, 1.5 to 14.7 times as fast"
+def test_the_same_difference_is_a_factor_wherever_it_is_printed() -> None:
     assert sentences.render_message(message("verdict_in_total", total=FIFTEEN[0])) == "in total 14.7 times"
     figures = dict(zip(("estimate", "low", "high"), FIFTEEN, strict=True))
     assert (
@@ -109,9 +168,7 @@ def test_the_same_lead_is_a_factor_wherever_it_is_printed() -> None:
         == fmt.ratio(*FIFTEEN)
         == "14.7 times [13.2, 16.3]"
     )
-    assert fmt.ratio(-FIFTEEN[0]) == "-93 %"
-    mixed = dict(zip(("lead", "low", "high"), FIFTEEN, strict=True))
-    said = sentences.render_message(
-        message("verdict_mixed", larger_is_faster=True, winner="string", total=0.1, **mixed)
-    )
-    assert "(string 14.7 times as fast [13.2, 16.3], in total +11 %)" in said
+    assert fmt.ratio(-FIFTEEN[0]) == "0.068 times"
+    mixed = verdict("mixed", 1366, 1220, 1530, total=0.1)
+    assert "(string 14.7 times [13.2, 16.3], in total +11 %)" in verdicts.verdict_text(mixed)
+    assert "(string -9 % [-11, -7], in total +11 %)" in verdicts.verdict_text(verdict("mixed", -9, -11, -7, total=0.1))

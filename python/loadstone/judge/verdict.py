@@ -113,7 +113,8 @@ class Side(AnalysisModel):
     name: str
     """Level by which the sides differ, e.g. `json`: the sentence of the verdict calls it that."""
     typical: float | None = None
-    """Median of its blocks' figures (a quantile: that of all blocks merged), in the metric's unit."""
+    """Figure of its row in the tables, in the metric's unit. Where no row has one, the median of its blocks' figures (a
+    quantile: that of all blocks merged)."""
     gain: float = 0.0
     """Amount by which the interval was widened on this side: what a generator that costs nothing would gain at most."""
 
@@ -250,7 +251,7 @@ class Verdict(AnalysisModel):
             case "equivalent":
                 found = message("verdict_equivalent", **self._equivalent(), ratio=None)
             case "mixed":
-                found = message("verdict_mixed_brief", **self._mixed())
+                found = message("verdict_mixed_brief", larger_is_faster=self.larger_is_faster)
             case "undecided":
                 found = message("verdict_undecided", found=self._found(), remarks=[])
             case "not_decidable" if self.hidden:
@@ -269,9 +270,9 @@ class Verdict(AnalysisModel):
             case "equivalent":
                 return message("verdict_equivalent", **self._equivalent(), ratio=self._ratio())
             case "faster":
-                return message("verdict_faster", **self._lead(), materially=self.materially)
+                return message("verdict_faster", a=self.a.name, **self._towards_b(), materially=self.materially)
             case "mixed":
-                return message("verdict_mixed", **self._mixed(), **self._lead(), total=self.total)
+                return message("verdict_mixed", **self._towards_b(), total=self.total)
             case "undecided":
                 return message("verdict_undecided", found=self._found(), remarks=self._remarks())
             case "not_decidable" if self.hidden:
@@ -282,13 +283,11 @@ class Verdict(AnalysisModel):
                 return self._refused()
 
     def _of_cost(self) -> Message:
-        """The cheaper side and by how much: the smaller over the larger figure; or both ends where neither is."""
+        """How much less or more B uses, or both ends where neither side is known to use less."""
         part = self.metric.removeprefix(COST)
         if self.kind == "faster":
-            ends = (self.estimate, self.low, self.high)
-            if self.winner == "a":
-                ends = (_negative(self.estimate), _negative(self.high), _negative(self.low))
-            return message("cost_less", winner=self.winner_name, part=part, less=ends[0], low=ends[1], high=ends[2])
+            figures = {"estimate": self.estimate, "low": self.low, "high": self.high}
+            return message("cost_differs", b=self.b.name, part=part, **figures)
         if self.kind == "equivalent":
             return message("cost_equivalent", part=part, margin=self.log_margin)
         why = {} if self.unsteady is None else {"why": self.unsteady}
@@ -335,16 +334,16 @@ class Verdict(AnalysisModel):
     def _equivalent(self) -> dict[str, float | bool]:
         return {"margin": self.log_margin, "negligible": self.negligible}
 
-    def _mixed(self) -> dict[str, bool]:
-        return {"larger_is_faster": self.larger_is_faster}
-
-    def _lead(self) -> dict[str, object]:
-        """Return how far the faster one leads: the larger over the smaller figure. What has no end is None."""
-        b_larger = (self.winner == "b") == self.larger_is_faster
-        ends = (self.estimate, self.low, self.high)
-        if not b_larger:
-            ends = (_negative(self.estimate), _negative(self.high), _negative(self.low))
-        return {"winner": self.winner_name, "lead": ends[0], "low": ends[1], "high": ends[2]}
+    def _towards_b(self) -> dict[str, object]:
+        """Return who is faster, and what B has of A."""
+        return {
+            "b": self.b.name,
+            "b_wins": self.winner == "b",
+            "larger_is_faster": self.larger_is_faster,
+            "estimate": self.estimate,
+            "low": self.low,
+            "high": self.high,
+        }
 
     def _ratio(self) -> Message:
         """B against A."""
@@ -381,7 +380,3 @@ class Verdict(AnalysisModel):
             return [message("verdict_in_total", total=self.total)]
         stalls = {"stalls_a": self.stalls_a, "stalls_b": self.stalls_b}
         return [message("verdict_stalls", a=self.a.name, b=self.b.name, **stalls)]
-
-
-def _negative(value: float | None) -> float | None:
-    return None if value is None else -value

@@ -54,18 +54,10 @@ def short_text(verdict: Verdict) -> str:
 
 
 def cost_lines(comparison: Comparison) -> Iterator[tuple[Verdict, str]]:
-    """Each cost that is decided, with what a request costs, the cheaper side first: `...: 11 µs against 16 µs`."""
+    """Each cost that is decided, with what a request costs B and A: `...: 11 µs against 16 µs`."""
     for one in (cost for cost in comparison.costs if cost.kind in DECIDED):
-        first, second = (one.a, one.b) if one.winner == "a" else (one.b, one.a)
-        yield (
-            one,
-            _(
-                "{verdict}: {b} against {a}",
-                verdict=verdict_text(one, quick=False),
-                b=typical(one, first),
-                a=typical(one, second),
-            ),
-        )
+        figures = {"b": typical(one, one.b), "a": typical(one, one.a)}
+        yield one, _("{verdict}: {b} against {a}", verdict=verdict_text(one, quick=False), **figures)
 
 
 def pair_name(comparison: Comparison) -> str:

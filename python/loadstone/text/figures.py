@@ -53,14 +53,14 @@ def slice_text(seconds: float) -> str:
 
 
 DECIMALS_MAX = 3
-TIMES_FROM_PERCENT = 200.0
-"""From so much more on a ratio is said as a factor."""
+TIMES_BEYOND_PERCENT = 50.0
+"""A difference of more than this, up or down, is said as a factor: nobody sees that -93 % and +1366 % are the same."""
 SMALL_BOUND = 0.01
 """A bound below it is left out: the figure is as good as it can be."""
 
 
 def log_percent(log_ratio: float) -> float:
-    """A log ratio in per cent more (or less): ln 1.12 is 12."""
+    """A log ratio in per cent of the base: ln(head / base) of 1.12 is 12, and of 0.83 it is -17."""
     return 100 * math.expm1(log_ratio)
 
 
@@ -97,8 +97,8 @@ def up_to_percent(share: float) -> int:
 
 
 def is_times(log_ratio: float) -> bool:
-    """Whether a ratio is so large that it is said as a factor: a person does not see that +1366 % is 15 times."""
-    return TIMES_FROM_PERCENT <= round(log_percent(log_ratio), 6) < math.inf
+    """Whether a difference is so large, up or down, that it is said as a factor."""
+    return abs(round(log_percent(log_ratio), 6)) > TIMES_BEYOND_PERCENT
 
 
 def times_text(
@@ -112,16 +112,23 @@ def times_text(
     """`14.7 times [13.1, 16.3]` from log ratios; `as_fast`: 14.7 times as fast; `excludes_none`: see `_ends_text`."""
     ends = [_factor(end) for end in (low, high) if end is not None]
     value = _factor(estimate)
-    decimals = max(decimals_of(ends) if ends else 0, 0 if value >= 100 else 1)
+    decimals = max(decimals_of(ends) if ends else 0, _decimals_of_factor(value))
     times = decimal(value, decimals)
     figure = _("{factor} times as fast", factor=times) if as_fast else _("{factor} times", factor=times)
     return f"{figure} {_ends_text(ends, decimals, none=1.0, excludes_none=excludes_none)}" if ends else figure
 
 
 def factor_text(log_ratio: float) -> str:
-    """Return how many times, without the word: `14.7`."""
+    """Return how many times, without the word: `14.7`, `0.26`."""
     value = _factor(log_ratio)
-    return decimal(value, 0 if value >= 100 else 1)
+    return decimal(value, _decimals_of_factor(value))
+
+
+def _decimals_of_factor(value: float) -> int:
+    """Two digits: of 0.068 three decimals, of 0.26 two, of 3.8 one."""
+    if value >= 1:
+        return 0 if value >= 100 else 1
+    return 2 if value >= 0.095 else DECIMALS_MAX
 
 
 def _ends_text(ends: Sequence[float], decimals: int, *, none: float = 0.0, excludes_none: bool = False) -> str:
@@ -150,34 +157,38 @@ def percent_text(log_ratio: float) -> str:
     return f"{decimal(value, decimals_of_one(value))} %"
 
 
-def ratio_text(
-    estimate: float, low: float | None, high: float | None, *, sign: bool = False, excludes_none: bool = False
+def difference_text(
+    estimate: float, low: float | None = None, high: float | None = None, *, excludes_none: bool = False
 ) -> str:
-    """`12 % [9, 15]` from log ratios: as many decimals as the interval can bear, with `sign` a plus before it.
+    """B against A, from ln(B / A): `+12 % [9, 15]` of A, `-17 % [-19, -15]`; beyond a half `14.7 times [13.1, 16.3]`.
 
-    A bound that is not zero never prints as zero, and one that is zero as `excludes_none` says (`_ends_text`).
+    As many decimals as the interval can bear. An end that is not zero never prints as zero, and one that is zero as
+    `excludes_none` says (`_ends_text`).
     """
-    value = log_percent(estimate)
-    ends = [log_percent(end) for end in (low, high) if end is not None]
+    if is_times(estimate):
+        return times_text(estimate, low, high, excludes_none=excludes_none)
+    value, ends = log_percent(estimate), [log_percent(end) for end in (low, high) if end is not None]
+    return _percent_of_base(value, ends, sign=True, excludes_none=excludes_none)
+
+
+def size_text(
+    estimate: float, low: float | None = None, high: float | None = None, *, excludes_none: bool = True
+) -> str:
+    """The same behind a word that says which way: `SLOWER by 17 % [15, 19]`. From ln(B / A) of at most a half."""
+    sign = -1 if estimate < 0 else 1
+    value, ends = abs(log_percent(estimate)), [sign * log_percent(end) for end in (low, high) if end is not None]
+    return _percent_of_base(value, sorted(ends), sign=False, excludes_none=excludes_none)
+
+
+def sizes_text(one: float, other: float) -> str:
+    """Several differences of one direction, the smallest and the largest: `12 to 17 %`. From ln(B / A)."""
+    least, most = sorted((abs(log_percent(one)), abs(log_percent(other))))
+    figures = [decimal(value, decimals_of_one(value)) for value in (least, most)]
+    return _("{least} to {most} %", least=figures[0], most=figures[1])
+
+
+def _percent_of_base(value: float, ends: Sequence[float], *, sign: bool, excludes_none: bool) -> str:
     decimals = decimals_of(ends or [value])
     number = decimal(value, decimals)
     figure = f"+{number} %" if sign and round(value, decimals) > 0 else f"{number} %"
     return f"{figure} {_ends_text(ends, decimals, excludes_none=excludes_none)}" if ends else figure
-
-
-def less_text(estimate: float, low: float | None = None, high: float | None = None) -> str:
-    """`24 % [23, 25]` less, from negative log ratios: what is taken off the larger figure."""
-    value = -log_percent(estimate)
-    ends = [-log_percent(end) for end in (high, low) if end is not None]
-    decimals = decimals_of(ends or [value])
-    figure = f"{decimal(value, decimals)} %"
-    return f"{figure} {_ends_text(ends, decimals, excludes_none=True)}" if ends else figure
-
-
-def difference_text(
-    estimate: float, low: float | None = None, high: float | None = None, *, excludes_none: bool = False
-) -> str:
-    """B against A, from log ratios: `+12 % [9, 15]`, and from +200 % on as a factor: `14.7 times [13.1, 16.3]`."""
-    if is_times(estimate):
-        return times_text(estimate, low, high, excludes_none=excludes_none)
-    return ratio_text(estimate, low, high, sign=True, excludes_none=excludes_none)

@@ -73,17 +73,15 @@ def test_a_gate_is_not_green_where_the_head_waits_and_takes_no_more_cpu(twin: Re
     assert (by["cpu"].verdict in GOOD, by["rate"].verdict) == (True, "undecided")
     assert (found.verdict, found.status) == ("undecided", 4)
     said = render_message(found.message)
-    assert said.startswith("NOT DECIDABLE HERE: the head may be slower by ")
-    assert said.endswith("(requests a second); not slower: CPU a request")
+    assert said.startswith("NOT DECIDABLE HERE: the head may be slower: requests a second (-")
+    assert said.endswith("); not slower: CPU a request")
     assert found.advice is not None, "what decides the rate"
 
 
 def test_what_is_not_known_stands_in_the_line_of_a_green_gate(twin: RecordedRun) -> None:
     found = gate_of(with_waiting(twin, EVENLY))
     assert (found.verdict, found.status, found.decided_by) == ("same", 0, ["cpu", "memory"])
-    assert render_message(found.message).startswith(
-        "same within 15 %: CPU a request; not known: requests a second (slower by "
-    )
+    assert render_message(found.message).startswith("same within 15 %: CPU a request; not known: requests a second (-")
 
 
 def test_what_it_had_no_time_for_has_a_budget(twin: RecordedRun) -> None:
@@ -92,7 +90,9 @@ def test_what_it_had_no_time_for_has_a_budget(twin: RecordedRun) -> None:
     assert render_message(found.advice).startswith("A longer run helps most: --budget ")
     cpu = next(one for one in found.figures if one.name == "cpu")
     assert cpu.needed is not None
-    assert "open: slower by " in "\n".join(gate_lines(found))
+    lines = list(gate_lines(found))
+    assert any("open: " in line for line in lines)
+    assert sum("--budget" in line for line in lines) == 1, "one advice"
 
 
 def test_one_that_was_interrupted_says_so_and_advises_nothing(twin: RecordedRun) -> None:
@@ -108,3 +108,17 @@ def test_at_a_rate_the_cpu_has_the_pace_of_the_p99(tmp_path: Path) -> None:
     assert [one.name for one in found.figures][:2] == ["cpu", "p99"]
     assert found.starts_differ == 0.1
     assert "taken to differ by 10 %" in render_message(found.advice), "what was measured is far narrower"
+
+
+def test_what_is_open_says_what_it_did_show_and_that_tolerance_is_green(twin: RecordedRun) -> None:
+    """The same measurement under the tolerance that the line names: the gate keeps its word."""
+    found = gate_of(twin)
+    shown = found.message.figures["shown"]
+    assert shown is not None
+    at_most, tolerance = shown.figures["at_most"], shown.figures["tolerance"]
+    assert 0.03 < at_most <= tolerance < at_most + 0.01
+    assert f"--not-slower-than '{100 * tolerance:.0f} %' is green by it" in render_message(found.message)
+    wider = gate_of(with_waiting(twin, [1.0], tolerance=tolerance))
+    assert (wider.verdict, wider.status) == ("same", 0)
+    narrower = gate_of(with_waiting(twin, [1.0], tolerance=tolerance - 0.015))
+    assert narrower.verdict == "undecided"

@@ -21,7 +21,9 @@ def pace(units: int = 15, unit_s: float = 1.5) -> BlockPace:
 
 
 def figure(half: float | None, slower: float = 0.0, **more: Any) -> GateFigure:
-    shown = {} if half is None else {"slower": slower, "slower_low": slower - half, "slower_high": slower + half}
+    losses = {} if half is None else {"": slower, "_low": slower - half, "_high": slower + half}
+    shown = {f"slower{end}": share for end, share in losses.items()}
+    shown |= {end.removeprefix("_") or "ratio": 1 + share for end, share in losses.items()}
     return GateFigure(
         name="cpu", unit="ns", verdict="undecided", tolerance=0.03, visible=0.04, units=15, unit_of_units="block",
         **shown, **more,
@@ -80,7 +82,7 @@ def test_a_longer_budget_helps_most() -> None:
 
 def test_where_no_time_helps_the_tolerance_is_named() -> None:
     assert said(figure(0.2), pace()).startswith("No budget decides it here")
-    assert said(figure(0.2), pace()).endswith("--tolerance '4 %'.")
+    assert said(figure(0.2), pace()).endswith("or --not-slower-than '4 %'.")
 
 
 def test_where_starts_hide_more_than_noise_no_tolerance_is_named() -> None:

@@ -174,10 +174,32 @@ def figure(name: FigureName, standing: Standing, slower: float = 0.0) -> GateFig
         unit="ns",
         verdict=standing,
         tolerance=0.03,
+        ratio=1 + slower,
+        low=0.99 + slower,
+        high=1.01 + slower,
         slower=slower,
         slower_low=slower - 0.01,
         slower_high=slower + 0.01,
     )
+
+
+@pytest.mark.parametrize(("share", "expected"), [(-0.049, "not_slower"), (-0.0499, "not_slower"), (-0.0501, "slower")])
+def test_a_tolerance_is_a_share_of_the_base_of_a_rate_too(share: float, expected: Standing) -> None:
+    """5 % of 100,000 is 95,000, and not 95,238 (1 / 1.05)."""
+    kind: VerdictKind = "faster" if expected == "slower" else "undecided"
+    found = verdict(kind, share, share + 0.00005, rate=True, winner="a" if kind == "faster" else None, materially=True)
+    assert figure_verdict(found.model_copy(update={"margin": 0.05})) == expected
+
+
+def test_a_rate_that_lies_between_both_readings_of_a_tolerance_is_open() -> None:
+    """Below 1 / 1.05 of the base, which the comparison calls material, and above 95 % of it."""
+    found = verdict("faster", -0.0495, -0.0485, rate=True, winner="a", materially=True)
+    assert figure_verdict(found.model_copy(update={"margin": 0.05})) == "undecided"
+
+
+def test_no_rate_falls_by_more_than_all_of_it() -> None:
+    found = verdict("faster", -0.95, -0.9, rate=True, winner="a", materially=True)
+    assert figure_verdict(found.model_copy(update={"margin": 1.0})) == "undecided"
 
 
 def test_one_figure_makes_it_red_and_one_of_rate_and_cpu_makes_it_green() -> None:

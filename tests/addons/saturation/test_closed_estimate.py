@@ -74,7 +74,24 @@ def test_a_plateau_gives_the_point_where_the_asymptotes_meet() -> None:
     assert found.users.low < 8 < found.users.high
     assert found.per_s.value == pytest.approx(8000, rel=0.02)
     assert found.repeats == 6
-    assert render_message(found.message).startswith("SATURATES at ")
+    said = render_message(found.message)
+    assert said.startswith("THE MOST: ")
+    assert "reached within 5 % from 8 users on; the knee (where waiting begins): " in said
+
+
+def gently(users: int) -> float:
+    """Waiting begins with 3 users, and 8 of them do the most, as a Redis did: 3 users did 147,000 of 231,000."""
+    return 231_000 / (1 + (3 / users) ** 3) ** (1 / 3)
+
+
+def test_the_knee_is_not_where_the_most_is_done() -> None:
+    found = closed_saturation(sweeps_of(gently, grid(32)))
+    assert found.users is not None
+    assert found.per_s is not None
+    assert found.users.value == pytest.approx(3, rel=0.1)
+    assert found.per_s.value == pytest.approx(231_000, rel=0.03)
+    assert found.from_users == 6
+    assert gently(3) < 0.8 * found.per_s.value < 0.95 * found.per_s.value < gently(found.from_users)
 
 
 def batches(users: int) -> float:
@@ -158,12 +175,27 @@ def test_what_falls_again_has_a_peak_by_the_usl() -> None:
     assert "beyond it throughput falls" in render_message(found.message)
 
 
+def bell(users: int) -> float:
+    """Falls as fast as it rose, on log scales: no USL does."""
+    return 8000.0 * math.exp(-0.4 * math.log(users / 16) ** 2)
+
+
 def test_where_the_usl_does_not_fit_the_peak_is_that_of_a_parabola() -> None:
-    found = closed_saturation(sweeps_of(cliff, grid(128), noise=0.003))
+    found = closed_saturation(sweeps_of(bell, grid(128), noise=0.003))
     assert found.kind == "peak"
     assert found.method == "log-quadratic"
     assert found.users is not None
-    assert 11 < found.users.value < 23
+    assert 13 < found.users.value < 19
+
+
+def test_a_peak_that_the_levels_contradict_is_that_of_a_level() -> None:
+    """The parabola through a cliff does not come near what 16 users did."""
+    found = closed_saturation(sweeps_of(cliff, grid(128), noise=0.003))
+    assert (found.kind, found.method) == ("peak", "levels")
+    assert found.users is not None
+    assert found.per_s is not None
+    assert (found.users.low, found.users.value, found.users.high) == (11, 16, 23)
+    assert found.per_s.value == pytest.approx(8000, rel=0.01)
 
 
 def test_a_plateau_with_noise_is_never_a_peak() -> None:

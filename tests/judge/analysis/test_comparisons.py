@@ -345,7 +345,7 @@ def test_at_the_same_rate_latencies_are_compared(study: Studies) -> None:
     changes = {(block, number): same_rate for block in range(1, 13) for number in (0, 1)}
     found = one(study(1.25, metric="response_ns.p50", margin=0.10, changes=changes).run())
     assert (found.primary.kind, found.primary.winner) == ("faster", "b")
-    assert verdict_text(found.primary).startswith("get FASTER by 2")
+    assert verdict_text(found.primary).startswith(("get FASTER by 19", "get FASTER by 20", "get FASTER by 21"))
     assert found.primary.estimate < 0
 
 
@@ -366,11 +366,11 @@ def test_a_quantile_is_that_of_the_merged_histograms(study: Studies, studies: Mo
     rng = np.random.default_rng(3)
 
     def histograms(trial: str, _kind: str) -> Any:
-        return studies.tail(rng, 1.5 if operation[trial] == "get" else 1.0)
+        return studies.tail(rng, 1.3 if operation[trial] == "get" else 1.0)
 
     found = look_at(made.group(), made.made_experiment, made.trials(), 45.0, histograms=histograms)
     assert found.decided
-    assert verdict_text(found.verdicts[0]).startswith("set FASTER by ")
+    assert verdict_text(found.verdicts[0]).startswith("get SLOWER by ")
     lost = one(made.run())
     assert verdict_text(lost.primary).startswith("INVALID: latencies, ")
     with pytest.raises(ValueError, match="its histograms are needed"):

@@ -47,17 +47,17 @@ def test_faster() -> None:
     assert found.materially
 
 
-def test_the_other_one_leads_by_the_same_texts() -> None:
+def test_where_the_other_one_leads_the_base_stays() -> None:
     a, b = blocks(1.12, sd=0.04)
     found = verdict_of_blocks(b, a, SETTINGS)
     assert found.winner == "a"
-    assert verdict_text(found) == verdict_text(verdict_of_blocks(a, b, SETTINGS)).replace("lettuce", "jedis")
+    assert re.fullmatch(r"lettuce SLOWER by 11 % \[[789], 1\d\], materially", verdict_text(found)), "1 / 1.12 is .89"
 
 
 def test_less_latency_is_faster() -> None:
-    found = verdict_of_blocks(*blocks(1.5, sd=0.04), LATENCY)
+    found = verdict_of_blocks(*blocks(1.4, sd=0.04), LATENCY)
     assert found.winner == "a"
-    assert verdict_text(found).startswith("jedis FASTER by 50 % [")
+    assert verdict_text(found).startswith("lettuce SLOWER by 40 % [")
 
 
 def test_faster_by_little_is_not_materially_so() -> None:
@@ -246,7 +246,7 @@ def test_quantiles_of_merged_histograms() -> None:
     slower = verdict_of(quantile_evidence(quantile_blocks(1.4, 12), 0.99, LATENCY), LATENCY)
     assert slower.kind == "faster"
     assert slower.winner == "a"
-    assert verdict_text(slower).startswith("jedis FASTER by ")
+    assert verdict_text(slower).startswith("lettuce SLOWER by ")
     assert slower.total is None
     same = verdict_of(quantile_evidence(quantile_blocks(1.0, 27), 0.95, LATENCY), LATENCY)
     assert same.kind == "equivalent"

@@ -84,7 +84,7 @@ def test_the_verdict_of_each_pair_is_recorded_with_the_look(bench: Bench) -> Non
     assert (look.verdicts[0].kind, look.verdicts[0].winner) == ("faster", "a")
     assert look.stop
     assert look.elapsed_s == 9 * BLOCK_S
-    assert "storage, after 8 blocks: decided: A FASTER by 12 % [9, 15]" in bench.said
+    assert "storage, after 8 blocks: decided: B SLOWER by 11 % [8, 13]" in bench.said
 
 
 def test_an_undecided_look_says_what_the_next_one_will_show(bench: Bench) -> None:

@@ -24,5 +24,6 @@ def full_server_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
             "per_s_high": found.high_per_s,
             "users": found.users,
             "busy_share": found.busy,
+            "taken_share": found.taken,
             "why_not": "" if found.why is None else fmt.sentence(found.why),
         }

@@ -52,6 +52,8 @@ WIDEST_MEASURED = 0.2
 TAKEN_MAX, TAKEN_COSTS = 0.2, 0.25
 """Where others had its CPU for more than such a share of the time in which it had work, its cost is not its own any
 more; below that it may be too high by a quarter of that share: 8 points at .4."""
+TAKEN_FROM = 0.02
+"""Less than this that others had is not taken off: the figure is that of the condition's row, and of nothing else."""
 SHORTEST_S = 0.5
 """Whole trials shorter than this are not used: their CPU is observed about once a second, so they say too little."""
 LIKE = 100.0
@@ -114,6 +116,8 @@ class FullServer(AnalysisModel):
     """Users of the level that it was measured at or is estimated from; if it is refused, those of the fullest level."""
     busy: float
     """U at that level."""
+    taken: float = 0.0
+    """For which share of its time others had its CPU, if that is taken off a measured figure."""
     why: Message | None = None
     """Refused: what is missing, and what would show it."""
 
@@ -140,18 +144,22 @@ def when_full(levels: Sequence[ServerLoadLevel]) -> FullServer | None:
 
 
 def _measured(level: ServerLoadLevel) -> FullServer:
-    """Its rate; where others had its CPU for a part of the time, that of the time in which it ran."""
+    """Its rate; where others had its CPU for a part of the time, that of the time in which it ran. What is too little
+    for that widens the interval alone."""
     own = 1 / (1 - level.taken)
+    taken = level.taken if level.taken >= TAKEN_FROM else 0.0
+    least = 1 / (1 - taken)
     if level.high_per_s is not None and level.high_per_s > level.per_s * (1 + WIDEST_MEASURED):
         return _refused(level, message("full_uneven", users=level.users, reach=level.high_per_s / level.per_s - 1))
     low, high = level.low_per_s, level.high_per_s
     return FullServer(
         how="measured",
-        per_s=level.per_s * own,
-        low_per_s=None if low is None else low * own,
+        per_s=level.per_s * least,
+        low_per_s=None if low is None else low * least,
         high_per_s=None if high is None else high * own * (1 + TAKEN_COSTS * level.taken),
         users=level.users,
         busy=min(1.0, level.busy),
+        taken=taken,
     )
 
 

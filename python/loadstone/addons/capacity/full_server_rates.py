@@ -41,6 +41,7 @@ class FullServerRates(AnalysisModel):
             users=found.users,
             users_are=self.users_are,
             busy=found.busy,
+            taken=found.taken,
         )
 
 

@@ -77,7 +77,7 @@ def _full_line(one: FullServerRates) -> TableRow:
         SectionCell(found.per_s, "per_s"),
         SectionCell(found.low_per_s, "per_s"),
         SectionCell(found.high_per_s, "per_s"),
-        SectionCell(None, said=_HOW[found.how]),
+        SectionCell(None, said=message("full_without", taken=found.taken) if found.taken else _HOW[found.how]),
         SectionCell(found.users),
         SectionCell(found.busy, "share"),
     )

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from loadstone.text.english.figures import figure as rate_text
 from loadstone.text.english.figures import listed, parts_text, whole_percent
-from loadstone.text.figures import duration, rounded
+from loadstone.text.figures import digits, duration, rounded
 from loadstone.text.language import _, of_author, plural, translatable, translated
 
 _MEASURE = translatable(
@@ -16,13 +17,18 @@ def _station(name: str, busy_share: float, most_per_s: float) -> str:
     return _(
         "{name} ({busy_share} busy, at most {most_per_s} a second)",
         name=parts_text(name),
-        busy_share=whole_percent(busy_share),
-        most_per_s=rounded(most_per_s),
+        busy_share=_busy(busy_share),
+        most_per_s=rate_text(most_per_s),
     )
 
 
+def _busy(share: float) -> str:
+    """`89.7 %`: as the table of the parts has it."""
+    return f"{digits(100 * share)} %"
+
+
 def _limit(first: str, second: str | None, users: int, per_s: float, full: bool, generator: bool) -> str:
-    at = _("at {users} and {per_s} a second", users=plural(users, "{n} user", "{n} users"), per_s=rounded(per_s))
+    at = _("at {users} and {per_s} a second", users=plural(users, "{n} user", "{n} users"), per_s=rate_text(per_s))
     head = (
         _("The limit {at}: {first}", at=at, first=first)
         if full
@@ -93,7 +99,7 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
     "capacity_next_meaning": "The one that would be full if that had all the CPU it takes.",
     "capacity_most": "at most /s",
     "capacity_most_meaning": "Replies a second if nothing else were the limit: CPUs over CPU a request.",
-    "capacity_filled": lambda name, busy_share: f"{parts_text(name)} {whole_percent(busy_share)}",
+    "capacity_filled": lambda name, busy_share: f"{parts_text(name)} {_busy(busy_share)}",
     "capacity_station": _station,
     "capacity_limit": _limit,
     "capacity_unknown": "How many CPUs the parts can use is not known, so nothing can be said of their limits.",
@@ -152,6 +158,7 @@ def figure(
     users: int,
     users_are: str,
     busy: float,
+    taken: float = 0.0,
 ) -> str:
     """`127,000 [125,000, 129,000] a second (measured at 32 workers)`; `(estimated from 8 workers, busy .86)`."""
     ends = "" if low is None or high is None else f" [{rounded(low)}, {rounded(high)}]"
@@ -159,13 +166,15 @@ def figure(
         "{per_s}{ends} a second ({how_known})",
         per_s=rounded(per_s),
         ends=ends,
-        how_known=how_known(how, users, users_are, busy),
+        how_known=how_known(how, users, users_are, busy, taken),
     )
 
 
-def how_known(how: str, users: int, users_are: str, busy: float) -> str:
+def how_known(how: str, users: int, users_are: str, busy: float, taken: float = 0.0) -> str:
     """`measured at 32 workers`, `estimated from 8 workers, busy .86`."""
     by = of_author(f"{users:,} {users_are.removesuffix('s') if users == 1 else users_are}")
+    if taken:
+        return _("measured at {by}, and other programs' {taken} added", by=by, taken=whole_percent(taken))
     return (
         _("measured at {by}", by=by)
         if how == "measured"
@@ -213,7 +222,8 @@ def _headline(server: str | None, place: str, figures: Sequence[str], quick: boo
 FULL_SERVERS: dict[str, str | Callable[..., str]] = {
     "full_heading": "What one server does when it is full",
     "full_reading": (
-        "Measured: its thread ran, or was ready to, for 97 % of the time or more; the interval is that of the rate. "
+        "Measured: its thread ran, or was ready to, for 97 % of the time or more; it is the rate of the condition's "
+        "row, and where other programs had its CPU for 2 % of the time or more, what it would do then is added. "
         "Estimated: for eight users more, from what a request costs it at .75 to .97, without what it would no longer "
         "spend on falling asleep. See docs/cost.md."
     ),
@@ -234,6 +244,7 @@ FULL_SERVERS: dict[str, str | Callable[..., str]] = {
     "full_busy": "busy",
     "full_busy_meaning": "How much of the time its thread ran or was ready to, with so many users.",
     "full_measured": "measured",
+    "full_without": lambda taken: _("measured + {taken} of others", taken=whole_percent(taken)),
     "full_estimated": "estimated",
     "full_unknown": "not known",
     "full_name": "{server}",

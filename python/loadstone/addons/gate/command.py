@@ -42,9 +42,11 @@ PEERS = PeerOptions(
 
 HELP = """Is the new version slower than the old one?
 
-`loadstone gate --base './old {port}' --head './new {port}'`; options: `gate http --help`
+`loadstone gate --base './old {port}' --head './new {port}'`, whose options are these
 
 `loadstone gate --base redis=7.0 --head redis=8.2`, or `jedis=7.1.0` and `jedis=7.4.1`; options: `gate redis --help`
+
+Status 0: same or faster; 1: slower; 2: bad input; 3: invalid; 4: not decidable here.
 """
 
 
@@ -56,6 +58,13 @@ class GateGroup(TyperGroup):
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
             args = [kind_of(args), *args]
         return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Those of two services, which are what it takes where nothing else is said; then the commands."""
+        service = self.get_command(ctx, SERVICE)
+        assert service is not None
+        service.format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
 
 
 def kind_of(words: Sequence[str]) -> str:

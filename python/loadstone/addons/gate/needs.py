@@ -15,6 +15,7 @@ from loadstone.addons.gate.rule import (
     GOOD,
     WITHIN_START_NOISE,
     deciding,
+    loss_margin,
     losses_within_start_noise,
     probable_losses,
     starts_reach,
@@ -172,13 +173,13 @@ def _units(figure: GateFigure, pace: BlockPace) -> float:
 
 def _half(figure: GateFigure) -> float | None:
     """Return how far the interval reaches to a side, as a log ratio."""
-    if figure.slower is None or figure.slower_low is None or figure.slower_high is None:
+    if figure.low is None or figure.high is None:
         return None
-    return (math.log1p(figure.slower_high) - math.log1p(figure.slower_low)) / 2
+    return math.log(figure.high / figure.low) / 2
 
 
 def _distance(figure: GateFigure) -> float:
     """Return how far the difference lies from the tolerance, as a log ratio: within that the interval must end."""
-    tolerance = math.log1p(figure.tolerance)
-    slower = 0.0 if figure.slower is None else math.log1p(figure.slower)
+    tolerance = loss_margin(figure.tolerance, larger_is_faster=figure.is_rate)
+    slower = 0.0 if figure.ratio is None else math.log(figure.ratio) * (-1 if figure.is_rate else 1)
     return max(abs(tolerance - slower), NEAREST * tolerance)

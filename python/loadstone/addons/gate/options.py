@@ -53,8 +53,9 @@ class GateOptions:
         float | None,
         Option(
             "--tolerance",
+            ("--not-slower-than",),
             metavar="SHARE",
-            help="Slower by less does not matter, of rate and CPU a request (3 %).",
+            help="Slower by less does not matter, of rate and CPU a request: per cent of the base (3 %).",
             panel=RESULTS,
             read=share,
         ),

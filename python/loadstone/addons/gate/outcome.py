@@ -14,6 +14,7 @@ from loadstone.addons.gate.rule import (
     figure_verdict_by_starts,
     invalidates_gate,
     losses_within_start_noise,
+    margin_of,
     may_be_lost,
     probable_losses,
     start_noise_reach,
@@ -23,6 +24,7 @@ from loadstone.addons.gate.rule import (
 )
 from loadstone.addons.gate.schedule import gate_level
 from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE, HEAD, Gate
+from loadstone.addons.gate.texts import TOLERABLE
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import AA_FACTOR, TWIN_LEVELS
 from loadstone.judge.analysis.analysis import Comparison, Family
@@ -107,8 +109,8 @@ def gate_of(
     main = {name: one.comparisons[0] for name, one in by_name.items() if one.comparisons}
     differ = max((one.starts_differ for one in main.values()), default=0.0)
     figures = _figures(main)
-    if memory is not None:
-        figures.append(_figure("memory", memory, differ))
+    others = [] if memory is None else [_figure("memory", memory, differ)]
+    figures += others
     twins = {name: one.twin for name, one in by_name.items() if one.twin is not None}
     if runs_already(run.experiment):  # one process, twice
         twins = {name: one.model_copy(update={"starts_differ": 0.0}) for name, one in twins.items()}
@@ -133,12 +135,13 @@ def gate_of(
             for one in figures
         ]
     open_ = verdict == "undecided" and cut is None
+    shown = _shown(main, figures, others, twin) if open_ else None
     return GateResult(
         base=gate.base,
         head=gate.head,
         verdict=verdict,
         status=status_of(verdict, gate.undecided),
-        message=cut or _said(verdict, by, figures, twin, why, once=differ > 0),
+        message=cut or _said(verdict, by, figures, twin, why, once=differ > 0, shown=shown),
         decided_by=by,
         figures=figures,
         twin=twin,
@@ -168,18 +171,48 @@ def _unmeasured(figure: GateFigure, why: Message) -> GateFigure:
     return figure.model_copy(update={"why": why}) if open_ else figure
 
 
-def _figures(pairs: Mapping[str, Comparison]) -> list[GateFigure]:
-    """The figures of one pair: from the comparison of rates, and from that at a rate."""
+def _shown(
+    main: Mapping[str, Comparison],
+    figures: Sequence[GateFigure],
+    others: Sequence[GateFigure],
+    twin: Sequence[GateFigure],
+) -> Message | None:
+    """What an open gate did show: by how much at most the head is slower, and the tolerance that is green by that.
+
+    None where no tolerance that anybody means would be.
+    """
+    asked = [one for one in deciding(figures) if one.verdict == "undecided" and one.slower_high is not None]
+    for one in sorted(asked, key=lambda figure: figure.slower_high or 0.0):
+        at_most = one.slower_high or 0.0
+        tolerance = math.ceil(round(100 * at_most, 6)) / 100
+        if not one.tolerance < tolerance <= TOLERABLE:
+            continue
+        wider = _figures(main, {of.name: tolerance for of in deciding(figures)})
+        if verdict_of([*wider, *others], twin)[0] in ("same", "faster"):
+            return message("gate_shown", figure=one.name, at_most=at_most, tolerance=tolerance)
+    return None
+
+
+def _figures(pairs: Mapping[str, Comparison], tolerances: Mapping[FigureName, float] | None = None) -> list[GateFigure]:
+    """The figures of one pair: from the comparison of rates, and from that at a rate.
+
+    `tolerances`: of figures that are judged by another one than the gate's.
+    """
     found: list[GateFigure] = []
     rate, p99 = pairs.get(GATE_RATE), pairs.get(GATE_P99)
+
+    def figure(name: FigureName, verdict: Verdict, starts_differ: float) -> GateFigure:
+        margin = (tolerances or {}).get(name, verdict.margin)
+        return _figure(name, verdict.model_copy(update={"margin": margin}), starts_differ)
+
     if rate is not None:
-        found.append(_figure("rate", rate.primary, rate.starts_differ))
+        found.append(figure("rate", rate.primary, rate.starts_differ))
     for one in (rate, p99):
         if one is not None and (cost := cost_of(one.costs)) is not None:
-            found.append(_figure("cpu", cost, one.starts_differ))
+            found.append(figure("cpu", cost, one.starts_differ))
             break
     if p99 is not None:
-        of_p99 = _figure("p99", p99.primary, p99.starts_differ)
+        of_p99 = figure("p99", p99.primary, p99.starts_differ)
         found.append(of_p99.model_copy(update={"requests": p99.requests}))
     return found
 
@@ -211,12 +244,12 @@ def _figure(name: FigureName, verdict: Verdict, starts_differ: float) -> GateFig
         ratio=_times(verdict.estimate) if shown else None,
         low=_times(verdict.low) if shown else None,
         high=_times(verdict.high) if shown else None,
-        slower=_share(slower[0]) if shown else None,
-        slower_low=_share(low) if shown else None,
-        slower_high=_share(high) if shown else None,
+        slower=_lost(slower[0], verdict) if shown else None,
+        slower_low=_lost(low, verdict) if shown else None,
+        slower_high=_lost(high, verdict) if shown else None,
         tolerance=verdict.margin,
         may_be_lost=found == "undecided" and may_be_lost(verdict),
-        visible=None if half is None else _share(verdict.log_margin + SEEN * math.hypot(half, reach)),
+        visible=None if half is None else _lost(margin_of(verdict) + SEEN * math.hypot(half, reach), verdict),
         interval_level=verdict.level,
         units=verdict.blocks,
         unit_of_units=verdict.unit,
@@ -240,6 +273,12 @@ def _share(log_ratio: float | None) -> float | None:
     return None if log_ratio is None else round(math.expm1(log_ratio), 6)
 
 
+def _lost(log_loss: float | None, verdict: Verdict) -> float | None:
+    """A loss as a share of the base: of a rate what is missing of it, of others what is beyond it."""
+    sign = -1 if verdict.larger_is_faster else 1
+    return None if log_loss is None else round(sign * math.expm1(sign * log_loss), 6) + 0.0
+
+
 def _said(
     verdict: GateVerdict,
     by: Sequence[FigureName],
@@ -248,35 +287,38 @@ def _said(
     why: Message | None,
     *,
     once: bool,
+    shown: Message | None,
 ) -> Message:
     """The verdict as one line: by the figure that shows it most, memory last."""
     if verdict == "invalid":
         apart = next((one for one in twin if one.name in by), None)
         if apart is not None:
-            return message("gate_twin_differs", figure=apart.name, slower=apart.by)
+            return message("gate_twin_differs", figure=apart.name, change=apart.change)
         return why or message("gate_nothing")
     of = {one.name: one for one in figures}
-    open_ = [message("gate_unknown_figure", figure=one.name, by=one.by) for one in unknown(figures)]
+    open_ = [message("gate_unknown_figure", figure=one.name, change=one.change) for one in unknown(figures)]
     if verdict in ("slower", "faster"):
         sign = 1 if verdict == "slower" else -1
         first = [name for name in by if name != "memory"] or by
         most = max((of[name] for name in first), key=lambda one: sign * (one.slower or 0.0))
         others = [name for name in by if name != most.name]
         if verdict == "slower":
-            return message("gate_slower", figure=most.name, by=most.by, others=others)
-        return message("gate_faster", figure=most.name, by=most.faster, others=others, unknown=open_)
+            return message("gate_slower", figure=most.name, change=most.change, others=others)
+        return message("gate_faster", figure=most.name, change=most.change, others=others, unknown=open_)
     if verdict == "same":
         bounds = {name: of[name].tolerance for name in by if name in DECIDING} or {n: of[n].tolerance for n in by}
         return message("gate_same", tolerance=max(bounds.values()), figures=list(bounds), once=once, unknown=open_)
     if lost := losses_within_start_noise(deciding(figures)):
         most = max(lost, key=lambda one: one.slower or 0.0)
-        return message("gate_withheld", figure=most.name, by=most.by, why=most.why)
+        return message("gate_withheld", figure=most.name, change=most.change, why=most.why)
     good = [one for one in deciding(figures) if one.verdict in GOOD]
     if good and (doubt := probable_losses(figures)):
         most = max(doubt, key=lambda one: one.slower or 0.0)
-        return message("gate_may_be_slower", figure=most.name, by=most.by, good=[one.name for one in good])
+        return message(
+            "gate_may_be_slower", figure=most.name, change=most.change, good=[one.name for one in good], shown=shown
+        )
     seen = [one.visible for one in deciding(figures) if one.visible is not None]
-    return message("gate_undecided", visible=min(seen, default=None))
+    return message("gate_undecided", visible=min(seen, default=None), shown=shown)
 
 
 def _machine(environment: Mapping[str, object]) -> dict[str, str]:

@@ -36,11 +36,12 @@ class GateFigure(AnalysisModel):
     high: float | None = None
     """The interval of `ratio`, at `interval_level`."""
     slower: float | None = None
-    """Share by which the head is slower (0.06: 6 %), or takes more; less than 0: it is faster."""
+    """Share of the base by which the head is slower (0.06: 6 %): of a rate how much is lost, of others how much more it
+    takes. Less than 0: it is faster."""
     slower_low: float | None = None
     slower_high: float | None = None
     tolerance: float
-    """A share: less does not matter."""
+    """A share of the base, as `slower`: less does not matter."""
     may_be_lost: bool = False
     """True for an open figure if a loss beyond the tolerance is not unlikely, or a loss of unknown size is shown."""
     visible: float | None = None
@@ -62,19 +63,19 @@ class GateFigure(AnalysisModel):
     """Why it is not decided, where there is more to say than that."""
 
     @property
-    def by(self) -> list[float | None]:
-        """Return the share by which the head is slower, with the interval's ends."""
+    def is_rate(self) -> bool:
+        """Whether it is better where it is larger."""
+        return self.unit == "/s"
+
+    @property
+    def change(self) -> list[float | None]:
+        """Return the head over the base, with the interval's ends."""
+        return [self.ratio, self.low, self.high]
+
+    @property
+    def losses(self) -> list[float | None]:
+        """Return `slower` with the interval's ends."""
         return [self.slower, self.slower_low, self.slower_high]
-
-    @property
-    def less(self) -> list[float | None]:
-        """Return the share of what the base takes by which the head takes less, with the interval's ends."""
-        return [None if one is None else -one for one in (self.slower, self.slower_high, self.slower_low)]
-
-    @property
-    def faster(self) -> list[float | None]:
-        """Return the share of what it takes now by which the head is faster, with the interval's ends."""
-        return [None if one is None else round(one / (1 - one), 6) for one in self.less]
 
 
 class GateResult(AnalysisModel, Answer):

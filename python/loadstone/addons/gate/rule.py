@@ -101,6 +101,19 @@ def figure_verdict_by_starts(verdict: Verdict, starts_differ: float) -> tuple[St
     return "undecided" if found == "slower" else "not_slower", True
 
 
+def loss_margin(margin: float, *, larger_is_faster: bool) -> float:
+    """Return a tolerance, a share of the base, as ln of the ratio in the direction of a loss: of 5 % a rate falls to
+    0.95 of the base's, and a time rises to 1.05. Infinite for a rate and 100 %."""
+    if not larger_is_faster:
+        return math.log1p(margin)
+    return -math.log1p(-margin) if margin < 1 else math.inf
+
+
+def margin_of(verdict: Verdict) -> float:
+    """Return the tolerance of a verdict, as `loss_margin` has it."""
+    return loss_margin(verdict.margin, larger_is_faster=verdict.larger_is_faster)
+
+
 def starts_differ_in(gate: Gate, design: GroupDesign) -> float:
     """Return the standard deviation between starts of one version, as a share. It is 0 if every block is a new start,
     because the intervals contain it then. What is measured in whole trials is started once, whatever was asked for."""
@@ -114,7 +127,7 @@ def _within_starts(verdict: Verdict, starts_differ: float) -> bool:
         return False
     low, high = reaching(verdict.estimate, verdict.low, verdict.high, start_noise_reach(verdict, starts_differ))
     least, most = (-high, -low) if verdict.larger_is_faster else (low, high)
-    return least <= verdict.log_margin and most >= 0
+    return least <= margin_of(verdict) and most >= 0
 
 
 def start_noise_reach(verdict: Verdict, starts_differ: float) -> float:
@@ -144,8 +157,14 @@ def _of_processes(verdict: Verdict) -> Standing:
     if verdict.kind == "faster":
         if verdict.winner == "b":
             return "faster"
-        return "slower" if verdict.materially else "undecided"
+        return "slower" if verdict.materially and _is_beyond(verdict) else "undecided"
     return "not_slower" if _is_not_slower(verdict) else "undecided"
+
+
+def _is_beyond(verdict: Verdict) -> bool:
+    """Whether the whole interval is a loss beyond the tolerance."""
+    ends = [_sign(verdict) * one for one in (verdict.low, verdict.high) if one is not None]
+    return bool(ends) and min(ends) > margin_of(verdict)
 
 
 def _is_not_slower(verdict: Verdict) -> bool:
@@ -156,7 +175,7 @@ def _is_not_slower(verdict: Verdict) -> bool:
     sign = _sign(verdict)
     worst = max(sign * verdict.low, sign * verdict.high)
     total = 0.0 if verdict.total is None else sign * verdict.total
-    return max(worst, total) <= verdict.log_margin
+    return max(worst, total) <= margin_of(verdict)
 
 
 def needs_more(primary: Verdict, cost: Verdict | None, *, ends: bool, starts_differ: float = 0.0) -> bool:
@@ -205,13 +224,13 @@ def _loss(verdict: Verdict) -> float | None:
 def _outreaches_starts(verdict: Verdict, starts_differ: float) -> bool:
     """Whether a loss would be beyond what starts differ by, if its own interval were narrow."""
     loss = _loss(verdict)
-    return loss is not None and loss - start_noise_reach(verdict, starts_differ) > verdict.log_margin
+    return loss is not None and loss - start_noise_reach(verdict, starts_differ) > margin_of(verdict)
 
 
 def _is_likely_loss(verdict: Verdict) -> bool:
     """Whether an open difference is more likely a loss beyond the margin than not."""
     loss = _loss(verdict)
-    return loss is not None and (loss > verdict.log_margin or _is_lost_by_some(verdict))
+    return loss is not None and (loss > margin_of(verdict) or _is_lost_by_some(verdict))
 
 
 def may_be_lost(verdict: Verdict) -> bool:
@@ -225,7 +244,7 @@ def may_be_lost(verdict: Verdict) -> bool:
         return False
     worst = max(_sign(verdict) * verdict.low, _sign(verdict) * verdict.high)
     error = (worst - loss) / NormalDist().inv_cdf((1 + (verdict.level or 0.95)) / 2)
-    return loss + error > verdict.log_margin or _is_lost_by_some(verdict)
+    return loss + error > margin_of(verdict) or _is_lost_by_some(verdict)
 
 
 def _is_lost_by_some(verdict: Verdict) -> bool:
@@ -243,7 +262,8 @@ def shows_loss(evidence: Evidence, settings: Settings, starts_differ: float = 0.
     loss = (-1 if settings.larger_is_faster else 1) * evidence.estimate
     of_latency = quantile_of(settings.metric) is not None
     reach = starts_reach(starts_differ, 1 - settings.interval_alpha, of_latency=of_latency)
-    return loss - settings.log_margin - reach > evidence.spread / math.sqrt(evidence.blocks)
+    margin = loss_margin(settings.margin, larger_is_faster=settings.larger_is_faster)
+    return loss - margin - reach > evidence.spread / math.sqrt(evidence.blocks)
 
 
 def is_over(primary: Verdict, cost: Verdict | None, starts_differ: float = 0.0) -> bool:

@@ -17,7 +17,7 @@ _UNITS: dict[str, Unit] = {"/s": "per_s", "ns": "ns", "bytes": "bytes"}
 _COLUMNS = (
     SectionColumn(message("gate_column_figure"), message("gate_column_figure_meaning")),
     SectionColumn(message("gate_column_verdict"), message("gate_column_verdict_meaning")),
-    SectionColumn(message("gate_column_slower"), message("gate_column_slower_meaning")),
+    SectionColumn(message("gate_column_change"), message("gate_column_change_meaning")),
     SectionColumn(message("gate_column_base"), message("gate_column_base_meaning")),
     SectionColumn(message("gate_column_head"), message("gate_column_head_meaning")),
     SectionColumn(message("gate_column_visible"), message("gate_column_visible_meaning")),
@@ -46,15 +46,16 @@ def _line(figure: GateFigure, twin: list[GateFigure | None]) -> TableRow:
     standing = message("gate_standing", standing=figure.verdict, figure=figure.name)
     cells = (
         SectionCell(None, said=standing, alarm=figure.verdict == "slower"),
-        _slower(figure),
+        _change(figure),
         SectionCell(figure.base, unit),
         SectionCell(figure.head, unit),
         SectionCell(figure.visible, "share"),
-        *(_slower(one) if one is not None else SectionCell(None) for one in twin),
+        *(_change(one) if one is not None else SectionCell(None) for one in twin),
     )
     why = () if figure.why is None or figure.verdict != "undecided" else (figure.why,)
     return TableRow(NAMES[figure.name], cells, standing, why)
 
 
-def _slower(figure: GateFigure) -> SectionCell:
-    return SectionCell(figure.slower, "share", None if None in figure.by else message("gate_by", by=figure.by))
+def _change(figure: GateFigure) -> SectionCell:
+    said = None if None in figure.change else message("gate_change", change=figure.change)
+    return SectionCell(None if figure.ratio is None else figure.ratio - 1, "share", said)

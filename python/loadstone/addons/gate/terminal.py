@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 
 from loadstone.addons.gate.result import GateFigure, GateResult
-from loadstone.addons.gate.texts import NAMES, budget_text, by_text, percent, signed_text
+from loadstone.addons.gate.texts import (
+    NAMES,
+    budget_text,
+    change_text,
+    faster_text,
+    memory_text,
+    percent,
+    share_text,
+    slower_text,
+)
 from loadstone.report import figure_format as fmt
 from loadstone.text.language import _, translated
 
@@ -18,7 +27,8 @@ def gate_lines(result: GateResult) -> Iterator[str]:
     )
     width = max((len(translated(NAMES[one.name])) for one in result.figures), default=0)
     for one in result.figures:
-        yield f"  {translated(NAMES[one.name]):<{width}}  {figure_text(one)}"
+        said = f"{values_text(one)}: {verdict_text(one, advised=result.advice is not None)}"
+        yield f"  {translated(NAMES[one.name]):<{width}}  {said}"
     if result.advice is not None:
         yield f"  {fmt.sentence(result.advice)}"
     if result.twin:
@@ -26,30 +36,32 @@ def gate_lines(result: GateResult) -> Iterator[str]:
         yield "  " + _("noise floor, the base against itself: {floor}", floor=floor)
 
 
-def figure_text(figure: GateFigure) -> str:
-    """`26 µs -> 28 µs: slower by 6 % [4, 8]`."""
-    return f"{value_text(figure, figure.base)} → {value_text(figure, figure.head)}: {verdict_text(figure)}"
+def values_text(figure: GateFigure) -> str:
+    """`26 µs → 28 µs`."""
+    return f"{value_text(figure, figure.base)} → {value_text(figure, figure.head)}"
 
 
-def verdict_text(figure: GateFigure) -> str:
-    """What may be said by one figure, with its interval; where nothing may, what would have been seen."""
-    by = by_text(figure.by)
+def verdict_text(figure: GateFigure, *, advised: bool = False) -> str:
+    """What may be said by one figure, with its interval; where nothing may, what would have been seen.
+
+    `advised`: whether the gate says by itself what would help, so that no figure does.
+    """
     if figure.verdict == "invalid":
         return _("invalid: {why}", why=fmt.sentence(figure.why))
     if figure.verdict == "unclaimed":
         return _("nothing is claimed")
+    if figure.verdict in ("slower", "faster") and figure.name == "memory":
+        return memory_text(figure.change)
     if figure.verdict == "slower":
-        return _("{by} MORE", by=by) if figure.name == "memory" else _("SLOWER by {by}", by=by)
-    if figure.verdict == "faster" and figure.name == "memory":
-        return _("{by} LESS", by=by_text(figure.less))
+        return slower_text(figure.change)
     if figure.verdict == "faster":
-        return _("FASTER by {by}", by=by_text(figure.faster))
+        return faster_text(figure.change)
     tolerance = percent(figure.tolerance)
     if figure.verdict == "same":
-        return _("same within {tolerance} %: {by}", tolerance=tolerance, by=_slower_by(figure))
+        return _("same within {tolerance} %: {by}", tolerance=tolerance, by=change_text(figure.change))
     if figure.verdict == "not_slower":
-        return _("not slower by more than {tolerance} %: {by}", tolerance=tolerance, by=_slower_by(figure))
-    return _open(figure)
+        return _("not slower by more than {tolerance} %: {by}", tolerance=tolerance, by=change_text(figure.change))
+    return _why_open(figure) if advised else _open(figure)
 
 
 def _open(figure: GateFigure) -> str:
@@ -65,32 +77,27 @@ def _open(figure: GateFigure) -> str:
 
 def _why_open(figure: GateFigure) -> str:
     why = "" if figure.why is None else fmt.sentence(figure.why).rstrip(".")
+    by = change_text(figure.change)
     if figure.slower is None:
         return _("open: {why}", why=why) if why else _("open: too few rounds for an interval")
     if why:
-        return _("open: {by}: {why}", by=_slower_by(figure), why=why)
+        return _("open: {by}: {why}", by=by, why=why)
     if figure.visible is None:
-        return _("open: {by}", by=_slower_by(figure))
+        return _("open: {by}", by=by)
     return _(
-        "open: {by}; {visible} % or more would have been detected",
-        by=_slower_by(figure),
-        visible=percent(figure.visible),
+        "open: {by}; {visible} or more would have been detected",
+        by=by,
+        visible=share_text(figure.visible),
     )
 
 
-def signed(figure: GateFigure) -> str:
-    """`+1.2 % [-0.4, +2.9]` slower; less than 0: faster."""
-    return fmt.NONE if None in figure.by else signed_text(figure.by)
-
-
-def _slower_by(figure: GateFigure) -> str:
-    """`slower by +1.2 % [-0.4, +2.9]`: a rate falls where this is more than 0."""
-    by = signed(figure)
-    return _("{by} more", by=by) if figure.name == "memory" else _("slower by {by}", by=by)
+def changed(figure: GateFigure) -> str:
+    """`-1.2 % [-2.9, 0.4]`, from the base to the head."""
+    return fmt.NONE if None in figure.change else change_text(figure.change)
 
 
 def _floor(figure: GateFigure) -> str:
-    return signed(figure) if figure.slower is not None else _("open")
+    return changed(figure) if figure.slower is not None else _("open")
 
 
 def value_text(figure: GateFigure, value: float | None) -> str:

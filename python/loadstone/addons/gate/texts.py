@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
-from loadstone.text.figures import digits
+from loadstone.text.figures import difference_text, digits, factor_text, is_times, size_text, times_text
 from loadstone.text.language import _, translatable, translated
 
 NAMES = {
@@ -13,6 +13,8 @@ NAMES = {
     "memory": translatable("memory"),
 }
 """What the figures of a gate are called."""
+OPTION, OPTION_OF_P99 = "--not-slower-than", "--tolerance-p99"
+"""What widens the tolerance of rate and CPU, and that of the P99."""
 TOLERABLE = 0.2
 """Nobody means a larger tolerance."""
 
@@ -23,13 +25,52 @@ def percent(share: float) -> str:
     return f"{value:.0f}" if abs(value) >= 9.95 else digits(round(value, 1)) if value else "0"
 
 
-def by_text(by: Sequence[float | None]) -> str:
-    """`6 % [4, 8]`."""
-    middle, low, high = by
+def share_text(share: float) -> str:
+    """A loss of the base, or a tolerance: `6 %`; beyond the double `2.5 times`."""
+    return f"{percent(share)} %" if share <= 1 else _("{factor} times", factor=factor_text(math.log1p(share)))
+
+
+Change = Sequence[float | None]
+"""The head over the base and its interval's ends; None: not known."""
+
+
+def _logs(change: Change) -> list[float | None]:
+    return [None if one is None else math.log(one) if one > 0 else -math.inf for one in change]
+
+
+def change_text(change: Change) -> str:
+    """Of the head against the base: `-17 % [-19, -15]`, `2.5 times [2.3, 2.8]`; empty where it is not known."""
+    middle, low, high = _logs(change)
+    return "" if middle is None else difference_text(middle, low, high)
+
+
+def _by(word: str, change: Change) -> str:
+    """`SLOWER by 6 % [4, 8]`, or `SLOWER, 2.5 times [2.3, 2.8]`."""
+    middle, low, high = _logs(change)
     if middle is None:
-        return ""
-    ends = "" if low is None or high is None else f" [{percent(low)}, {percent(high)}]"
-    return f"{percent(middle)} %{ends}"
+        return word
+    if is_times(middle):
+        return f"{word}, {times_text(middle, low, high)}"
+    return _("{word} by {size}", word=word, size=size_text(middle, low, high))
+
+
+def slower_text(change: Change) -> str:
+    """Who lost so much."""
+    return _by(_("SLOWER"), change)
+
+
+def faster_text(change: Change) -> str:
+    """Who gained so much."""
+    return _by(_("FASTER"), change)
+
+
+def memory_text(change: Change) -> str:
+    """`6 % [4, 8] MORE`, `30 % [29, 31] LESS`, or `2.5 times [2.3, 2.8]`."""
+    middle, low, high = _logs(change)
+    if middle is None or is_times(middle):
+        return change_text(change)
+    size = size_text(middle, low, high)
+    return _("{by} MORE", by=size) if middle > 0 else _("{by} LESS", by=size)
 
 
 STANDINGS = {
@@ -56,34 +97,29 @@ def budget_text(seconds: float) -> str:
     return f"{10 * math.ceil(seconds / 10)}s" if seconds <= 120 else f"{math.ceil(seconds / 60)}m"
 
 
-def signed_text(by: Sequence[float | None]) -> str:
-    """`+1.2 % [-0.4, +2.9]` slower; less than 0: faster."""
-    middle, low, high = (None if one is None else f"{'−' if one < 0 else '+'}{percent(abs(one))}" for one in by)
-    return f"{middle} % [{low}, {high}]"
-
-
-def _slower(figure: str, by: Sequence[float | None], others: Sequence[str]) -> str:
-    said = _("SLOWER by {by}: {figure}", by=by_text(by), figure=translated(NAMES[figure]))
+def _slower(figure: str, change: Change, others: Sequence[str]) -> str:
     if figure == "memory":
-        said = _("TAKES {by} MORE memory", by=by_text(by))
+        said = _("TAKES {by}: memory", by=memory_text(change))
+    else:
+        said = f"{slower_text(change)}: {translated(NAMES[figure])}"
     return f"{said}{_also(others)}"
 
 
-def _faster(figure: str, by: Sequence[float | None], others: Sequence[str], unknown: Sequence[str] = ()) -> str:
-    said = _("FASTER by {by}: {figure}", by=by_text(by), figure=translated(NAMES[figure]))
-    return f"{said}{_also(others)}{_not_known(unknown)}"
+def _faster(figure: str, change: Change, others: Sequence[str], unknown: Sequence[str] = ()) -> str:
+    return f"{faster_text(change)}: {translated(NAMES[figure])}{_also(others)}{_not_known(unknown)}"
 
 
 def _not_known(unknown: Sequence[str]) -> str:
-    """`; not known: requests a second (slower by +1.2 % [-20, +31])`."""
+    """`; not known: requests a second (-1.2 % [-31, 20])`."""
     if not unknown:
         return ""
     return _("; not known: {figures}", figures=", ".join(unknown))
 
 
-def _unknown_figure(figure: str, by: Sequence[float | None]) -> str:
-    name = translated(NAMES[figure])
-    return name if None in by else _("{figure} (slower by {by})", figure=name, by=signed_text(by))
+def _figure_change(figure: str, change: Change) -> str:
+    """`requests a second (-1.2 % [-31, 20])`."""
+    name, said = translated(NAMES[figure]), change_text(change)
+    return name if not said or None in change else f"{name} ({said})"
 
 
 def _also(others: Sequence[str]) -> str:
@@ -105,29 +141,40 @@ def _same(tolerance: float, figures: Sequence[str], once: bool = False, unknown:
     return f"{said}{_not_known(unknown)}"
 
 
-def _may_be_slower(figure: str, by: Sequence[float | None], good: Sequence[str]) -> str:
-    return _(
-        "NOT DECIDABLE HERE: the head may be slower by {by} ({figure}); not slower: {good}",
-        by=by_text(by),
-        figure=translated(NAMES[figure]),
+def _may_be_slower(figure: str, change: Change, good: Sequence[str], shown: str | None = None) -> str:
+    said = _(
+        "NOT DECIDABLE HERE: the head may be slower: {figure}; not slower: {good}",
+        figure=_figure_change(figure, change),
         good=_list(good),
+    )
+    return said if shown is None else f"{said}; {shown}"
+
+
+def _shown(figure: str, at_most: float, tolerance: float) -> str:
+    return _(
+        "not slower than {at_most} % ({figure}), so {option} '{tolerance} %' is green by it",
+        figure=translated(NAMES[figure]),
+        at_most=percent(at_most),
+        option=OPTION_OF_P99 if figure == "p99" else OPTION,
+        tolerance=percent(tolerance),
     )
 
 
-def _undecided(visible: float | None) -> str:
+def _undecided(visible: float | None, shown: str | None = None) -> str:
+    if shown is not None:
+        return _("NOT DECIDABLE HERE: {shown}", shown=shown)
     if visible is None:
         return _("NOT DECIDABLE HERE (too little was measured: give it a longer --budget)")
     return _(
-        "NOT DECIDABLE HERE (only differences of {visible} % or more could have been detected)",
-        visible=percent(visible),
+        "NOT DECIDABLE HERE (only differences of {visible} or more could have been detected)",
+        visible=share_text(visible),
     )
 
 
-def _twin_differs(figure: str, slower: Sequence[float | None]) -> str:
+def _twin_differs(figure: str, change: Change) -> str:
     return _(
-        "INVALID: the base differs from itself by {by} ({figure}), so nothing is claimed of the head",
-        by=by_text(slower),
-        figure=translated(NAMES[figure]),
+        "INVALID: the base differs from itself: {figure}, so nothing is claimed of the head",
+        figure=_figure_change(figure, change),
     )
 
 
@@ -160,11 +207,10 @@ def _starts(differ: float) -> str:
     return _("two starts of one version may differ by {differ} %", differ=percent(differ))
 
 
-def _withheld(figure: str, by: Sequence[float | None], why: str) -> str:
+def _withheld(figure: str, change: Change, why: str) -> str:
     return _(
-        "NOT DECIDABLE HERE: these two processes differ by {by} ({figure}), and {why}",
-        by=by_text(by),
-        figure=translated(NAMES[figure]),
+        "NOT DECIDABLE HERE: these two processes differ: {figure}, and {why}",
+        figure=_figure_change(figure, change),
         why=why,
     )
 
@@ -196,8 +242,8 @@ def _advice_noise(visible: float) -> str:
     if visible > TOLERABLE:
         return _("No budget decides it here: what both do varies too much. A quieter machine helps.")
     return _(
-        "No budget decides it here: what both do varies too much. A quieter machine helps, or --tolerance "
-        "'{visible} %'.",
+        "No budget decides it here: what both do varies too much. A quieter machine helps, or {option} '{visible} %'.",
+        option=OPTION,
         visible=percent(visible),
     )
 
@@ -214,7 +260,8 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_nothing": "INVALID: nothing was measured",
     "gate_withheld": _withheld,
     "gate_may_be_slower": _may_be_slower,
-    "gate_unknown_figure": _unknown_figure,
+    "gate_shown": _shown,
+    "gate_unknown_figure": _figure_change,
     "gate_advice_starts": _advice_starts,
     "gate_advice_warm_before": "What runs already still got faster while it was measured: load it for some minutes "
     "before, and then ask again.",
@@ -224,7 +271,7 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_advice_noise": _advice_noise,
     "gate_answer": "{head} against {base}: {verdict}",
     "gate_heading": "The gate's figures",
-    "gate_by": signed_text,
+    "gate_change": change_text,
     "gate_standing": standing_text,
     "gate_known_before": "not measured: the answer was known before",
     "gate_not_begun": "not measured: no time was left for it",
@@ -236,8 +283,9 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_column_base_meaning": "Of the old version.",
     "gate_column_head": "head",
     "gate_column_head_meaning": "Of the new version.",
-    "gate_column_slower": "slower by",
-    "gate_column_slower_meaning": "By how much the head is slower, or takes more, with its interval; below 0 faster.",
+    "gate_column_change": "change",
+    "gate_column_change_meaning": "From the base to the head, in per cent of the base, with its interval; beyond a "
+    "half a factor. Less of a rate is slower; of all others more is.",
     "gate_column_verdict": "verdict",
     "gate_column_verdict_meaning": "Slower only where the whole interval lies beyond the tolerance.",
     "gate_column_visible": "detectable",

@@ -7,7 +7,7 @@ from loadstone.addons.history.changes import Hint
 from loadstone.addons.history.trends import AT_RATE, GATE_RATIO, RATIO, TrendPoint
 from loadstone.report import figure_format as fmt
 from loadstone.text.english.figures import metric_text
-from loadstone.text.figures import decimal, decimals_of
+from loadstone.text.figures import is_times, size_text, times_text
 from loadstone.text.language import _, translated
 
 
@@ -63,15 +63,10 @@ def differs_text(hint: Hint) -> str:
     return "; ".join(map(fmt.sentence, hint.differs))
 
 
-def _size(estimate: float, low: float, high: float) -> str:
-    """Return how much more or less, without a sign: `6 % [4, 8]`."""
-    sign = 1 if estimate > 0 else -1
-    ends = sorted(sign * 100 * math.expm1(one) for one in (low, high))
-    digits = decimals_of(ends)
-    value, least, most = (decimal(one, digits) for one in (sign * 100 * math.expm1(estimate), *ends))
-    return f"{value} % [{least}, {most}]"
-
-
 def _change(hint: Hint) -> str:
-    size = _size(*map(math.log, (hint.ratio, hint.low, hint.high)))
-    return _("{ratio} higher", ratio=size) if hint.ratio >= 1 else _("{ratio} lower", ratio=size)
+    """Of the figure before: `6 % [4, 8] lower`; beyond a half `2.5 times [2.3, 2.8]`."""
+    ratio, low, high = map(math.log, (hint.ratio, hint.low, hint.high))
+    if is_times(ratio):
+        return times_text(ratio, low, high)
+    size = size_text(ratio, low, high)
+    return _("{ratio} higher", ratio=size) if ratio >= 0 else _("{ratio} lower", ratio=size)

@@ -212,6 +212,7 @@ def _closed(
         message=found.message,
         users=estimated(found.users),
         per_s=estimated(found.per_s),
+        from_users=found.from_users,
         at_least_per_s=found.at_least_per_s,
         sweeps=found.repeats or len(sweeps),
         rounds_a_sweep=rounds_a_sweep,

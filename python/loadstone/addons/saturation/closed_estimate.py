@@ -70,10 +70,10 @@ EstimateKind = Literal["plateau", "peak", "limit", "at_least", "none"]
 class Saturation:
     """Where the load stops to pay.
 
-    plateau: throughput levels off; `users` is the saturation point N* = X_max (R_0 + Z), `per_s` X_max.
-    peak: throughput falls again; both are those of the peak. limit: `per_s` is the highest rate of the open
-    model that keeps its objective. at_least: only a bound is known: the load ended, or the time.
-    none: nothing may be said; the message has the reason.
+    plateau: throughput levels off; `users` is the saturation point N* = X_max (R_0 + Z), where waiting begins, `per_s`
+    X_max, which takes more users. peak: throughput falls again; both are those of the peak. limit: `per_s` is the
+    highest rate of the open model that keeps its objective. at_least: only a bound is known: the load ended, or the
+    time. none: nothing may be said; the message has the reason.
     """
 
     kind: EstimateKind
@@ -82,7 +82,10 @@ class Saturation:
     users: Estimate | None = None
     at_least_per_s: float | None = None
     """What the best level typically did, where the end was not found."""
-    method: Literal["", "plateau", "usl", "log-quadratic", "bisection"] = ""
+    from_users: int | None = None
+    """The fewest users of a plateau from which on every level typically reaches `REACHED` of `per_s`; None: not even
+    the last one does."""
+    method: Literal["", "plateau", "usl", "log-quadratic", "levels", "bisection"] = ""
     repeats: int = 0
     """Independent estimates behind the interval: sweeps, or blocks of the open model."""
 
@@ -292,6 +295,8 @@ def _peaks(found: list[tuple[float, float] | None], method: Literal["usl", "log-
     return Peaks(tuple(peak[0] for peak in known), tuple(peak[1] for peak in known), method)
 
 
+REACHED = 0.95
+"""A level that does so much of the most has reached it."""
 TAIL_FROM = 2.0
 """The tail begins at so many times the saturation point."""
 TAIL_LEVELS_MIN = 2
@@ -497,15 +502,20 @@ def _plateau(curves: _Curves, tail: NDArray[np.bool_]) -> Saturation:
     per_s, users = hodges_lehmann(most.tolist()), hodges_lehmann((most * curves.cycles_s).tolist())
     # Where levels are nearly alike the point may be as low as the one that took least has it.
     users = replace(users, low=min(users.low, per_s.value * curves.least_cycle_s))
-    said = message("saturation_plateau", users=users.figures, per_s=per_s.figures)
-    return Saturation("plateau", said, per_s, users, method="plateau", repeats=len(most))
+    below = curves.users[curves.typical_rates < REACHED * per_s.value]
+    reached = curves.users[curves.users > below.max(initial=0.0)]
+    from_users = round(float(reached[0])) if len(reached) else None
+    said = message("saturation_plateau", users=users.figures, per_s=per_s.figures, from_users=from_users)
+    return Saturation("plateau", said, per_s, users, from_users=from_users, method="plateau", repeats=len(most))
 
 
 def _peak(curves: _Curves) -> Saturation:
     found = peaks(curves.users, curves.rates)
     if found is None:
         return no_point(message("peak_not_located", users=round(float(curves.users[-1]))))
-    per_s, users = hodges_lehmann(found.per_s), hodges_lehmann(found.users)
+    per_s, users, method = hodges_lehmann(found.per_s), hodges_lehmann(found.users), found.method
+    if abs(math.log(per_s.value / curves.typical_rates.max())) > -math.log(REACHED):
+        per_s, users, method = *_highest_level(curves), "levels"
     said = message(
         "saturation_peak",
         users=users.figures,
@@ -513,4 +523,13 @@ def _peak(curves: _Curves) -> Saturation:
         end_per_s=float(curves.typical_rates[-1]),
         end_users=round(float(curves.users[-1])),
     )
-    return Saturation("peak", said, per_s, users, method=found.method, repeats=len(found.users))
+    return Saturation("peak", said, per_s, users, method=method, repeats=len(found.users))
+
+
+def _highest_level(curves: _Curves) -> tuple[Estimate, Estimate]:
+    """Return the level that typically does most, for a peak of a law that the levels contradict: its rate, and its
+    users between the levels beside it."""
+    top = int(np.argmax(curves.typical_rates))
+    beside = curves.users[max(0, top - 1)], curves.users[min(top + 1, len(curves.users) - 1)]
+    per_s = hodges_lehmann(curves.rates[:, top].tolist())
+    return per_s, Estimate(float(curves.users[top]), float(beside[0]), float(beside[1]), per_s.level)

@@ -146,9 +146,11 @@ class SaturationAnswer(AnalysisModel):
     message: Message
     """The verdict in one line."""
     users: Estimated | None
-    """The saturation point; None in the open model, and where there is none."""
+    """The saturation point, where waiting begins; None in the open model, and where there is none."""
     per_s: Estimated | None
-    """What it does there at most, a second."""
+    """What it does at most, a second: of a plateau with more users than `users`."""
+    from_users: int | None = None
+    """The fewest users of a plateau from which on every level does 95 % of `per_s` or more."""
     at_least_per_s: float | None
     """For `at_least`, what its best level typically did."""
     sweeps: int

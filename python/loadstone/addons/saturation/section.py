@@ -12,13 +12,6 @@ from loadstone.text.message import Message, message
 from loadstone.text.sentences import render_message
 
 MARKS = {"plateau": "●", "peak": "▲", "limit": "●", "at_least": "◐", "none": "○"}
-_LOAD_ENDED = (
-    "not_levelled_off",
-    "not_levelled_off_at_most",
-    "still_rising",
-    "generator_gave_out",
-    "generator_gave_out_at",
-)
 LATENCIES = (("mean", "MTT"), ("p50", "P50"), ("p99", "P99"))
 
 
@@ -80,54 +73,24 @@ def limiting_part(answer: SaturationAnswer) -> str:
 
 
 def facts(answer: SaturationAnswer) -> list[tuple[str, str]]:
-    """What is asked of a saturation, each with its answer, the most important first."""
+    """What is asked of a saturation beside its verdict, each with its answer, the most important first."""
     return [(fmt.sentence(name), fmt.sentence(said)) for name, said in _facts(answer)]
 
 
 def _facts(answer: SaturationAnswer) -> Iterator[tuple[Message, Message]]:
     if answer.model == "closed":
-        yield message("saturation_fact_point"), _point(answer)
-        yield message("saturation_fact_most"), _most(answer)
-        yield (
-            message("saturation_fact_beyond"),
-            message("saturation_beyond", kind=answer.kind, load_ended=_load_ended(answer)),
-        )
-    if answer.objective is not None:
+        yield from _curve(answer)
+    if answer.model == "closed" and answer.objective is not None:
         yield message("saturation_fact_objective"), answer.objective.message
-    elif answer.model == "open":
-        yield message("saturation_fact_rate"), _most(answer)
     yield message("saturation_fact_limit"), _limit(answer)
-    if answer.unloaded_s is not None:
-        unloaded = message(
-            "saturation_unloaded",
-            unloaded_ns=1e9 * answer.unloaded_s,
-            think_ns=1e9 * answer.think_s,
-            users=answer.unloaded_users or 1,
-        )
-        yield message("saturation_fact_unloaded"), unloaded
-    yield message("saturation_fact_measured"), _measured(answer)
 
 
-def _point(answer: SaturationAnswer) -> Message:
-    if answer.users is None:
-        return message("saturation_no_point", kind=answer.kind, load_ended=_load_ended(answer))
-    return message("saturation_users", users=_figures(answer.users))
-
-
-def _load_ended(answer: SaturationAnswer) -> bool:
-    """Whether only a bound is known since no more load could be made; else there was no time, or others were in it."""
-    why = answer.message.figures.get("why")
-    while isinstance(why, Message) and why.kind == "from_users_on":
-        why = why.figures.get("why")
-    return isinstance(why, Message) and why.kind in _LOAD_ENDED
-
-
-def _most(answer: SaturationAnswer) -> Message:
-    if answer.per_s is not None:
-        return message("saturation_per_s", per_s=_figures(answer.per_s))
-    if answer.at_least_per_s is not None:
-        return message("saturation_at_least_per_s", per_s=answer.at_least_per_s)
-    return message("saturation_not_known")
+def _curve(answer: SaturationAnswer) -> Iterator[tuple[Message, Message]]:
+    """The levels with what each did; none of fewer than two."""
+    levels = {point.users: point.per_s for point in answer.points if point.users is not None and point.per_s > 0}
+    if len(levels) > 1:
+        said = message("saturation_curve", users=list(levels), rates=list(levels.values()))
+        yield message("saturation_fact_curve"), said
 
 
 def _limit(answer: SaturationAnswer) -> Message:
@@ -156,12 +119,8 @@ def _measured(answer: SaturationAnswer) -> Message:
     )
 
 
-def _figures(found: Estimated) -> list[float]:
-    return [found.value, found.low, found.high]
-
-
 def spoken(answer: SaturationAnswer) -> str:
-    """The answer in a sentence for someone who cannot see the picture."""
+    """What stands beside the answer, for someone who cannot see the picture."""
     return " ".join(f"{name}: {said}." for name, said in facts(answer))
 
 
@@ -184,6 +143,17 @@ def share_rows(answer: SaturationAnswer) -> list[list[str]]:
         [fmt.part_name(share.part), *map(fmt.percent, (share.unloaded, share.knee, share.beyond))]
         for share in answer.limiting.shares
     ]
+
+
+def _basis(answer: SaturationAnswer) -> Message:
+    """How it was measured: the sweeps, the least response time that the knee rests on, and the search."""
+    parts = [_measured(answer)]
+    if answer.unloaded_s is not None:
+        figures = {"unloaded_ns": 1e9 * answer.unloaded_s, "think_ns": 1e9 * answer.think_s}
+        parts.append(message("saturation_unloaded", users=answer.unloaded_users or 1, **figures))
+    if (search := _search(answer)) is not None:
+        parts.append(search)
+    return message("sentences", parts=parts)
 
 
 def _search(answer: SaturationAnswer) -> Message | None:
@@ -280,7 +250,7 @@ def _finding(answer: SaturationAnswer) -> Finding:
         tone="good" if answer.kind in ("plateau", "peak", "limit") else "open",
         shown=(Shown("saturation"), *([Shown("ramp", remarks)] if remarks else ())),
         grids=(*_shares(answer), _levels(answer)),
-        note=_search(answer),
+        note=_basis(answer),
     )
 
 

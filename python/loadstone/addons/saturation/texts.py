@@ -5,19 +5,19 @@ from collections.abc import Callable, Sequence
 from loadstone.text.english.announcement import duration as rough_duration
 from loadstone.text.english.figures import figure, interval, parts_text, whole_percent
 from loadstone.text.figures import digits, duration, rounded
-from loadstone.text.language import _, plural, translatable, translated
-
-_BEYOND = {
-    "plateau": translatable("throughput levels off: more users only wait longer"),
-    "peak": translatable("throughput falls again (retrograde): fewer users would serve more"),
-    "limit": translatable("rates were offered, not users"),
-    "at_least": translatable("not known"),
-    "none": translatable("not known"),
-}
+from loadstone.text.language import _, plural
 
 
-def _plateau(users: Sequence[float], per_s: Sequence[float]) -> str:
-    return _("SATURATES at {users} users: {rate} a second", users=interval(users), rate=interval(per_s))
+def _plateau(users: Sequence[float], per_s: Sequence[float], from_users: int | None = None) -> str:
+    figures = {"rate": interval(per_s), "users": interval(users)}
+    if from_users is None:
+        return _("THE MOST: {rate} a second; the knee (where waiting begins): {users} users", **figures)
+    return _(
+        "THE MOST: {rate} a second, reached within 5 % from {reached} on; the knee (where waiting begins): {users} "
+        "users",
+        reached=plural(from_users, "{n} user", "{n} users"),
+        **figures,
+    )
 
 
 def _peak(users: Sequence[float], per_s: Sequence[float], end_per_s: float, end_users: int) -> str:
@@ -143,20 +143,6 @@ SATURATION: dict[str, str | Callable[..., str]] = {
 }
 
 
-def _no_point(kind: str, load_ended: bool) -> str:
-    if kind != "at_least":
-        return _("not found")
-    return _("beyond what could be driven") if load_ended else _("not known")
-
-
-def _beyond(kind: str, load_ended: bool) -> str:
-    return (
-        _("{beyond}: the load ended before the system did", beyond=translated(_BEYOND[kind]))
-        if load_ended
-        else translated(_BEYOND[kind])
-    )
-
-
 def _out_of_time(needed_s: float, left_s: float) -> str:
     left = _("{text} s of the budget are left for it", text=digits(max(0.0, left_s), 2))
     return _(
@@ -164,6 +150,17 @@ def _out_of_time(needed_s: float, left_s: float) -> str:
         needed_s=digits(needed_s, 2),
         left=left,
     )
+
+
+def _curve(users: Sequence[int], rates: Sequence[float]) -> str:
+    """`▁▂▅▇▇▇▇▇▇█ with 1, 2, 3, 4, 6, 8, 11, 16, 23, 32 users`."""
+    most = max(rates)
+    bars = "".join(_BARS[min(len(_BARS) - 1, int(len(_BARS) * rate / most))] for rate in rates)
+    return _("{bars} with {users} users", bars=bars, users=", ".join(f"{one:,}" for one in users))
+
+
+_BARS = "▁▂▃▄▅▆▇█"
+"""Eighths of the highest."""
 
 
 def _limit(why: str, runner_up: str | None, share: float | None, users: int | None, rate_per_s: float | None) -> str:
@@ -189,7 +186,7 @@ def _limit(why: str, runner_up: str | None, share: float | None, users: int | No
 def _unloaded(unloaded_ns: float, think_ns: float, users: int = 1) -> str:
     pause = _(", and users pause for {think_ns}", think_ns=duration(think_ns)) if think_ns else ""
     return _(
-        "{unloaded_ns} with {users}{pause}",
+        "Shortest mean response time (R): {unloaded_ns} with {users}{pause}.",
         unloaded_ns=duration(unloaded_ns),
         users=plural(users, "{n} user", "{n} users"),
         pause=pause,
@@ -200,16 +197,21 @@ def _measured(model: str, sweeps: int, levels: int, rounds: int, seconds: float)
     if model != "closed":
         what = plural(sweeps, "{n} bisection", "{n} bisections")
         over = plural(levels, "{n} rate", "{n} rates")
-        return _("{bisections} over {rates}; {time} in all", bisections=what, rates=over, time=_time(seconds))
+        figures = {"bisections": what, "rates": over, "time": _time(seconds)}
+        return _("Measured: {bisections} over {rates}; {time} in all.", **figures)
     figures = {
         "sweeps": plural(sweeps, "{n} sweep", "{n} sweeps"),
         "levels": plural(levels, "{n} level", "{n} levels"),
         "time": _time(seconds),
     }
     if not rounds:
-        return _("{sweeps} over {levels}, in random order; {time} in all", **figures)
+        return _("Measured: {sweeps} over {levels}, in random order; {time} in all.", **figures)
     each = plural(rounds, "{n} round", "{n} rounds")
-    return _("{sweeps} over {levels}, each {rounds} of slices in random order; {time} in all", rounds=each, **figures)
+    return _(
+        "Measured: {sweeps} over {levels}, each {rounds} of slices in random order; {time} in all.",
+        rounds=each,
+        **figures,
+    )
 
 
 def _time(seconds: float) -> str:
@@ -353,20 +355,11 @@ SATURATION_REPORT: dict[str, str | Callable[..., str]] = {
     "progress_out_of_time": _out_of_time,
     "saturation_heading": "Saturation",
     "saturation_title": "The saturation point",
-    "saturation_fact_point": "Saturation point",
-    "saturation_fact_most": "Highest throughput",
-    "saturation_fact_beyond": "Beyond it",
+    "saturation_fact_curve": "Replies a second",
+    "saturation_curve": _curve,
     "saturation_fact_objective": "Objective",
-    "saturation_fact_rate": "Highest rate",
     "saturation_fact_limit": "The limit",
-    "saturation_fact_unloaded": "Shortest mean response time (R)",
-    "saturation_fact_measured": "Measured",
-    "saturation_users": lambda users: _("{interval} users", interval=interval(users)),
-    "saturation_per_s": lambda per_s: _("{interval} a second", interval=interval(per_s)),
-    "saturation_at_least_per_s": lambda per_s: _("at least {figure} a second", figure=figure(per_s)),
-    "saturation_no_point": _no_point,
     "saturation_not_known": "not known",
-    "saturation_beyond": _beyond,
     "saturation_limit_named": _limit,
     "saturation_unloaded": _unloaded,
     "saturation_measured": _measured,

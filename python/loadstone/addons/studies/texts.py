@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.text.english.figures import capitalised, metric_text
-from loadstone.text.figures import digits, log_percent, ratio_text, rounded
+from loadstone.text.figures import difference_text, digits, factor_text, is_times, log_percent, rounded
 from loadstone.text.language import _, plural, translatable, translated
 
 _PARTS = {
@@ -138,7 +138,10 @@ def _by_verdicts(
 
 def _size(claimed: float, estimate: float, low: float, high: float, inside: bool, too_wide: bool) -> str:
     """All are log ratios; the claimed figure is as exact as it was published: `+6.52 %`."""
-    figures = {"claimed": f"{log_percent(claimed):+.4g} %", "measured": ratio_text(estimate, low, high, sign=True)}
+    published = _("{factor} times", factor=factor_text(claimed))
+    if not is_times(claimed):
+        published = f"{log_percent(claimed):+.4g} %"
+    figures = {"claimed": published, "measured": difference_text(estimate, low, high)}
     if inside and too_wide:
         return _(
             "claimed {claimed}, measured {measured}: the claimed figure lies inside, but the interval is too wide to "

@@ -30,10 +30,12 @@ LONGEST_SETTLE_S = 0.1
 """The settle time grows with the slices, up to this."""
 BETWEEN_S = 0.002
 """What is taken to pass between two slices: the last replies come in, clocks are read, threads are woken."""
-OPENING_S = 0.5
-"""What a block is taken to cost for each condition beside its slices: its data is stored, its connections opened."""
-RESTART_S = 0.5
-"""What starting a condition's servers again is taken to add to that."""
+OPENING_S = 0.25
+"""What a block is taken to cost for each condition beside its slices: its data is stored, its connections opened. In
+the recorded runs of `tests/examples/frozen` it was .02 to .42 s, and .3 to .7 s a block however many conditions it had;
+storing many keys comes on top (`experiment.plan.run_plan.keys_s`)."""
+RESTART_S = 0.25
+"""What starting a condition's servers again is taken to add to that: both together were .23 to .49 s."""
 EXPECTED_SPREAD = 0.1
 """Standard deviation of a round's ln(B / A) before anything was measured: .07 to .14 on quiet and on busy machines."""
 WARM_ROUNDS, WARM_ROUNDS_MIN, WARM_S = 8, 2, 0.8
@@ -47,8 +49,9 @@ TABLE_SLICE_MIN_S, TABLE_SETTLE_S = 0.03, 0.006
 TABLE_WARM_UP_S = 0.03
 """Warm-up of each row, before the first round of a block: all of its connections have been used, and its keys are
 there."""
-TABLE_OPENING_S = 0.2
-"""What a block is taken to cost for each row beside its slices: many of them share what is read of their servers."""
+TABLE_OPENING_S = 0.12
+"""What a block is taken to cost for each row beside its slices: many of them share what is read of their servers. It
+was .08 s on a calm machine, .35 s on one that others kept busy."""
 TABLE_INTERVALS = 4
 """Into how many intervals the figures of a row's block are divided."""
 LATENCY_GROUPS = 16

@@ -17,6 +17,7 @@ from loadstone.judge.analysis.evaluations import EVALUATIONS, LATER_EVALUATIONS,
 from loadstone.judge.analysis.fixed_rates import own_load
 from loadstone.judge.analysis.headline import Opening, budget_too_short, comparison_line, opening, unanswered
 from loadstone.judge.analysis.notes import machine_speed, meanings_of, notes_of, published_sources
+from loadstone.judge.analysis.sides import with_figures_of_rows
 from loadstone.judge.analysis.tables import make_tables
 from loadstone.judge.analysis.timeline import make_timeline
 from loadstone.judge.checks.check import Check
@@ -42,7 +43,7 @@ def analyse_run(run: RecordedRun) -> Analysis:
     judged = [judge_trial(trial) for trial in with_one_process(run.trials)]
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
     tables = make_tables(run, judged)
-    compared, effects = compare_groups(run, judged), effects_of(run, judged)
+    compared, effects = with_figures_of_rows(compare_groups(run, judged), tables), effects_of(run, judged)
     checks = summarise_checks(judged)
     seen = RunFindings(run, judged, own_load(run, judged), tables, compared, effects, checks, {})
     parts = evaluated(EVALUATIONS, seen)

@@ -301,11 +301,12 @@ def _together(found: Sequence[Verdict]) -> Message:
     if len(found) == 1 or first.kind in ("equivalent", "mixed"):
         return first.brief
     if first.kind == "faster":
-        leads = sorted(abs(one.estimate or 0.0) for one in found)
+        ratios = sorted((one.estimate or 0.0 for one in found), key=abs)
+        sizes = {"least": ratios[0], "most": ratios[-1]}
         if first.metric.startswith(COST):
-            part = first.metric.removeprefix(COST)
-            return message("costs_less", winner=first.winner_name, part=part, least=leads[0], most=leads[-1])
-        return message("verdicts_faster", winner=first.winner_name, least=leads[0], most=leads[-1])
+            return message("costs_differ", b=first.b.name, part=first.metric.removeprefix(COST), **sizes)
+        names = {"a": first.a.name, "b": first.b.name}
+        return message("verdicts_faster", **names, b_wins=first.winner == "b", **sizes)
     if first.kind == "invalid":
         return message("verdicts_invalid", checks=sorted({one.refusal.name for one in found if one.refusal}))
     return message("verdicts_undecided") if first.kind == "undecided" else message("verdicts_not_decidable")

@@ -348,7 +348,7 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
     """The command that helps most after this run; None where none is known that would work as it stands."""
     given = _given(analysis)
     if given is None:
-        return _tables(folder)
+        return None
     if analysis.needed_budget_s:
         why = _why(message("next_longer_budget"))
         return NextStep(why, _command(given, budget=_time(analysis.needed_budget_s)))
@@ -366,13 +366,7 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
     if analysis.quick:
         why = _why(message("next_full", undecided=len(open_ones)))
         return NextStep(why, _command(argument for argument in given if argument != "--quick"))
-    return _tables(folder)
-
-
-def _tables(folder: Path | None) -> NextStep | None:
-    if folder is None:
-        return None
-    return NextStep(_why(message("next_tables")), _pasted(["report", str(folder), "--format", "html,csv,md"]))
+    return None
 
 
 def _more_minutes(analysis: Analysis, undecided: Sequence[Comparison]) -> int | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from loadstone.text.english.figures import listed, metric_text
-from loadstone.text.figures import percent_text, ratio_text
+from loadstone.text.figures import is_times, percent_text, size_text, times_text
 from loadstone.text.language import _, plural
 
 
@@ -39,25 +39,25 @@ def _interaction(
     effect, without = _("{level} against {reference}", level=level, reference=reference), _without(left_out)
     if kind in ("faster", "mixed") and estimate is not None:
         ends = (estimate, -inf if low is None else low, inf if high is None else high)
-        if estimate < 0:
-            ends = (-ends[0], -ends[2], -ends[1])
-        figures = {
-            "effect": effect,
-            "metric": metric_text(metric),
-            "ratio": ratio_text(*ends, excludes_none=True),
-            "here": here,
-            "there": there,
-            "without": without,
-        }
+        figures = {"effect": effect, "metric": metric_text(metric), "here": here, "there": there, "without": without}
+        if is_times(estimate):
+            return _(
+                "the two depend on each other: {effect} changes {metric} {times} as much with {here} as with "
+                "{there}{without}.",
+                times=times_text(*ends, excludes_none=True),
+                **figures,
+            )
         if estimate > 0:
             return _(
                 "the two depend on each other: {effect} changes {metric} by {ratio} more with {here} than with "
                 "{there}{without}.",
+                ratio=size_text(*ends),
                 **figures,
             )
         return _(
             "the two depend on each other: {effect} changes {metric} by {ratio} less with {here} than with "
             "{there}{without}.",
+            ratio=size_text(*ends),
             **figures,
         )
     if kind == "equivalent":

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 _COMPARING = {
     "comparison": "Two conditions that differ in one thing only, measured again and again in turn.",
     "metric": "The figure that is compared. It was chosen before anything was measured.",
-    "ratio": "How much more (+) or less (-) of the metric B has than A. Twice as much is +100 %, half is -50 %; "
-    "from three times on it is written as a factor.",
+    "ratio": "How much more (+) or less (-) of the metric B has than A, in per cent of A: from 208 to 174 is -17 %. "
+    "A difference of more than a half is written as a factor: `14.7 times`, `0.26 times`.",
     "typical difference": "The difference that the blocks have in common: the middle one of all averages of two "
     "blocks (Hodges and Lehmann's estimate). A few odd blocks hardly move it.",
     "interval": "The range in brackets. At least 95 of 100 such ranges contain the true difference. If the range "
@@ -31,8 +31,8 @@ _COMPARING = {
 }
 
 _VERDICTS = {
-    "FASTER": "The whole interval lies on one side of 0: the difference is real. It says how far the faster one leads "
-    "the slower one.",
+    "FASTER": "The whole interval lies on one side of 0: the difference is real. `B FASTER` and `B SLOWER` are in per "
+    "cent of A, as the ratio is; beyond a half the faster one is named, and how many times as fast it is.",
     "materially": "Even the nearer end of the interval is beyond the margin: the difference matters.",
     "EQUIVALENT": "The whole interval lies within the margin, and neither side stalls more: there is no difference "
     "that matters.",

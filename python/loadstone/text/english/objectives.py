@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.text.english.figures import figure, figure_text, interval, is_rate
-from loadstone.text.figures import digits, ratio_text
+from loadstone.text.figures import difference_text, digits
 from loadstone.text.language import _, translatable, translated
 
 _WHAT = {
@@ -84,15 +84,15 @@ def _pair(a: str, b: str, place: str) -> str:
 
 def _missed_ratio(pair: str, objective: str, estimate: float, low: float, high: float) -> str:
     return _(
-        "{pair}: '{objective}': missed: {ratio_text}",
+        "{pair}: '{objective}': missed: {ratio}",
         pair=pair,
         objective=objective,
-        ratio_text=ratio_text(estimate, low, high, sign=True),
+        ratio=difference_text(estimate, low, high),
     )
 
 
 def _beyond(pair: str, objective: str, estimate: float, low: float, high: float) -> str:
-    ratio = ratio_text(estimate, low, high, sign=True)
+    ratio = difference_text(estimate, low, high)
     return _(
         "{pair}: '{objective}': cannot be decided: {ratio} lies on both sides of it",
         pair=pair,

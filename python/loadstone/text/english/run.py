@@ -337,5 +337,4 @@ NEXT_STEP: dict[str, str | Callable[..., str]] = {
         undecided=plural(undecided, "{n} comparison", "{n} comparisons"),
     ),
     "next_full": _full,
-    "next_tables": "the figures for other programs and for a repository",
 }

@@ -10,9 +10,9 @@ from loadstone.text.figures import (
     digits,
     factor_text,
     is_times,
-    less_text,
     percent_text,
-    ratio_text,
+    size_text,
+    sizes_text,
     times_text,
 )
 from loadstone.text.language import _, of_author
@@ -47,25 +47,37 @@ def _equivalent(margin: float, negligible: bool, ratio: str | None) -> str:
     return said if ratio is None else f"{said}: {ratio}"
 
 
-def _lead(lead: float | None, low: float | None, high: float | None) -> tuple[bool, str]:
-    """Return how far the faster one leads, the larger over the smaller figure: `12 % [9, 15]`, `14.7 times as fast`;
-    whether it is said as a factor.
+def _towards_b(
+    estimate: float | None, low: float | None, high: float | None, rises: bool
+) -> tuple[float, float, float]:
+    """ln(B / A) and its ends. What is None has no end: it lies where B rises, or falls, to."""
+    middle = estimate if estimate is not None else inf if rises else -inf
+    return middle, -inf if low is None else low, inf if high is None else high
 
-    That it leads is decided: an end that is cut at no difference is beside it.
+
+def _faster(
+    a: str,
+    b: str,
+    b_wins: bool,
+    larger_is_faster: bool,
+    estimate: float | None,
+    low: float | None,
+    high: float | None,
+    materially: bool,
+) -> str:
+    """Per cent of A, by which B is faster or slower; beyond a half how many times as fast the faster one is.
+
+    That they differ is decided: an end that is cut at no difference is beside it.
     """
-    ratios = [inf if end is None else end for end in (lead, low, high)]
-    if is_times(ratios[0]):
-        return True, times_text(*ratios, as_fast=True, excludes_none=True)
-    return False, ratio_text(*ratios, excludes_none=True)
-
-
-def _faster(winner: str, lead: float | None, low: float | None, high: float | None, materially: bool) -> str:
-    times, by = _lead(lead, low, high)
-    said = (
-        _("{winner} FASTER, {by}", winner=winner, by=by)
-        if times
-        else _("{winner} FASTER by {by}", winner=winner, by=by)
-    )
+    ratio, low, high = _towards_b(estimate, low, high, b_wins == larger_is_faster)
+    if is_times(ratio):
+        ends = (ratio, low, high) if ratio > 0 else (-ratio, -high, -low)
+        by = times_text(*ends, as_fast=True, excludes_none=True)
+        said = _("{winner} FASTER, {by}", winner=b if b_wins else a, by=by)
+    elif b_wins:
+        said = _("{b} FASTER by {by}", b=b, by=size_text(ratio, low, high))
+    else:
+        said = _("{b} SLOWER by {by}", b=b, by=size_text(ratio, low, high))
     return _("{said}, materially", said=said) if materially else said
 
 
@@ -76,13 +88,18 @@ def _mixed_brief(larger_is_faster: bool) -> str:
 
 
 def _mixed(
-    larger_is_faster: bool, winner: str, lead: float | None, low: float | None, high: float | None, total: float | None
+    larger_is_faster: bool,
+    b: str,
+    estimate: float | None,
+    low: float | None,
+    high: float | None,
+    total: float | None,
+    b_wins: bool,
 ) -> str:
-    times, by = _lead(lead, low, high)
-    figures = {"brief": _mixed_brief(larger_is_faster), "winner": winner, "by": by, "total": _in_total(total)}
-    if times:
-        return _("{brief} ({winner} {by}, {total})", **figures)
-    return _("{brief} ({winner} by {by}, {total})", **figures)
+    ratio, low, high = _towards_b(estimate, low, high, b_wins == larger_is_faster)
+    by = difference_text(ratio, low, high, excludes_none=True)
+    brief = _mixed_brief(larger_is_faster)
+    return _("{brief} ({b} {by}, {total})", brief=brief, b=b, by=by, total=_in_total(total))
 
 
 def _in_total(total: float | None) -> str:
@@ -97,6 +114,8 @@ def _hidden(ratio: str, most: float | None) -> str:
 def _not_decidable(noise_floor: float | None) -> str:
     if noise_floor is None:
         return _("NOT DECIDABLE HERE: noise floor unknown")
+    if is_times(noise_floor):
+        return _("NOT DECIDABLE HERE: less than {factor} times could not be told", factor=factor_text(noise_floor))
     return _("NOT DECIDABLE HERE: noise floor +-{floor}", floor=percent_text(noise_floor))
 
 
@@ -132,20 +151,15 @@ def _invalid(check: str, measured: float, limit: float, unit: str) -> str:
     )
 
 
-def _several_faster(winner: str, least: float, most: float) -> str:
+def _several_faster(a: str, b: str, b_wins: bool, least: float, most: float) -> str:
+    """`least` and `most`: ln(B / A) of the smallest difference and of the largest, in the same direction."""
     if is_times(most):
-        return _(
-            "{winner} FASTER, {least} to {most}",
-            winner=winner,
-            least=factor_text(least),
-            most=times_text(most, as_fast=True),
-        )
-    return _(
-        "{winner} FASTER by {least} to {most}",
-        winner=winner,
-        least=percent_text(least).removesuffix(" %"),
-        most=percent_text(most),
-    )
+        winner = b if b_wins else a
+        factor = times_text(abs(most), as_fast=True)
+        return _("{winner} FASTER, {least} to {most}", winner=winner, least=factor_text(abs(least)), most=factor)
+    if b_wins:
+        return _("{b} FASTER by {sizes}", b=b, sizes=sizes_text(least, most))
+    return _("{b} SLOWER by {sizes}", b=b, sizes=sizes_text(least, most))
 
 
 def _at_places(verdict: str, places: Sequence[str]) -> str:
@@ -173,19 +187,37 @@ _ROLES = ("store", "application")
 """Parts of a cost that are called otherwise on either side: a sentence names them behind the figure."""
 
 
-def _costs_less(winner: str, part: str, less: float, low: float | None, high: float | None) -> str:
-    return _less(winner, part, less_text(less, low, high))
+def _cost_differs(b: str, part: str, estimate: float, low: float | None, high: float | None) -> str:
+    """What B uses, of what A does: `18 % less`, `24 % more`; beyond a half `3.6 times`."""
+    if is_times(estimate):
+        return _uses_times(b, part, times_text(estimate, low, high, excludes_none=True))
+    size = size_text(estimate, low, high)
+    return _uses_less(b, part, size) if estimate < 0 else _uses_more(b, part, size)
 
 
-def _several_cost_less(winner: str, part: str, least: float, most: float) -> str:
-    least_text = less_text(-least).removesuffix(" %")
-    return _less(winner, part, _("{least} to {most}", least=least_text, most=less_text(-most)))
+def _several_costs(b: str, part: str, least: float, most: float) -> str:
+    if is_times(most):
+        return _uses_times(b, part, _("{least} to {most} times", least=factor_text(least), most=factor_text(most)))
+    sizes = sizes_text(least, most)
+    return _uses_less(b, part, sizes) if most < 0 else _uses_more(b, part, sizes)
 
 
-def _less(winner: str, part: str, less: str) -> str:
+def _uses_less(b: str, part: str, size: str) -> str:
     if part in _ROLES:
-        return _("{winner} uses {less} less CPU of {part} a request", winner=winner, less=less, part=part_text(part))
-    return _("{winner} uses {less} less {part} CPU a request", winner=winner, part=part_text(part), less=less)
+        return _("{b} uses {size} less CPU of {part} a request", b=b, size=size, part=part_text(part))
+    return _("{b} uses {size} less {part} CPU a request", b=b, size=size, part=part_text(part))
+
+
+def _uses_more(b: str, part: str, size: str) -> str:
+    if part in _ROLES:
+        return _("{b} uses {size} more CPU of {part} a request", b=b, size=size, part=part_text(part))
+    return _("{b} uses {size} more {part} CPU a request", b=b, size=size, part=part_text(part))
+
+
+def _uses_times(b: str, part: str, times: str) -> str:
+    if part in _ROLES:
+        return _("{b} uses {times} the CPU of {part} a request", b=b, times=times, part=part_text(part))
+    return _("{b} uses {times} the {part} CPU a request", b=b, times=times, part=part_text(part))
 
 
 def _cost_equivalent(part: str, margin: float) -> str:
@@ -201,12 +233,13 @@ def _cost_open(part: str, ratio: str | None, why: str = "") -> str:
 
 
 def _runs_apart(slower: float, others: float, idle: float = 0.0) -> str:
-    """Between two runs: what the second one's machine may have added or taken; `slower` is a log ratio."""
+    """Between two runs: what the second one's machine may have added or taken; `slower`: ln of its time over the
+    first's."""
     found = []
     if slower >= _TELLING:
-        found.append(_("its CPUs were {share} slower in the second run", share=percent_text(slower)))
+        found.append(_("its CPUs were {share} slower in the second run", share=size_text(slower)))
     if slower <= -_TELLING:
-        found.append(_("its CPUs were {share} faster in the second run", share=percent_text(-slower)))
+        found.append(_("its CPUs were {share} faster in the second run", share=size_text(slower)))
     if others >= _TELLING:
         found.append(_("other programs took up to {share:.0f} % of the CPUs", share=100 * others))
     if idle >= _WAKING:
@@ -237,8 +270,8 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict_not_decidable": _not_decidable,
     "verdict_undecided": _undecided,
     "verdict_decided_before": "{said}; {before}",
-    "cost_less": _costs_less,
-    "costs_less": _several_cost_less,
+    "cost_differs": _cost_differs,
+    "costs_differ": _several_costs,
     "cost_equivalent": _cost_equivalent,
     "cost_open": _cost_open,
     "cost_mixed": "most slices say so, and all slices together the opposite",

@@ -61,6 +61,7 @@ class Prediction(AnalysisModel):
     busiest: str
     """What fills first."""
     busy_share: float
+    """Its busy share: as measured, where the level is one of the run."""
     measured_per_s: float | None = None
     """Measured rate, where the level is one of the run and nothing is changed."""
 

@@ -112,7 +112,13 @@ class Checked:
         chosen = min(holds or [self.whole], key=lambda one: one.reach)
         found = chosen.model.predict(users, change)
         slow, fast = chosen.ends(users, change)
-        measured = next((one.per_s for one in chosen.model.levels if one.users == users), None)
+        same = change == WhatIfChange()
+        measured = next((one for one in chosen.model.levels if same and one.users == users), None)
+        fullest = (
+            None
+            if measured is None
+            else max(groups_of(measured), key=lambda group: share_of(measured, group), default=None)
+        )
         return Prediction(
             users=users,
             per_s=found.per_s,
@@ -121,9 +127,9 @@ class Checked:
             response_s=found.response_s,
             low_s=fast.response_s,
             high_s=slow.response_s,
-            busiest=found.busiest,
-            busy_share=min(1.0, found.busy),
-            measured_per_s=measured if change == WhatIfChange() else None,
+            busiest=found.busiest if fullest is None else fullest.name,
+            busy_share=min(1.0, found.busy if measured is None or fullest is None else share_of(measured, fullest)),
+            measured_per_s=None if measured is None else measured.per_s,
         )
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from loadstone.experiment.spec.levels import Condition, drop_factors, identity
 from loadstone.judge.checks.evidence import TrialEvidence, evidence_of
 from loadstone.judge.checks.utilisation import busy_parts, place_cpus
-from loadstone.judge.cost import common_parts
+from loadstone.judge.cost import common_parts, costs_of
 from loadstone.judge.stations import stations_of
 from loadstone.run_folder.facts import DRIVER, LINK
 from loadstone.run_folder.trial import TrialRecord
@@ -32,7 +32,7 @@ class PartLoad:
     """One part under one load."""
 
     demand_s: float
-    """CPU time for a correct reply."""
+    """CPU time for a correct reply: the cost that reports show (`judge.cost`), where that is known."""
     cpus: float | None
     """How many CPUs it can keep busy: by its threads, its limit and its place. None: that is not known."""
     one_thread: bool
@@ -146,11 +146,13 @@ def _placed(name: str, part: PartLoad, cpus_of: Mapping[CpuPlace, int], apart: C
 def _parts(found: Sequence[TrialEvidence], replies: float) -> dict[str, PartLoad]:
     """Return the load of each part that every trial has. The generator is one of them, and the thread of a line, which
     works on its CPUs: both take a part of each response time."""
-    parts = {}
-    for name, owned in common_parts([one.trial for one in found]).items():
+    parts, trials = {}, [one.trial for one in found]
+    costs = costs_of(trials)
+    for name, owned in common_parts(trials).items():
         spent_s = sum(one.trial.cpu_s[part] for one, its in zip(found, owned, strict=True) for part in its)
         if name != DRIVER and spent_s > _BENEATH_S:
-            parts[name] = _server(name, spent_s / replies, found[-1])
+            demand_s = costs[name].ns / 1e9 if name in costs else spent_s / replies
+            parts[name] = _server(name, demand_s, found[-1])
     lines = [name for name, kind in found[0].facts.kinds.items() if kind == LINK]
     for line in lines:
         spent_s = sum(one.trial.cpu_s.get(line, 0.0) for one in found)

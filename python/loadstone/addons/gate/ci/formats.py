@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 from loadstone.addons.gate.result import GateFigure, GateResult, Standing
 from loadstone.addons.gate.terminal import value_text, verdict_text
-from loadstone.addons.gate.texts import NAMES, percent, standing_text
+from loadstone.addons.gate.texts import NAMES, percent, share_text, standing_text
 from loadstone.report import figure_format as fmt
-from loadstone.text.language import translated
+from loadstone.text.language import _, translated
 
 
 def name_of(figure: GateFigure) -> str:
@@ -24,7 +24,7 @@ def standing_of(figure: GateFigure) -> str:
 
 def visible_text(figure: GateFigure) -> str:
     """The smallest difference that would have been seen: `4 %`."""
-    return fmt.NONE if figure.visible is None else f"{percent(figure.visible)} %"
+    return fmt.NONE if figure.visible is None else share_text(figure.visible)
 
 
 def mark_of(result: GateResult) -> str:
@@ -43,7 +43,7 @@ def drawing(figures: Sequence[GateFigure], columns: int = 41) -> list[str]:
     shown = [one for one in figures if one.slower is not None]
     if not shown:
         return []
-    ends = [abs(end) for one in shown for end in one.by if end is not None]
+    ends = [abs(end) for one in shown for end in one.losses if end is not None]
     reach = max(*ends, *(1.5 * one.tolerance for one in shown))
     reach = min(reach, 1.0)
 
@@ -51,7 +51,7 @@ def drawing(figures: Sequence[GateFigure], columns: int = 41) -> list[str]:
         return round((min(max(share, -reach), reach) / reach + 1) / 2 * (columns - 1))
 
     wide = max(len(name_of(one)) for one in shown)
-    left, right = f"-{percent(reach)} %", f"+{percent(reach)} %"
+    left, right = (_("{reach} % faster", reach=percent(reach)), _("{reach} % slower", reach=percent(reach)))
     lines = [f"{'':<{wide}}  {left}{right:>{columns - len(left)}}"]
     for one in shown:
         row = [" "] * columns

@@ -15,7 +15,7 @@ from loadstone.addons.gate.ci.formats import (
     with_twin,
 )
 from loadstone.addons.gate.result import GateResult
-from loadstone.addons.gate.terminal import signed, value_text
+from loadstone.addons.gate.terminal import changed, value_text
 from loadstone.addons.gate.texts import percent
 from loadstone.report import figure_format as fmt
 from loadstone.text.language import _, plural
@@ -46,18 +46,18 @@ def summary(result: GateResult) -> str:
 
 
 def _table(result: GateResult) -> list[str]:
-    heads = [_("figure"), _("base"), _("head"), _("slower by"), _("verdict"), _("detectable")]
+    heads = [_("figure"), _("base"), _("head"), _("change"), _("verdict"), _("detectable")]
     rows = []
     for figure, twin in with_twin(result):
         row = [
             name_of(figure),
             value_text(figure, figure.base),
             value_text(figure, figure.head),
-            signed(figure),
+            changed(figure),
             standing_of(figure),
             visible_text(figure),
         ]
-        rows.append([*row, *([] if not result.twin else ["—" if twin is None else signed(twin)])])
+        rows.append([*row, *([] if not result.twin else ["—" if twin is None else changed(twin)])])
     if result.twin:
         heads.append(_("base against itself"))
     lines = [f"| {' | '.join(heads)} |", f"|---|{'---:|' * 3}---|{'---:|' * (len(heads) - 5)}"]
