@@ -100,7 +100,7 @@ def extras_in(lacking: Sequence[Need]) -> list[Extra]:
 
 def _setup(options: RunRequest) -> list[str]:
     """The words of `loadstone setup` for what is asked; none where the command line itself describes the run."""
-    if options.built is not None or not options.experiment:
+    if options.described is not None or not options.experiment:
         return []
     words = [own_command(), "setup", options.experiment]
     for option, values in (("--only", options.only), ("--set", options.set)):

@@ -513,7 +513,8 @@ def _peak(curves: _Curves) -> Saturation:
     found = peaks(curves.users, curves.rates)
     if found is None:
         return no_point(message("peak_not_located", users=round(float(curves.users[-1]))))
-    per_s, users, method = hodges_lehmann(found.per_s), hodges_lehmann(found.users), found.method
+    per_s, users = hodges_lehmann(found.per_s), hodges_lehmann(found.users)
+    method: Literal["usl", "log-quadratic", "levels"] = found.method
     if abs(math.log(per_s.value / curves.typical_rates.max())) > -math.log(REACHED):
         per_s, users, method = *_highest_level(curves), "levels"
     said = message(

@@ -121,7 +121,7 @@ class Overrides:
 
         Raises UserError where the path leads nowhere.
         """
-        learn_setting(dotted, value)
+        learn_setting(tuple(dotted), value)
         part = ADD_ON_FIELDS.get(dotted[0])
         if part is not None and part.WORD is not None and self._data.get(dotted[0]) == part.WORD:
             self._data[dotted[0]] = {}
