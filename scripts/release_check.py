@@ -42,7 +42,7 @@ TESTS = (
 MADE = {"loadstone/_engine.abi3.so", "loadstone/built.json"}
 """What of a wheel is built."""
 BASE_MEGABYTES_MAX = 200
-"""What the base package may take, pip included (`docs/install.md`)."""
+"""What the base package may take, with pip and without bytecode (`docs/install.md`)."""
 BASICS = ("sh", "cat", "env", "rm", "mkdir", "sleep", "uname")
 """What is on PATH where the wheel is installed: no compiler, no Rust, no Git."""
 
@@ -195,7 +195,7 @@ def _installed(wheel: Path, version: str, folder: Path) -> None:
     # How this machine reaches a registry of packages is none of what is tried.
     network = {name: value for name, value in os.environ.items() if "proxy" in name.lower() or name.startswith("PIP_")}
     began = time.monotonic()
-    _run([f"{place}/bin/pip", "install", "--quiet", str(wheel)], {**empty, **network}, folder)
+    _run([f"{place}/bin/pip", "install", "--quiet", "--no-compile", str(wheel)], {**empty, **network}, folder)
     _say("install", f"{time.monotonic() - began:.0f} s")
     large = _megabytes(place)
     if large > BASE_MEGABYTES_MAX:

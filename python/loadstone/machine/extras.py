@@ -27,7 +27,7 @@ MODULES: dict[Extra, tuple[str, ...]] = {
     "fleet": ("distributed", "cryptography"),
 }
 """What each brings to import."""
-MEGABYTES: dict[Extra, int] = {"json": 174, "charts": 108, "serve": 112, "fleet": 42}
+MEGABYTES: dict[Extra, int] = {"json": 170, "charts": 95, "serve": 97, "fleet": 36}
 """What each adds to the base package on the disk, by `du` (`docs/install.md`)."""
 INSTALL_S = 1800.0
 """How long an installation may take."""

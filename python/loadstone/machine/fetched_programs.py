@@ -178,7 +178,7 @@ class PythonWheel(FetchedProgram):
     requirement: str
     """`name==version`."""
     sha256: tuple[str, ...]
-    """Of the wheels for all systems."""
+    """One for each wheel: there is a wheel for each kind of system."""
     scripts: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Programs to write, by their place, since a wheel has no links."""
 

