@@ -4,9 +4,8 @@ from typing import Any
 import pytest
 from tests.experiments import with_overrides
 
-from loadstone.addons.saturation.spec import Saturate
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.loading import load_experiment, read_source, validate_source
+from loadstone.experiment.spec.loading import load_experiment, read_source
 from loadstone.experiment.spec.overrides import check_at_rate, parse_duration_s, parse_only, parse_scale
 from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.run.prepare import requested_experiment
@@ -353,18 +352,3 @@ def test_a_secret_of_one_setting_is_not_shown_by_another(experiment: Experiment)
     with pytest.raises(UserError, match="has nothing below it") as caught:
         with_overrides(experiment, sets=["servers.redis.password=hunter2hunter", "servers.redis.password.x=1"])
     assert "hunter2" not in str(caught.value)
-
-
-@pytest.mark.parametrize("load", ["saturate", {"users_max": 8}, None], ids=str)
-def test_a_fleet_measures_applications_in_whole_trials(app: str, load: object) -> None:
-    written = read_source(app, "app.yaml").data
-    left_out = ("comparisons", "effects", "crashes", "conclusions", "lessons")
-    data = {key: value for key, value in written.items() if key not in left_out} | {"load": load}
-    alone = validate_source(ExperimentSource("app.yaml", data))
-    changed = with_overrides(alone, fleet="local:2")
-    assert changed.design.rounds == "never" != alone.design.rounds
-    assert changed.part(Saturate) == (None if load is None else Saturate(rounds="never", **_settings(load)))
-
-
-def _settings(load: object) -> dict[str, Any]:
-    return load if isinstance(load, dict) else {}
