@@ -1,10 +1,14 @@
 """`load: saturate` and `saturation`: what may be written, and what is said of the rest."""
 
+from typing import Any
+
 import pytest
+from tests.experiments import with_overrides
 
 from loadstone.addons.saturation.spec import Saturate, SaturationSpec, latency_objective
 from loadstone.experiment.spec.experiment import Experiment
-from loadstone.experiment.spec.loading import load_experiment
+from loadstone.experiment.spec.loading import load_experiment, read_source, validate_source
+from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.safety.errors import UserError
 
 EXPERIMENT = """\
@@ -82,3 +86,18 @@ def test_objectives_are_quantiles_and_times() -> None:
     for micro in ("us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s"):
         found = latency_objective(f"p50 < 200{micro}")
         assert (found.latency_s, found.text) == (pytest.approx(0.0002), "p50 < 200 us")
+
+
+@pytest.mark.parametrize("load", ["saturate", {"users_max": 8}, None], ids=str)
+def test_a_fleet_measures_applications_in_whole_trials(app: str, load: object) -> None:
+    written = read_source(app, "app.yaml").data
+    left_out = ("comparisons", "effects", "crashes", "conclusions", "lessons")
+    data = {key: value for key, value in written.items() if key not in left_out} | {"load": load}
+    alone = validate_source(ExperimentSource("app.yaml", data))
+    changed = with_overrides(alone, fleet="local:2")
+    assert changed.design.rounds == "never" != alone.design.rounds
+    assert changed.part(Saturate) == (None if load is None else Saturate(rounds="never", **_settings(load)))
+
+
+def _settings(load: object) -> dict[str, Any]:
+    return load if isinstance(load, dict) else {}

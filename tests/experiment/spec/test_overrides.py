@@ -352,14 +352,3 @@ def test_a_secret_of_one_setting_is_not_shown_by_another(experiment: Experiment)
     with pytest.raises(UserError, match="has nothing below it") as caught:
         with_overrides(experiment, sets=["servers.redis.password=hunter2hunter", "servers.redis.password.x=1"])
     assert "hunter2" not in str(caught.value)
-
-
-def test_a_fleet_measures_applications_in_whole_trials(app: str) -> None:
-    searched = app.partition("comparisons:")[0] + "servers:" + app.partition("\nservers:")[2] + "load: saturate\n"
-    for text in (app, searched):
-        alone = load_experiment(text, label="app.yaml")
-        changed = with_overrides(alone, fleet="local:2")
-        assert changed.design.rounds == "never" != alone.design.rounds
-        assert {key: getattr(part, "rounds", "") for key, part in changed.parts.items()} == dict.fromkeys(
-            changed.parts, "never"
-        )
