@@ -11,13 +11,15 @@ go          both CPUs together, of which the service takes most and Redis some
 go-redis    Redis: the service takes a third of it
 
 A run is `loadstone http URL`, as a user types it; nothing says that there is a Redis. Beside it stands what /proc says
-without anything of loadstone: CPU time of both processes from before the run to after it, over the requests that the
-service counted itself. Held against each other: the limit by name, the cost of each part (within `COST_WITHIN`), and
+without anything of loadstone: what the threads of both processes ran in the measured times, over the correct replies.
+Held against each other: the limit by name, the cost of each part (within `COST_WITHIN`), and
 what the limit can do at most by `loadstone capacity` (CPUs over the cost by /proc, in its interval or within
 `COST_WITHIN`). No part may be among the other programs. A line a run is appended to `--out`.
 """
 
 import argparse
+import bisect
+import contextlib
 import json
 import os
 import re
@@ -25,9 +27,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,7 +44,7 @@ HERE = Path(__file__).parent / "behind"
 RESULTS = Path(__file__).parents[1] / "results"
 COST_WITHIN = 0.05
 USERS, SECONDS = 12, 4
-_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+EVERY_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -66,15 +69,6 @@ CASES = {
 
 
 @dataclass(frozen=True)
-class Reading:
-    """Both processes at one moment, by /proc, and the requests that the service answered."""
-
-    service_s: float
-    redis_s: float
-    requests: int
-
-
-@dataclass(frozen=True)
 class Running:
     """A service with its Redis."""
 
@@ -86,15 +80,51 @@ class Running:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/"
 
-    def read(self) -> Reading:
+    def requests(self) -> int:
+        """Those that the service answered, as it counted them itself."""
         with urllib.request.urlopen(f"{self.url}count") as told:
-            return Reading(cpu_s(self.service), cpu_s(self.redis), int(told.read()))
+            return int(told.read())
 
 
-def cpu_s(pid: int) -> float:
-    """User and system time of a process, as the kernel writes it."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * _TICK_S
+class ProcWatch:
+    """Reads what both processes ran by /proc, every `EVERY_S`, from `with` to its end."""
+
+    def __init__(self, one: Running) -> None:
+        self._pids = {"service": one.service, "redis": one.redis}
+        self._readings: list[tuple[float, dict[str, float]]] = []
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> "ProcWatch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(EVERY_S):
+            self._readings.append((time.time(), {part: ran_s(pid) for part, pid in self._pids.items()}))
+
+    def between(self, from_s: float, to_s: float) -> dict[str, float]:
+        """Seconds that each ran in this time (since 1970), between two readings by a line."""
+        ends = [{part: self._at(part, at_s) for part in self._pids} for at_s in (from_s, to_s)]
+        return {part: ends[1][part] - ends[0][part] for part in self._pids}
+
+    def _at(self, part: str, at_s: float) -> float:
+        later = bisect.bisect_left([one[0] for one in self._readings], at_s)
+        (a_s, a), (b_s, b) = self._readings[later - 1], self._readings[later]
+        return a[part] + (b[part] - a[part]) * (at_s - a_s) / (b_s - a_s)
+
+
+def ran_s(pid: int) -> float:
+    """What all threads of a process ran, to the nanosecond, as the scheduler counts it."""
+    ran = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            ran += int((task / "schedstat").read_text().split()[0])
+    return ran / 1e9
 
 
 @contextmanager
@@ -122,20 +152,28 @@ def _started(stack: ExitStack, words: list[str]) -> "subprocess.Popen[bytes]":
 def measured(name: str, case: Case, built: Path) -> dict[str, Any]:
     """One run held against /proc."""
     with tempfile.TemporaryDirectory(prefix="parts-behind-") as folder, running(case, built) as one:
-        before = one.read()
+        before = one.requests()
         words = ("http", one.url, "-c", str(USERS), "-d", f"{SECONDS}s", "--json", "--out", folder)
-        done = _loadstone(*words)
-        after = one.read()
+        with ProcWatch(one) as watch:
+            done = _loadstone(*words)
+        answered = one.requests() - before
         analysis = json.loads(done.stdout)
         (run,) = Path(folder).glob("*/plan.json")
         capacity = json.loads(_loadstone("capacity", str(run.parent), "--json").stdout)
         trials = [json.loads(line) for line in (run.parent / "trials.jsonl").read_text().splitlines()]
-    requests = after.requests - before.requests
-    proc_us = {
-        "service": 1e6 * (after.service_s - before.service_s) / requests,
-        "redis": 1e6 * (after.redis_s - before.redis_s) / requests,
-    }
-    return {"case": name, "requests": requests, **held(case, proc_us, analysis, capacity, trials, done.stderr)}
+    measured = [trial for trial in trials if "trial" in trial and trial["duration_s"] > 0]
+    ran = [watch.between(*_window(trial)) for trial in measured]
+    replies = sum(trial["goodput_per_s"] * trial["duration_s"] for trial in measured)
+    proc_us = {part: 1e6 * sum(one[part] for one in ran) / replies for part in ("service", "redis")}
+    line = held(case, proc_us, analysis, capacity, measured, done.stderr)
+    return {"case": name, "answered": answered, "measured": round(replies), **line}
+
+
+def _window(trial: dict[str, Any]) -> tuple[float, float]:
+    """When a trial was measured, in seconds since 1970."""
+    begin_s, end_s = trial["phases"]["measure"]
+    began_s = trial["started_unix_ns"] / 1e9
+    return began_s + begin_s, began_s + end_s
 
 
 def _loadstone(*words: str) -> "subprocess.CompletedProcess[str]":
@@ -157,9 +195,10 @@ def held(
     limit = found["limits"][0]
     parts = [part.strip() for part in re.split(r"[+,]", limit["name"])]
     cpus = 1 if len(case.limit) == 1 else len(os.sched_getaffinity(0))
-    by_proc_per_s = cpus * 1e6 / sum(proc_us[part] for part in case.limit)
     named = {one["name"]: one for one in found["parts"]}
-    low, high = _interval(named, case.limit, cpus)
+    generator_us = named["generator"]["cost"]["ns"] / 1e3 if "generator" in parts and len(parts) > 1 else 0.0
+    by_proc_per_s = cpus * 1e6 / (sum(proc_us[part] for part in case.limit) + generator_us)
+    low, high = _interval(named, [*case.limit, *(["generator"] if generator_us else [])], cpus)
     others = {
         name
         for trial in trials
@@ -170,8 +209,7 @@ def held(
     reach = 1 + COST_WITHIN
     right = {
         "found": "redis" in cost_us and "counted as the part redis" in remarks,
-        "limit": [part for part in parts if part != "generator"] == [*case.limit]
-        or {*parts} - {"generator"} == {*case.limit},
+        "limit": {*parts} - {"generator"} == {*case.limit},
         "costs": all(abs(one) <= COST_WITHIN for one in off.values()),
         "capacity": low / reach <= by_proc_per_s <= high * reach,
         "no_other_programs": not others,
@@ -186,12 +224,12 @@ def held(
         "most_per_s": [round(low), round(limit["most_per_s"]), round(high)],
         "by_proc_per_s": round(by_proc_per_s),
         "others": sorted(others),
-        **right,
+        **{f"{name}_ok": value for name, value in right.items()},
         "ok": all(right.values()),
     }
 
 
-def _interval(parts: dict[str, Any], limit: tuple[str, ...], cpus: int) -> tuple[float, float]:
+def _interval(parts: dict[str, Any], limit: Sequence[str], cpus: int) -> tuple[float, float]:
     """What the limit can do by the ends of the costs' intervals."""
     costs = [parts[name]["cost"] for name in limit]
     low_ns = sum(cost.get("low_ns") or cost["ns"] for cost in costs)

@@ -80,9 +80,10 @@ def _families(ready: RunningParts) -> dict[str, list[int]]:
     subjects = [(one.subject.workers, one.subject.pids) for one in ready.subjects.values()]
     roots = {part: pid for workers, pids in subjects for part, pid in pids.items() if part not in workers}
     roots |= {name: pid for name, pid in _pids_behind(ready).items() if not declared(ready.behind[name].kind).store}
-    beneath = {part: sorted(process_table.tree([pid]) - {pid}) for part, pid in roots.items()}
+    trees = {part: process_table.tree([pid]) for part, pid in roots.items()}
     # What started us does not have us for a worker.
-    return {part: below for part, below in beneath.items() if below and os.getpid() not in below}
+    beneath = {part: sorted(tree - {roots[part]}) for part, tree in trees.items() if os.getpid() not in tree}
+    return {part: below for part, below in beneath.items() if below}
 
 
 def _elsewhere(ready: RunningParts) -> Iterator[tuple[str, RemotePartTarget]]:

@@ -121,6 +121,9 @@ def open_run(
             host_of=hosts,
         )
         named = run.behind or NamedParts()
+        for part in named.parts:
+            if part.control is not None:
+                held.callback(part.control.close)
         behind = PartsBehind(named.parts, finds=named.finds, progress=step)
         parts = held.enter_context(Deployments(seams.server, context, behind))
         for line in (*announcement, *(() if live is None else (f"live figures for Prometheus: {live.url}",))):

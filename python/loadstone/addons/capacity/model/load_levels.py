@@ -125,9 +125,12 @@ def _level(users: int, think_s: float, found: Sequence[TrialEvidence], apart: Co
 
 def _cpus_of(found: TrialEvidence, apart: Collection[str]) -> dict[CpuPlace, int]:
     """Return the number of CPUs in each place: parts that stand apart have the last of the servers' CPUs if there are
-    several, else the generator's."""
+    several, else the generator's. What no one placed runs on all CPUs of this machine, the generator's among them."""
     placed = found.facts.placement
-    if placed is None or not placed.server_cpus:
+    if placed is None:
+        cpus = place_cpus(found, [DRIVER])
+        return {"servers": cpus} if cpus else {}
+    if not placed.server_cpus:
         return {}
     servers = len(placed.server_cpus)
     if apart and servers > 1:
@@ -169,7 +172,7 @@ def _server(name: str, demand_s: float, found: TrialEvidence) -> PartLoad:
     observed = busy_parts(found)
     nodes = [busy for part, busy in observed.items() if (found.server_of(part) or found.subject_of(part)) == name]
     kind, placed = found.kind_of(owners.get(name, name)), float(place_cpus(found)) or None
-    place: CpuPlace = "own" if placed is None else "servers"
+    place: CpuPlace = "servers" if placed is not None and _is_here(found, name) else "own"
     if not nodes:
         one = kind.threads == "one"
         return PartLoad(demand_s, 1.0 if one else placed, one, 1, place)
@@ -183,10 +186,21 @@ def _server(name: str, demand_s: float, found: TrialEvidence) -> PartLoad:
     return PartLoad(demand_s, min(cpus, threads) if threads else cpus, False, processes, place)
 
 
+def _is_here(found: TrialEvidence, name: str) -> bool:
+    """Whether a part runs on the CPUs of a placement; where there is none, on this machine by one of its processes."""
+    if found.facts.placement is not None:
+        return True
+    parts = (part for part in found.server_parts if (found.subject_of(part) or found.server_of(part) or part) == name)
+    seen = [found.facts.seen.get(part, {}) for part in parts]
+    return any("cpu_share" in figures and "machine_number" not in figures for figures in seen)
+
+
 def _generator(demand_s: float, found: TrialEvidence) -> PartLoad:
     placed, threads = found.facts.placement, max(1, found.plan.threads)
     cpus = len(placed.generator_cpus) if placed is not None else 0
-    place: CpuPlace = "servers" if placed is not None and placed.shared else "generator"
+    elsewhere = bool(found.drive.agents) and not any(agent.here for agent in found.drive.agents)
+    shared = not elsewhere if placed is None else placed.shared
+    place: CpuPlace = "servers" if shared else "generator"
     return PartLoad(demand_s, float(min(threads, cpus) if cpus else threads), True, threads, place)
 
 
