@@ -1,6 +1,5 @@
-"""The seam of add-ons: what this package's and other packages' bring, and what is said of a broken one."""
+"""The seam of add-ons: what other packages bring, and what is said of a broken one."""
 
-import dataclasses
 import os
 import subprocess
 import sys
@@ -8,31 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.addon import AddOn, installed
-from loadstone.addons import NAMES
+from loadstone.addon import AddOn
 from loadstone.safety.errors import UserError
 from loadstone.slot import Slot
 
 from .add_ons import distribution, install
 
 ROOT = Path(__file__).parents[1]
-KINDS = [field.name for field in dataclasses.fields(AddOn) if field.name != "name"]
-BROUGHT = [(kind, name) for kind in KINDS for add_on in installed() for name in add_on.names(kind)]
-
-
-def test_every_folder_of_addons_is_one() -> None:
-    folders = {path.parent.name for path in (ROOT / "python" / "loadstone" / "addons").glob("*/__init__.py")}
-    assert sorted(NAMES) == sorted(folders)
-    assert [add_on.name for add_on in installed()] == list(NAMES)
-
-
-def test_no_two_bring_something_of_the_same_name() -> None:
-    assert len(BROUGHT) == len(set(BROUGHT)) > len(NAMES)
-
-
-@pytest.mark.parametrize(("kind", "name"), BROUGHT, ids=lambda word: word)
-def test_what_one_brings_is_there(kind: str, name: str) -> None:
-    assert Slot[object](kind).get(name) is not None
 
 
 def test_one_of_another_package_brings_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 Of all pages the names of commands and options are checked. Of the guides, from which users copy, the command line also
 parses every value (`make_context`), and nothing is carried out. A command whose output a guide shows is run
-(`test_shown_outputs.py`).
+(`addons/test_shown_outputs.py`).
 """
 
 import re

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from tests.scripts import checked
 
-from loadstone.addons.fleet.monitors import BesideServers
 from loadstone.monitors import catalogue
 from loadstone.monitors.host.generator import GeneratorMonitor
 from loadstone.monitors.host.monitor import HostMonitor
@@ -25,7 +24,7 @@ from loadstone.servers.redis.monitor import RedisMonitor
 ROOT = Path(__file__).parents[2]
 DECLARED = sorted((ROOT / "python" / "loadstone" / "monitors" / "metrics").glob("[a-z]*.py"))
 MONITORS: tuple[type[Monitor], ...] = (
-    *(HostMonitor, InterferenceMonitor, ProcessMonitor, BesideServers, GeneratorMonitor),
+    *(HostMonitor, InterferenceMonitor, ProcessMonitor, GeneratorMonitor),
     *(MariaDbMonitor, PostgresqlMonitor, RedisMonitor, MemcachedMonitor, JvmMonitor, NodeMonitor),
 )
 METRICS = list(catalogue.METRICS.values())
@@ -39,9 +38,7 @@ def test_what_monitors_report_is_declared_and_what_is_declared_is_reported() -> 
 
 
 def test_everything_with_a_monitor_is_among_them() -> None:
-    assert {path.stem for path in DECLARED} == {
-        one.__module__.split(".")[2] for one in MONITORS if one is not BesideServers
-    }
+    assert {path.stem for path in DECLARED} == {one.__module__.split(".")[2] for one in MONITORS}
 
 
 def test_one_name_is_declared_once() -> None:

@@ -7,8 +7,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.saturation_runs import Session
-from tests.saturation_trials import full_generator, saturated, system_of, undriven
+from tests.addons.saturation.runs import Session
+from tests.addons.saturation.trials import full_generator, saturated, system_of, undriven
 
 from loadstone.addons.saturation.options import SearchOptions
 from loadstone.run.describe import print_announcement

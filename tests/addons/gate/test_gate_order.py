@@ -1,12 +1,12 @@
 """What a gate measures first: the rate decides, and a P99 that is many times worse shows at a glance."""
 
-from loadstone.addons.gate.spec import Gate
+from tests.measure.goals.scripted_loop import BLOCK_S, Bench, compared
 
-from .scripted_loop import BLOCK_S, Bench, compared
+from loadstone.addons.gate.spec import Gate
 
 
 def gate(bench: Bench, budget_s: float = 1e6) -> list[tuple[str, int, str]]:
-    bench.gate = Gate()
+    bench.parts = {"gate": Gate()}
     bench.run(bench.plan(compared("rate"), compared("p99"), budget_s=budget_s))
     return bench.looks()
 

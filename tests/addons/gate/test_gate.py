@@ -10,9 +10,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.end_to_end.conftest import Lab
 
 from loadstone import __version__
-from tests.end_to_end.conftest import Lab
 
 pytestmark = pytest.mark.timeout(300)
 

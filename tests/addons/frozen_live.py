@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 from starlette.requests import Request
+from tests.frozen_runs import Files, in_language, unpacked
 
 from loadstone.addons.pages.following import Following, series
 from loadstone.addons.pages.live import figures
@@ -25,9 +26,7 @@ from loadstone.report.live.live_panel import LiveFigures
 from loadstone.report.live.progress import RunProgress
 from loadstone.text.language import LANGUAGES, use_language
 from loadstone.text.message import message
-
-from . import verdicts
-from .frozen_runs import Files, in_language, unpacked
+from tests import verdicts
 
 MEASURED = ("gate-rate", "gate-twin")
 """Frozen runs with what they told."""

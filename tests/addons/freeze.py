@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .frozen_runs import FROZEN, RUN, Files, archive, difference, freeze, frozen, made_of, names
+from tests.frozen_runs import FROZEN, RUN, Files, archive, difference, freeze, frozen, names
+
 from .frozen_texts import TEXTS
+from .made_runs import made_of
 
 MADE_AGAIN = {".html", ".md", ".csv", ".svg", ".png"}
 LEFT_OUT = {"analysis.json", "logs"}

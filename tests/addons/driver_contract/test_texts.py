@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.addons.driver_contract.sent import Texts
 
-EXAMPLES = Path(__file__).parents[1] / "examples" / "driver" / "texts.json"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "driver" / "texts.json"
 PLANS = json.loads(EXAMPLES.read_text())["plans"]
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.core_reports import markdown, nothing_drawn, reports
+from tests.frozen_runs import unpacked
 
 from loadstone import slot
 from loadstone.addons import NAMES
@@ -20,10 +22,7 @@ from loadstone.report.write import REPORTERS
 from loadstone.safety.errors import UserError
 from loadstone.text import sentences
 
-from .core_reports import markdown, nothing_drawn, reports
-from .frozen_runs import unpacked
-
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SECTIONS = {
     "jedis-vs-lettuce": [
         "What one server does when it is full",

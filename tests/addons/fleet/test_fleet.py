@@ -10,10 +10,10 @@ from typing import Any
 
 import psutil
 import pytest
-
-from loadstone.servers.redis.local import LocalRedis
 from tests.end_to_end.conftest import MANY, Command, Done, Lab
 from tests.real_servers import is_gone, wait_until
+
+from loadstone.servers.redis.local import LocalRedis
 
 pytest.importorskip("distributed")
 

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-
 from tests.calling import Running, calling
 from tests.scripts import checked, script
 from tests.test_documented_commands import GUIDES, OTHERS, OURS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 shown = script("shown")
 

@@ -7,6 +7,8 @@ from types import ModuleType
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
+from tests.changed_facts import with_facts, written
+from tests.run_folder.synthetic import as_ours
 
 from loadstone.addons.saturation.closed_steps import SearchEnded, SearchStep, SweepStep, next_step
 from loadstone.addons.saturation.experiment import redis_experiment
@@ -21,8 +23,6 @@ from loadstone.run.prepare import requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.run_folder.facts import TrialFacts
 from loadstone.run_folder.trial import CheckResult, TrialRecord
-from tests.changed_facts import with_facts, written
-from tests.run_folder.synthetic import as_ours
 
 STARTED_NS = 1_790_000_000_000_000_000
 Facts = Callable[[dict[str, Any], int], None]

@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.saturation_trials import System, system_of, undriven
+from tests.addons.saturation.trials import System, system_of, undriven
 
 from loadstone.addons.saturation.answer import limiting_levels, limiting_rates
 from loadstone.addons.saturation.spec import SaturationStep

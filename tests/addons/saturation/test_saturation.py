@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.end_to_end.conftest import Lab, check_of, lab_in
 
 EXPERIMENT = """\

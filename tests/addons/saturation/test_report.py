@@ -8,7 +8,7 @@ from pathlib import Path
 import altair as alt
 import pytest
 from rich.console import Console
-from tests.report.saturations import KINDS, plateau
+from tests.addons.saturation.saturations import KINDS, plateau
 
 from loadstone.addons.saturation import section as view
 from loadstone.addons.saturation.chart import ramp_chart, saturation_chart, values_of

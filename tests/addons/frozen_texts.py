@@ -20,6 +20,9 @@ from typing import Any, NoReturn
 from unittest import mock
 
 from ruamel.yaml import YAML
+from tests.frozen_runs import FROZEN, Files, in_language, unpacked
+from tests.parser import parser
+from tests.plan_text import PLAN, plan_text
 from typer.exceptions import TyperException
 from typer.main import get_command
 
@@ -41,9 +44,6 @@ from loadstone.safety.terminal import shown
 from loadstone.text.language import LANGUAGES, use_language
 
 from .frozen_live import live
-from .frozen_runs import FROZEN, Files, in_language, unpacked
-from .parser import parser
-from .plan_text import PLAN, plan_text
 
 CPUS, CPU_COUNT, MEMORY_BYTES, SEED = (1,), 2, 8 << 30, 1
 COLUMNS = 80
@@ -57,7 +57,7 @@ FILES = "files"
 _TEMPORARY = re.compile(r"[^\s\"']*/loadstone-(gate|recording)-\w+")
 _RECORDING = re.compile(r"(?<=/temporary/recording/)\d+(?=\.recorded)")
 """The number of a recording among those of this process: of the command's own it is 0."""
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 _COMMITTED = {"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}
 
 

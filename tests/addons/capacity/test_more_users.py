@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 from tests.changed_facts import with_facts, with_model
+from tests.measure.goals.scripted_loop import ScriptedJudge, no_histogram
 
 from loadstone.addons.capacity.full_server_goal import TRIALS_MOST, USERS_MOST, FullServerGoal
 from loadstone.experiment.plan.drive_plan import Closed
 from loadstone.experiment.plan.run_plan import FULL_SERVERS, Block, PlannedTrial
 from loadstone.measure.goals.goal import GoalContext, GoalPhase, MeasureBlocks, RunClock, RunHistory, TimeBudget
 from loadstone.run_folder.trial import TrialRecord
-
-from .scripted_loop import ScriptedJudge, no_histogram
 
 ROOM_S = 60.0
 

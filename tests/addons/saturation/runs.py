@@ -9,6 +9,9 @@ from types import ModuleType
 from typing import Any
 
 from rich.console import Console
+from tests.addons.saturation.trials import STARTED_NS, System, run_plan_of, with_slices
+from tests.changed_facts import written
+from tests.fakes import folder_of_run
 
 from loadstone.addons.saturation.levels import users_at
 from loadstone.addons.saturation.recorded_steps import phase_of, rate_of, step_of, users_of
@@ -24,9 +27,6 @@ from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.reading import RecordedRun, read_histogram, read_looks, read_run
 from loadstone.run_folder.trial import TrialRecord
-from tests.changed_facts import written
-from tests.fakes import folder_of_run
-from tests.saturation_trials import STARTED_NS, System, run_plan_of, with_slices
 
 Spoiled = Callable[[TrialRecord], TrialRecord]
 LATE_NS, EARLY_NS = 20e6, 1e6

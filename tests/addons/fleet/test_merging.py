@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.drivers.conftest import Store
+from tests.drivers.test_rounds import plan as redis_plan
 from tests.run_folder.synthetic import encoded, make_drive, make_plan, recorded, summary
 
 from loadstone.addons.fleet.merging import AgentRecordSet, MergedIntervals, merged_interval, merged_record
@@ -31,9 +33,6 @@ from loadstone.drivers.outcome import (
 from loadstone.drivers.slices import PartSlice, Slice
 from loadstone.experiment.plan.drive_plan import Keys, Plan, Pool
 from loadstone.safety.errors import DriveFailed
-
-from .conftest import Store
-from .test_rounds import plan as redis_plan
 
 
 def share_of(seed: int, **changes: object) -> tuple[DriveRecord, list[Interval]]:

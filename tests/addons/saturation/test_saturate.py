@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.calling import called
 from tests.real_servers import UserRedis
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.frozen_runs import difference, frozen
+from tests.parser import parser
+from tests.plan_text import PLAN, differing, plan_text
 
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
 
-from .frozen_runs import difference, frozen
 from .frozen_texts import TEXTS, command_lines
-from .parser import parser
-from .plan_text import PLAN, differing, plan_text
 
 NEEDS_A_BUILD = {("gate redis", "--server")}
 """An option of client libraries, of which a gate builds each before it plans anything."""

@@ -11,12 +11,12 @@ from typing import Any
 
 import psutil
 import pytest
-
-from loadstone.addons.fleet import certificates
-from loadstone.servers.redis import packages
 from tests.addons.fleet.local_fleets import line_of, loadstone
 from tests.namespaces import HOST, joined_namespace
 from tests.real_servers import wait_until
+
+from loadstone.addons.fleet import certificates
+from loadstone.servers.redis import packages
 
 URL = f"redis://{HOST}:6379"
 LOAD = ("redis", URL, "-t", "get", "--rate", "2000", "--duration", "4", "--repeat", "1", "--share-machine")

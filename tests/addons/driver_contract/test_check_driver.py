@@ -9,8 +9,10 @@ import pytest
 from tests.calling import called
 
 from loadstone.addons.driver_contract import parts as parts_module
+from loadstone.addons.driver_contract.command import check_driver
 from loadstone.addons.driver_contract.lab import NotClaimed, Wrong
 from loadstone.addons.driver_contract.parts import PARTS
+from loadstone.safety.errors import UserError
 
 MANIFEST: dict[str, Any] = {
     "name": "mine",
@@ -102,3 +104,15 @@ def test_each_outcome_of_a_part_is_one() -> None:
 
 def test_parts_have_names_of_their_own() -> None:
     assert len({name for name, _ in PARTS}) == len(PARTS)
+
+
+@pytest.mark.fault("a driver's manifest from someone else", "`check driver` needs consent", area="foreign")
+def test_a_driver_of_someone_elses_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "driver.yaml").write_text(
+        'name: theirs\ntitle: T\nlibrary: t\nversion: "1"\nrun: {command: "sh -c \'touch driven\'"}\n'
+        "can: {protocols: [resp2], models: [closed], distributions: [uniform], features: []}\n"
+    )
+    with pytest.raises(UserError, match=r"a run starts sh -c 'touch driven' .*--trust"):
+        check_driver(str(tmp_path), (), lambda _: None, lambda _: None)
+    assert not (tmp_path / "driven").exists()

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.frozen_runs import ARITHMETIC, difference, frozen, names, unpacked
 
-from .frozen_runs import ARITHMETIC, difference, frozen, made_of, names, unpacked
+from .made_runs import made_of
 
 ROOTS = (b"/home/", b"/root/", b"/tmp/", b"/Users/", b"%s/" % os.fsencode(Path(__file__).parents[-2]))
 """Where people and programs keep their files, and the folder below which this tree stands."""
