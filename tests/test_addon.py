@@ -1,8 +1,10 @@
 """The seam of add-ons: what other packages bring, and what is said of a broken one."""
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,10 +18,28 @@ from .add_ons import distribution, install
 ROOT = Path(__file__).parents[1]
 
 
-def test_one_of_another_package_brings_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def as_it_is(site: Path) -> Path:
+    return site
+
+
+def as_setuptools_has_it(site: Path) -> Path:
+    (info,) = site.iterdir()
+    info.rename(info.with_suffix(".egg-info"))
+    return site
+
+
+def as_an_archive(site: Path) -> Path:
+    return Path(shutil.make_archive(str(site), "zip", site))
+
+
+@pytest.mark.parametrize("installed", [as_it_is, as_setuptools_has_it, as_an_archive])
+def test_one_of_another_package_brings_its_own(
+    installed: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     slot = Slot[object]("declared_goals")
     assert slot.get("first_slow") is None
-    install(monkeypatch, distribution(tmp_path, first="tests.measure.goals.first_slow:ADD_ON"))
+    site = distribution(tmp_path / "site", first="tests.measure.goals.first_slow:ADD_ON")
+    install(monkeypatch, installed(site))
     assert slot.get("first_slow") is not None
     assert slot.names()[-1] == "first_slow"
 

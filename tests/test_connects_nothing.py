@@ -41,7 +41,7 @@ for arguments in json.loads(sys.argv[1]):
     SEEN.clear()
     sys.argv = ["loadstone", *arguments]
     try:
-        status, said = cli.app(arguments, prog_name="loadstone", standalone_mode=False) or 0, ""
+        status, said = cli.whole()(arguments, prog_name="loadstone", standalone_mode=False) or 0, ""
     except (LoadstoneError, TyperException) as error:
         status, said = 2, str(error)
     except Exception as error:

@@ -5,15 +5,21 @@ room, which loads a place when it needs it. Those of this package stand in `addo
 `addon.py`; a package of others names its own as an entry point of the group `loadstone.addons`.
 """
 
-from collections.abc import Iterator, Mapping
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loadstone.safety.errors import UserError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "loadstone.addons"
 """The group of entry points by which add-ons of other packages are found."""
@@ -94,7 +100,7 @@ def installed() -> Iterator[AddOn]:
         for name in import_module("loadstone.addons").NAMES:
             if find_spec(f"loadstone.addons.{name}") is not None:
                 yield import_module(f"loadstone.addons.{name}.addon").ADD_ON
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+    for entry in sorted(_of_others(), key=lambda entry: entry.name):
         try:
             add_on = entry.load()
         except Exception as error:
@@ -102,6 +108,35 @@ def installed() -> Iterator[AddOn]:
         if not isinstance(add_on, AddOn):
             raise _broken(entry.name, entry.value, TypeError("it is not an AddOn"))
         yield add_on
+
+
+def _of_others() -> "Iterable[EntryPoint]":
+    """The entry points of the group. What reads them takes as long to load as a command: only if a file names any."""
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
+    if finders == [PathFinder] and not any(map(_may_name_some, sys.path)):
+        return ()
+    from importlib.metadata import entry_points
+
+    return entry_points(group=GROUP)
+
+
+def _may_name_some(place: str) -> bool:
+    """Whether a distribution in this place of `sys.path` may have an entry point of the group."""
+    try:
+        with os.scandir(place or ".") as found:
+            information = [one.path for one in found if one.name.lower().endswith((".dist-info", "egg-info"))]
+    except NotADirectoryError:
+        return True  # an archive
+    except OSError:
+        return False
+    return any(_has_group(Path(folder, "entry_points.txt")) for folder in information)
+
+
+def _has_group(file: Path) -> bool:
+    try:
+        return GROUP.encode() in file.read_bytes()
+    except OSError:
+        return False
 
 
 def _broken(name: str, place: Place, error: Exception) -> UserError:

@@ -29,7 +29,7 @@ from typer.main import get_command
 from loadstone.cli.carry_out import describe_or_measure
 from loadstone.cli.command import usage_error
 from loadstone.cli.help import in_readers_language
-from loadstone.cli.main import app
+from loadstone.cli.main import whole as whole_command
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.built_in import names as studies
 from loadstone.experiment.spec.experiment import Experiment
@@ -99,7 +99,7 @@ def helps(_folder: Path) -> Files:
     for language in LANGUAGES:
         with use_language(language):
             # A parser of its own: what another test asked of one stays in it.
-            whole = get_command(app) if language == LANGUAGES[0] else in_readers_language(app)
+            whole = get_command(whole_command()) if language == LANGUAGES[0] else in_readers_language(whole_command())
             for path, text in _helps(whole, ("loadstone",), None):
                 files[in_language(f"{'-'.join(path)}.txt", language)] = text.encode()
     return files

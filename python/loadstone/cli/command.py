@@ -31,8 +31,6 @@ _TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")
 HELP = "--help"
 COMMANDS: Slot[Function | typer.Typer] = Slot("commands")
 """Commands of add-ons, and groups of them."""
-WHOLE: list[typer.Typer] = []
-"""The whole command line, once `cli/main.py` is loaded: for who makes command lines and has them read, as pages do."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pytest
 from tests.run_folder.test_earlier_runs import run
 from tests.run_folder.test_foreign_folder import SECRET
 from tests.safety.bounds.test_files import BAD
+from tests.test_start import LATER, command, loaded
 
 from loadstone.addons.history.list_runs import list_runs, run_lines
 from loadstone.run_folder.folder import RunFolder
@@ -96,3 +97,7 @@ def test_it_shows_nothing_from_behind_a_link(synthetic: ModuleType, tmp_path: Pa
     theirs.write_text(json.dumps({"experiment": SECRET, "answer": SECRET}))
     (path / "analysis.json").symlink_to(theirs)
     assert SECRET not in "".join(run_lines(list_runs(path.parent)))
+
+
+def test_it_loads_little() -> None:
+    assert loaded(command("runs")) & LATER <= {"pydantic"}
