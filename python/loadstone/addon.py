@@ -49,11 +49,10 @@ class AddOn:
     goals: Mapping[str, Place] = field(default_factory=dict)
     """Any name -> a `measure.goals.goal.Goal` that every run has, made of a `GoalContext`."""
     declared_goals: Mapping[str, Place] = field(default_factory=dict)
-    """Kind, as an experiment names it under `goals` -> a `measure.goals.declared.AddOnGoal`."""
-    load_sources: Mapping[str, Place] = field(default_factory=dict)
-    """Option -> a `run.load_source.NamedSource`, made of what the user wrote behind it."""
-    beside_runs: Mapping[str, Place] = field(default_factory=dict)
-    """Option -> `(folder, note)`: called once a run has begun; `note` tells the user a line."""
+    """Kind, as an experiment names it under `goals` -> a `measure.goals.declared.AddOnGoal`; what it found is an answer
+    as any other, which looks for its goals (`RunFindings.declared`)."""
+    run_options: Mapping[str, Place] = field(default_factory=dict)
+    """Option of commands that measure -> what carries it out, as `run.request.OF_ADD_ONS` has it."""
 
     answers: Mapping[str, Place] = field(default_factory=dict)
     """Key of `analysis.json` -> the `judge.analysis.analysis.Answer` that stands there."""
@@ -69,12 +68,6 @@ class AddOn:
     """Key of `analysis.json` -> a function of the answer, which gives its pictures (`report.charts.chart.Chart`)."""
     objective_figures: Mapping[str, Place] = field(default_factory=dict)
     """Figure of an answer, as `--fail-if` names it -> a `judge.analysis.objectives.AnsweredFigure`."""
-    goal_answers: Mapping[str, Place] = field(default_factory=dict)
-    """Kind of a declared goal -> its `judge.analysis.analysis.GoalAnswer`."""
-    goal_evaluations: Mapping[str, Place] = field(default_factory=dict)
-    """Kind of a declared goal -> a `judge.analysis.evaluations.GoalEvaluation`, which finds its answer."""
-    goal_sections: Mapping[str, Place] = field(default_factory=dict)
-    """Kind of a declared goal -> a function of its name and its answer, which makes its section."""
 
     def names(self, kind: str) -> Mapping[str, Place]:
         """What it brings of a kind."""

@@ -2,11 +2,10 @@
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     RootModel,
@@ -573,36 +572,6 @@ ANSWERS: Slot[type[Answer]] = Slot("answers")
 """Those of add-ons, by their keys in `analysis.json`."""
 
 
-class GoalAnswer(AnalysisModel):
-    """What a goal found that the experiment declares. Its `kind` is that of the goal."""
-
-    kind: str
-
-    def headline(self) -> Message | None:
-        """A sentence among those that open the report; None: it stands in its section alone."""
-        return None
-
-
-class UnknownGoalAnswer(GoalAnswer):
-    """The answer of a goal whose kind this installation does not have, as it was read."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-
-GOAL_ANSWERS: Slot[type[GoalAnswer]] = Slot("goal_answers")
-"""Those of the goals that experiments declare, by their kinds."""
-
-
-def _read_goal(value: object) -> object:
-    """An answer that came back from a file, as the type that its kind has."""
-    if not isinstance(value, Mapping):
-        return value
-    return (GOAL_ANSWERS.get(str(value.get("kind"))) or UnknownGoalAnswer).model_validate(value)
-
-
-AnyGoalAnswer = Annotated[SerializeAsAny[GoalAnswer], BeforeValidator(_read_goal)]
-
-
 class Analysis(AnalysisModel):
     """The whole outcome of a run. Everything is computed from the run's folder alone."""
 
@@ -656,8 +625,6 @@ class Analysis(AnalysisModel):
     """Users and rows were so many times those of the experiment."""
     factors: dict[str, FactorView] = {}
     """Titles of factors; a factor without an entry is called by its name."""
-    goals: dict[str, AnyGoalAnswer] = Field(default={}, exclude_if=operator.not_)
-    """What the goals found that the experiment declares, by their names; left out where there are none."""
     parts: dict[str, SerializeAsAny[Answer]] = {}
     """What add-ons found, by the keys of `ANSWERS`. Each is written under its key, as if it were a field."""
 
