@@ -5,7 +5,7 @@ from types import ModuleType
 import pytest
 
 from loadstone import slot
-from loadstone.experiment.spec.built_in import FOLDER, names
+from loadstone.experiment.spec.built_in import FOLDER
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.run.prepare import requested_plan
@@ -14,6 +14,7 @@ from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import UserError
 
 from .plan_text import plan_text
+from .readable import names
 from .tiny_experiment import TINY
 
 MEMORY_BYTES = 8 << 30

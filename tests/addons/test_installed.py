@@ -7,7 +7,9 @@ import pytest
 
 from loadstone.addon import AddOn, installed
 from loadstone.addons import NAMES
+from loadstone.experiment.spec import built_in
 from loadstone.slot import Slot
+from tests import readable
 
 ADD_ONS = Path(__file__).parents[2] / "python" / "loadstone" / "addons"
 KINDS = [field.name for field in dataclasses.fields(AddOn) if field.name != "name"]
@@ -27,3 +29,7 @@ def test_no_two_bring_something_of_the_same_name() -> None:
 @pytest.mark.parametrize(("kind", "name"), BROUGHT, ids=lambda word: word)
 def test_what_one_brings_is_there(kind: str, name: str) -> None:
     assert Slot[object](kind).get(name) is not None
+
+
+def test_all_built_in_experiments_can_be_read() -> None:
+    assert readable.names() == built_in.names()

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.readable import names
 
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.software import software_of
-from loadstone.experiment.spec.built_in import names
 from loadstone.experiment.spec.loading import find_source
 from loadstone.machine.ports import free_port
 from loadstone.run.confinement import REMARKS, confined

@@ -3,14 +3,16 @@
 from typing import Any
 
 import pytest
+from tests.experiment.plan.test_rounds import group
 
 from loadstone.addons.saturation.levels import SLICE_MAX_S, plan_sweeps, step_trial, think_s, with_arrivals, with_users
 from loadstone.addons.saturation.recorded_steps import settings_in
 from loadstone.addons.saturation.spec import SaturationStep
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.drive_plan import Closed, Open
+from loadstone.experiment.plan.look_schedule import LATER_ROUND_LOOKS
 from loadstone.experiment.plan.run_plan import RunPlan
-from loadstone.experiment.spec.loading import load_experiment
+from loadstone.experiment.spec.loading import find_source, load_experiment
 from loadstone.run_folder.plan_summary import summarise_plan
 
 EXPERIMENT = """\
@@ -145,3 +147,9 @@ def test_too_many_connections_are_not_open_at_once() -> None:
     found = plan_sweeps(saturation.trials[0], settings_in(saturation), (1, 2048, 4096), unloaded_s=1e-4, slowest_s=1e-2)
     assert found.why_whole is not None
     assert found.why_whole.kind == "whole_trials.connections"
+
+
+def test_comparisons_beside_a_search_are_looked_at_as_others() -> None:
+    spring = group(make_run_plan(find_source("local-vs-cloud")), "redis-and-processes")
+    assert spring.rounds is not None
+    assert spring.replicates(1) == LATER_ROUND_LOOKS[0]

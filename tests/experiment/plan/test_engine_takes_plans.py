@@ -1,6 +1,7 @@
 """What is planned here is what the engine takes: the same words, limits and placeholders on both sides."""
 
 import pytest
+from tests.readable import names
 
 from loadstone._engine import Engine
 from loadstone.experiment.plan.design.conditions import all_conditions
@@ -8,7 +9,6 @@ from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.plan.substitute import FieldError
 from loadstone.experiment.plan.workload_from_text import with_arguments
-from loadstone.experiment.spec.built_in import names
 from loadstone.experiment.spec.levels import identity
 from loadstone.experiment.spec.loading import find_source
 

@@ -1,8 +1,8 @@
 import io
 
 from ruamel.yaml import YAML
+from tests.readable import names
 
-from loadstone.experiment.spec.built_in import names
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import find_source, load_experiment
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 from loadstone.addons.gate.result import FigureName, GateFigure, GateVerdict, Standing
 from loadstone.addons.gate.spec import GATE_RATE, Gate
+from loadstone.addons.gate.starts import starts_reach
 from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.compare.decision_rule import Ending, JudgedQuestion, NextGroup, OpenGroup
@@ -27,9 +28,6 @@ from loadstone.text.units import margin_share
 SLOWER_STATUS, INVALID_STATUS, UNDECIDED_STATUS = 1, 3, 4
 DECIDING: frozenset[FigureName] = frozenset({"rate", "cpu"})
 GOOD: frozenset[Standing] = frozenset({"same", "not_slower", "faster"})
-LATENCY_STARTS_DIFFER = 0.30
-"""Least standard deviation, as a share, of the P99 between starts of one version: what ratios of two starts of a Go
-service spread by (`bench/results/gate-tail-2026-11-27.jsonl`, .22 to .57), over the root of two, is about that."""
 PREVIEW_BLOCKS = 5
 """Blocks of a gate's P99 before rate and CPU have all the time: a loss of many times shows in so few, and no other is
 worth that time."""
@@ -120,15 +118,6 @@ def _within_starts(verdict: Verdict, starts_differ: float) -> bool:
 def start_noise_reach(verdict: Verdict, starts_differ: float) -> float:
     """Return how far apart (ln) two starts of one version may be in this figure, at the level of its interval."""
     return starts_reach(starts_differ, verdict.level, of_latency=quantile_of(verdict.metric) is not None)
-
-
-def starts_reach(starts_differ: float, level: float | None, *, of_latency: bool = False) -> float:
-    """Return how far apart (ln) two starts of one version may be at such a level, both normal; 0 where none is
-    assumed."""
-    if not starts_differ:
-        return 0.0
-    one = math.log1p(max(starts_differ, LATENCY_STARTS_DIFFER) if of_latency else starts_differ)
-    return NormalDist().inv_cdf((1 + (level or 0.95)) / 2) * math.sqrt(2) * one
 
 
 def _sign(verdict: Verdict) -> int:

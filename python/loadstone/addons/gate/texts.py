@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from loadstone.text.figures import digits
 from loadstone.text.language import _, translatable, translated
@@ -202,7 +203,12 @@ def _advice_noise(visible: float) -> str:
     )
 
 
+def _over_base(name: str) -> str:
+    return _("{figure}, head/base", figure=translated(NAMES[name]))
+
+
 GATE: dict[str, str | Callable[..., str]] = {
+    **{f"gate.{name}": partial(_over_base, name) for name in NAMES},
     "gate_slower": _slower,
     "gate_faster": _faster,
     "gate_same": _same,

@@ -35,7 +35,8 @@ from loadstone.judge.verdict import (
 )
 from loadstone.run_folder.facts import DRIVER, AvgMax
 from loadstone.run_folder.look import Reason
-from loadstone.run_folder.trial import CheckResult, TrialVerdict
+from loadstone.run_folder.reading import RecordedRun
+from loadstone.run_folder.trial import CheckResult, TrialRecord, TrialVerdict
 from loadstone.slot import Slot
 from loadstone.text.message import Message
 
@@ -505,6 +506,31 @@ class ConditionFigures(NamedTuple):
     """Part -> its CPU time for one correct reply."""
 
 
+class RatioOverRuns(NamedTuple):
+    """How many times as much one of two sides did, or took, as the other: a figure for a line over runs."""
+
+    key: str
+    """What it is of: the same in every run that may stand on its line."""
+    label: str
+    named: Message
+    """What it is called; the kind stands for it among the figures of a run."""
+    ratio: float
+    interval: tuple[float, float] | None
+    """Of 95 %."""
+    trial: TrialRecord | None
+    """One under its load; None: there is none."""
+
+
+class RatiosOverRuns(NamedTuple):
+    """Figures for lines over runs whose sides took turns, so that the machine makes no difference."""
+
+    figures: Sequence[RatioOverRuns]
+    head: str
+    """The side that is measured against the other."""
+    servers: tuple[str, ...]
+    """Those of the other side: runs on one line have them alike."""
+
+
 class Answer(BaseModel):
     """What an add-on found in a run: data alone, which stands in `analysis.json` under a key of its own."""
 
@@ -516,6 +542,10 @@ class Answer(BaseModel):
     def condition_figures(self) -> Sequence[ConditionFigures]:
         """Figures of conditions beside the rows of tables: what objectives and other add-ons ask for."""
         return ()
+
+    def over_runs(self, run: RecordedRun) -> RatiosOverRuns | None:  # noqa: ARG002 (the seam's signature)
+        """Figures for lines over runs, in the place of those of tables and comparisons; None: these have them."""
+        return None
 
     def is_enough(self) -> bool:
         """Whether a run that has it lacks nothing though no row of its tables has a figure."""

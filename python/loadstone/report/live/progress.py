@@ -224,7 +224,7 @@ class RunProgress:
     def rated(self, rate_per_s: float, *, kept: bool) -> None:
         """A rate was offered, and the objective was kept or not."""
         self.events.searched(self._known.label, rate_per_s=round(rate_per_s, 2), kept=kept)
-        step = message("saturation_search_step", users=None, rate_per_s=rate_per_s, per_s=rate_per_s, kept=kept)
+        step = message("progress_rate", rate_per_s=rate_per_s, kept=kept)
         self._steps = [*(one for one in self._steps if one.kind == step.kind), step]
         self._view.trail = fmt.sentence(message("progress_rates_tried", steps=self._steps[-_STEPS_SHOWN:]))
         self._refresh()
