@@ -70,9 +70,9 @@ class ScriptedJudge:
     exact: dict[str, int] = field(default_factory=dict)
     """After how many blocks each group is as exact as asked for; others are so at once."""
     suspects_loss: frozenset[str] = frozenset()
-    """The groups of a gate that look like a loss for as long as they are open."""
+    """The groups that look like a loss for as long as they are open."""
     is_final: frozenset[str] = frozenset()
-    """The groups of a gate that give it its answer once they are decided."""
+    """The groups that give the run its answer once they are decided."""
     verdict: Verdict = FASTER
     costs: dict[str, Verdict] = field(default_factory=dict)
     """What answers the question of each group that is not decided."""

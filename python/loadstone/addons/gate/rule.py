@@ -8,7 +8,7 @@ memory, of which a minute shows less, can make a gate red. They keep it from gre
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Literal
 
@@ -23,6 +23,7 @@ from loadstone.judge.metrics import is_rate, quantile_of
 from loadstone.judge.statistics.pair_evidence import Evidence, reaching
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
+from loadstone.text.message import Message, message
 from loadstone.text.units import margin_share
 
 SLOWER_STATUS, INVALID_STATUS, UNDECIDED_STATUS = 1, 3, 4
@@ -65,9 +66,10 @@ class GateRule:
             suspects_loss=any(shows_loss(one.evidence, one.settings, differ) for one in judged),
         )
 
-    def noted(self, design: GroupDesign) -> Mapping[str, float]:
-        """The level of the gate, and what starts of one version are taken to differ by."""
-        return {"gate_level": self._gate.level, "starts_differ": starts_differ_in(self._gate, design)}
+    def level_note(self, design: GroupDesign, level: float) -> Message:
+        """By the level of the gate, and whether what starts of one version differ by is in the interval."""
+        apart = starts_differ_in(self._gate, design) > 0
+        return message("gate_level", level=level, misleads=self._gate.level, of_processes=apart)
 
     def turn(self, groups: Sequence[OpenGroup]) -> NextGroup:
         """First the one that decides, up to its first look; then a glance at each other one, and more of it where that

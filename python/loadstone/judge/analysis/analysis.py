@@ -300,12 +300,10 @@ class Comparison(AnalysisModel):
     """Blocks that were measured again, since the run was interrupted in them."""
     ended: EndReason
     """Why no more blocks were measured."""
-    gate_level: float | None = Field(default=None, exclude_if=lambda level: level is None)
-    """For a gate, how often all of its figures together may mislead."""
-    starts_differ: float = Field(default=0.0, exclude_if=lambda differ: not differ)
-    """For a gate, the share that starts of one version are taken to differ by; 0: they are in the interval."""
+    level_note: Message | None = Field(default=None, exclude_if=lambda note: note is None)
+    """How sure the interval is, and why, where the decision rule of an add-on says it."""
     requests: Requests = Field(default="all", exclude_if=lambda requests: requests == "all")
-    """Requests that a gate's P99 is of."""
+    """Requests that the figure is of."""
     lengthened: Message | None = None
     """To how long its slices were made, and why; None where they were not."""
     checks: list[CheckResult]

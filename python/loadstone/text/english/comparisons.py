@@ -48,7 +48,7 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     "ended_decided": "It stopped because every pair was settled, by its rates or by what a request costs.",
     "ended_last_look": "It stopped at the last planned look.",
     "ended_out_of_budget": "It stopped because the time budget was spent.",
-    "ended_not_needed": "It stopped because the gate had its answer.",
+    "ended_not_needed": "It stopped because the run had its answer.",
     "ended_carry_over": (
         "It stopped because something reached from one slice into the next, and there was no time for longer ones."
     ),
