@@ -23,8 +23,16 @@ from loadstone.servers.redis.monitor import RedisMonitor
 
 ROOT = Path(__file__).parents[2]
 DECLARED = sorted((ROOT / "python" / "loadstone" / "monitors" / "metrics").glob("[a-z]*.py"))
+
+
+class OnOtherMachines(ProcessMonitor):
+    """What a source of load on other machines tells of processes there, beside what is told of those here."""
+
+    METRICS = {name: catalogue.METRICS[name] for name in ("machine_number", "machine_cpus")}
+
+
 MONITORS: tuple[type[Monitor], ...] = (
-    *(HostMonitor, InterferenceMonitor, ProcessMonitor, GeneratorMonitor),
+    *(HostMonitor, InterferenceMonitor, ProcessMonitor, OnOtherMachines, GeneratorMonitor),
     *(MariaDbMonitor, PostgresqlMonitor, RedisMonitor, MemcachedMonitor, JvmMonitor, NodeMonitor),
 )
 METRICS = list(catalogue.METRICS.values())
@@ -38,7 +46,9 @@ def test_what_monitors_report_is_declared_and_what_is_declared_is_reported() -> 
 
 
 def test_everything_with_a_monitor_is_among_them() -> None:
-    assert {path.stem for path in DECLARED} == {one.__module__.split(".")[2] for one in MONITORS}
+    assert {path.stem for path in DECLARED} == {
+        one.__module__.split(".")[2] for one in MONITORS if one is not OnOtherMachines
+    }
 
 
 def test_one_name_is_declared_once() -> None:
