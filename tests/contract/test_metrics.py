@@ -13,7 +13,7 @@ from loadstone.monitors.host.monitor import HostMonitor
 from loadstone.monitors.host.others import InterferenceMonitor
 from loadstone.monitors.host.processes import ProcessMonitor
 from loadstone.monitors.jvm import JvmMonitor
-from loadstone.monitors.metric import Metric, Series
+from loadstone.monitors.metric import Metric, Series, by_name
 from loadstone.monitors.monitor import Monitor
 from loadstone.monitors.node import NodeMonitor
 from loadstone.servers.mariadb.monitor import MariaDbMonitor
@@ -28,7 +28,7 @@ DECLARED = sorted((ROOT / "python" / "loadstone" / "monitors" / "metrics").glob(
 class OnOtherMachines(ProcessMonitor):
     """What a source of load on other machines tells of processes there, beside what is told of those here."""
 
-    METRICS = {name: catalogue.METRICS[name] for name in ("machine_number", "machine_cpus")}
+    METRICS = by_name(map(catalogue.METRICS.__getitem__, ("machine_number", "machine_cpus")))
 
 
 MONITORS: tuple[type[Monitor], ...] = (
