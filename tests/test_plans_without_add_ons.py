@@ -1,6 +1,7 @@
 """The core alone: what loads and plans an experiment where no add-on is installed."""
 
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -76,3 +77,12 @@ def test_what_was_recorded_with_add_ons_is_read_unless_it_uses_them() -> None:
     assert Experiment.recorded({**recorded, "load": None}) == Experiment.recorded(recorded)
     with pytest.raises(ValueError, match="load: is read by an add-on that is not installed here"):
         Experiment.recorded({**recorded, "load": "saturate"})
+
+
+@pytest.mark.usefixtures("_alone")
+@pytest.mark.parametrize("given", [{"fleet": "local:2"}, {"fleet": ""}, {"watch": True}])
+def test_an_option_of_an_add_on_is_refused(given: dict[str, Any]) -> None:
+    (option,) = given
+    with pytest.raises(UserError, match=rf"^--{option}: the add-on that does it is not installed; leave it out"):
+        RunRequest(**given).require_add_ons()
+    RunRequest().require_add_ons()

@@ -179,6 +179,7 @@ def test_secrets_stand_in_no_manifest() -> None:
             assert "PASSWORD" not in variable["name"] or variable["valueFrom"]["secretKeyRef"]
 
 
+@pytest.mark.whole
 def test_the_command_line_takes_what_containers_are_given() -> None:
     for pod in pods():
         for container in pod.containers:

@@ -80,7 +80,7 @@ class RunRequest:
     def require_add_ons(self) -> None:
         """Raises UserError for an option whose add-on is not there."""
         for option in _BY_ADD_ONS:
-            if getattr(self, option) and option not in OF_ADD_ONS.names():
+            if getattr(self, option) not in (None, False) and option not in OF_ADD_ONS.names():
                 raise UserError("--{option}: the add-on that does it is not installed; leave it out", option=option)
 
     def check(self) -> None:

@@ -129,7 +129,7 @@ class GateResult(AnalysisModel, Answer):
         return message("gate_answer", head=self.head, base=self.base, verdict=self.message)
 
     def over_runs(self, run: RecordedRun) -> RatiosOverRuns:
-        """How many times as much the head is as the base.
+        """Ratios of the head to the base.
 
         Gates against one base under one load make a line. What is started once is a line of its own, with what starts
         of one version may differ by in its intervals: each gate has another start.

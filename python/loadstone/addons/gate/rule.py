@@ -67,7 +67,7 @@ class GateRule:
         )
 
     def level_note(self, design: GroupDesign, level: float) -> Message:
-        """By the level of the gate, and whether what starts of one version differ by is in the interval."""
+        """The level of the gate, and whether what starts of one version differ by is in the interval."""
         apart = starts_differ_in(self._gate, design) > 0
         return message("gate_level", level=level, misleads=self._gate.level, of_processes=apart)
 

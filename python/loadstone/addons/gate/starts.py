@@ -1,4 +1,4 @@
-"""How far apart two starts of one version may be."""
+"""Starts of one version: how far apart two of them may be."""
 
 import math
 from statistics import NormalDist

@@ -505,7 +505,7 @@ class ConditionFigures(NamedTuple):
 
 
 class RatioOverRuns(NamedTuple):
-    """How many times as much one of two sides did, or took, as the other: a figure for a line over runs."""
+    """The ratio of what one of two sides did, or took, to that of the other: a figure for a line over runs."""
 
     key: str
     """What it is of: the same in every run that may stand on its line."""
@@ -514,7 +514,7 @@ class RatioOverRuns(NamedTuple):
     """What it is called; the kind stands for it among the figures of a run."""
     ratio: float
     interval: tuple[float, float] | None
-    """Of 95 %."""
+    """Its ends, at 95 %; None: it has none."""
     trial: TrialRecord | None
     """One under its load; None: there is none."""
 

@@ -90,7 +90,7 @@ class DecisionRule(Protocol):
         """Whether a group ends; `decided`: whether its pairs are, each by itself."""
 
     def level_note(self, design: GroupDesign, level: float) -> Message | None:
-        """How sure an interval of this level is, and why; None: as sure as those of all looks and pairs together."""
+        """Return how sure an interval of this level is, and why; None: that is left to the looks and pairs."""
 
     def turn(self, groups: Sequence[OpenGroup]) -> NextGroup | None:
         """Which of these groups, one at least, is measured next; None: they take turns."""
