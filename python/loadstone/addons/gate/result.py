@@ -195,7 +195,8 @@ def _of_starts(
     if not starts_differ or interval is None:
         return interval
     reach = starts_reach(starts_differ, 0.95, of_latency=figure.name == "p99")
-    low, high = reaching(math.log(figure.ratio or 0.0), *map(math.log, interval), reach)
+    low, high = map(math.log, interval)
+    low, high = reaching(math.log(figure.ratio or 0.0), low, high, reach)
     return math.exp(low), math.exp(high)
 
 
