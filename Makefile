@@ -1,4 +1,4 @@
-.PHONY: setup setup-dev demo test lint fuzz bench prove calibrate docs wheel sdist image release-check clean
+.PHONY: setup setup-dev demo test test-core lint fuzz bench prove calibrate docs wheel sdist image release-check clean
 
 setup:
 	@scripts/setup
@@ -12,6 +12,9 @@ demo: setup
 
 test: setup-dev
 	@scripts/test
+
+test-core: setup-dev
+	@scripts/test --without-add-ons
 
 lint: setup-dev
 	@scripts/lint

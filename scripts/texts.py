@@ -228,7 +228,7 @@ def in_help() -> Iterator[Found]:
     """The help of each command, its options, and their headings."""
     import typer
 
-    from loadstone.cli.main import app
+    from loadstone.cli.main import whole
     from loadstone.cli.options import PANELS
 
     yield from (("python/loadstone/cli/options.py", panel) for panel in PANELS)
@@ -243,7 +243,7 @@ def in_help() -> Iterator[Found]:
         for inner in getattr(command, "commands", {}).values():
             yield from of(inner)
 
-    yield from (("python/loadstone/cli/main.py", text) for text in of(typer.main.get_command(app)))
+    yield from (("python/loadstone/cli/main.py", text) for text in of(typer.main.get_command(whole())))
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -57,7 +57,9 @@ design:
 LONG_FIRST = (
     "tests/subjects/",
     "tests/programs/",
+    "tests/addons/driver_contract/",
     "tests/end_to_end/",
+    "tests/addons/",
     "tests/contract/",
     "tests/servers/",
     "tests/machine/processes/",

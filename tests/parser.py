@@ -5,10 +5,10 @@ from typing import Any
 
 import typer
 
-from loadstone.cli.main import app
+from loadstone.cli.main import whole
 
 
 @cache
 def parser() -> Any:
     """The whole command, with all that are below it."""
-    return typer.main.get_command(app)
+    return typer.main.get_command(whole())

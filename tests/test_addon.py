@@ -1,18 +1,18 @@
-"""The seam of add-ons: what this package's and other packages' bring, and what is said of a broken one."""
+"""The seam of add-ons: what other packages bring, and what is said of a broken one."""
 
-import dataclasses
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from loadstone.addon import AddOn, installed
-from loadstone.addons import NAMES
+from loadstone.addon import AddOn
 from loadstone.cli.command import COMMANDS, OWN_COMMANDS
-from loadstone.cli.main import app
+from loadstone.cli.main import whole
 from loadstone.report import csv_report
 from loadstone.report.csv_report import OWN_FILES
 from loadstone.safety.errors import UserError
@@ -21,29 +21,30 @@ from loadstone.slot import Slot
 from .add_ons import distribution, install
 
 ROOT = Path(__file__).parents[1]
-KINDS = [field.name for field in dataclasses.fields(AddOn) if field.name != "name"]
-BROUGHT = [(kind, name) for kind in KINDS for add_on in installed() for name in add_on.names(kind)]
 
 
-def test_every_folder_of_addons_is_one() -> None:
-    folders = {path.parent.name for path in (ROOT / "python" / "loadstone" / "addons").glob("*/__init__.py")}
-    assert sorted(NAMES) == sorted(folders)
-    assert [add_on.name for add_on in installed()] == list(NAMES)
+def as_it_is(site: Path) -> Path:
+    return site
 
 
-def test_no_two_bring_something_of_the_same_name() -> None:
-    assert len(BROUGHT) == len(set(BROUGHT)) > len(NAMES)
+def as_setuptools_has_it(site: Path) -> Path:
+    (info,) = site.iterdir()
+    info.rename(info.with_suffix(".egg-info"))
+    return site
 
 
-@pytest.mark.parametrize(("kind", "name"), BROUGHT, ids=lambda word: word)
-def test_what_one_brings_is_there(kind: str, name: str) -> None:
-    assert Slot[object](kind).get(name) is not None
+def as_an_archive(site: Path) -> Path:
+    return Path(shutil.make_archive(str(site), "zip", site))
 
 
-def test_one_of_another_package_brings_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("installed", [as_it_is, as_setuptools_has_it, as_an_archive])
+def test_one_of_another_package_brings_its_own(
+    installed: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     slot = Slot[object]("declared_goals")
     assert slot.get("first_slow") is None
-    install(monkeypatch, distribution(tmp_path, first="tests.measure.goals.first_slow:ADD_ON"))
+    site = distribution(tmp_path / "site", first="tests.measure.goals.first_slow:ADD_ON")
+    install(monkeypatch, installed(site))
     assert slot.get("first_slow") is not None
     assert slot.names()[-1] == "first_slow"
 
@@ -137,7 +138,7 @@ def test_ctrl_c_while_an_add_on_is_loaded_is_no_traceback(tmp_path: Path) -> Non
 
 
 def test_the_commands_that_no_add_on_may_bring_are_those_of_the_core() -> None:
-    own = {one.name or one.callback.__name__ for one in app.registered_commands if one.callback is not None}
+    own = {one.name or one.callback.__name__ for one in whole().registered_commands if one.callback is not None}
     assert set(OWN_COMMANDS) == own - set(COMMANDS.names())
 
 

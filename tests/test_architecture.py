@@ -35,18 +35,11 @@ WINGS = {
     frozenset(("measure", "report")),
 }
 """What does not import each other though it stands on different floors: what measures, and what tells."""
-ARROWS = """
-addons.history.trends -> addons.gate.result
-addons.history.trends -> addons.gate.rule
-addons.history.trends -> addons.gate.spec
-addons.history.trends_text -> addons.gate.texts
-"""
-"""The imports that still run against the floors, or from one add-on to another. A line goes when its import does; none
-comes."""
 BETWEEN_ADD_ONS = {("pages", "history")}
 """Which add-on may import which other one."""
 ENGINE_USERS = {"machine.installation", "monitors.host.waits", "drivers.native", "drivers.engine_program"}
 ENGINE_USERS |= {"addons.fleet.engine_process", "judge.statistics.distributions"}
+DASK_USERS = {"addons.fleet.dask_library"}
 IMPORTS_BY_NAME = {"servers.registry", "report.write", "servers.software_rooms"}
 """What imports a module by a name out of a table."""
 SEAM = {"slot", "addon"}
@@ -66,6 +59,8 @@ OF_STATISTICS = {"experiment.plan.look_schedule", "experiment.spec.experiment", 
 OF_STATISTICS |= {"drivers.histogram", "run_folder.trial", "text.message", "_engine"}
 """What the statistics know beside figures: histograms, the types of a design, of a trial's checks and of a verdict, and
 the engine's quantiles of distributions."""
+OF_ADD_ONS = re.compile(r"\b(?:loadstone|tests|from )\.addons(?:\.\w| import)|import addons")
+"""Where a test names an add-on of this package, or a test of one."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -134,21 +129,46 @@ def is_against(importer: str, imported: str) -> bool:
 
 def test_every_room_has_its_floor() -> None:
     rooms = {name.split(".")[0] for name in NAMES} - {"", "__init__", "__main__"}
-    assert {room for floor in FLOORS for room in floor} == rooms
+    assert {room for floor in FLOORS for room in floor} == rooms | {"addons"}, "the core may stand alone"
 
 
 def test_a_room_imports_lower_rooms_alone() -> None:
-    """But for `ARROWS`, of which each is still there. Imports for the type checker alone count as any other."""
-    found = {
+    """Imports for the type checker alone count as any other."""
+    assert [
         f"{name} -> {imported}"
         for path in MODULES
         if (name := name_of(path)) not in ("", "__init__", "__main__")
         for imported in (imports_of(path) | by_name(path)) & FILES
         if is_against(name, imported)
-    }
-    listed = set(ARROWS.strip().splitlines())
-    assert sorted(found - listed) == [], "imports against the floors: see ARCHITECTURE.md"
-    assert sorted(listed - found) == [], "no such import any more: take it off the list"
+    ] == [], "imports against the floors: see ARCHITECTURE.md"
+
+
+def test_a_test_of_the_core_needs_no_add_on() -> None:
+    """What tests one, or all together, stands in `tests/addons/`."""
+    tests = ROOT / "tests"
+    assert [
+        str(path.relative_to(tests))
+        for path in sorted(tests.rglob("*.py"))
+        if path != Path(__file__)
+        and path.relative_to(tests).parts[0] != "addons"
+        and OF_ADD_ONS.search(path.read_text())
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "needs"),
+    [
+        ("from loadstone.addons.gate.spec import Gate", True),
+        ("from loadstone.addons import NAMES", True),
+        ("from tests.addons.gate.trials import of", True),
+        ("from .addons.gate.trials import of", True),
+        ('patch.setattr("loadstone.addons.pages.server.serve", stop)', True),
+        ("[loadstone.addons]", False),
+        ("from loadstone.addon import AddOn", False),
+    ],
+)
+def test_a_test_that_needs_one_is_noticed(line: str, needs: bool) -> None:
+    assert bool(OF_ADD_ONS.search(line)) == needs
 
 
 @pytest.mark.parametrize(
@@ -206,7 +226,7 @@ def test_the_engine_is_imported_in_six_files() -> None:
         if "_engine" in {name.split(".")[0] for name in imports_of(path)}
         or "from loadstone import _engine" in path.read_text()
     }
-    assert users == ENGINE_USERS
+    assert users == ENGINE_USERS & NAMES
 
 
 def test_one_file_knows_of_dask() -> None:
@@ -217,7 +237,7 @@ def test_one_file_knows_of_dask() -> None:
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             if {name.split(".")[0] for name in names} & theirs:
                 users.add(name_of(path))
-    assert users == {"addons.fleet.dask_library"}
+    assert users == DASK_USERS & NAMES
 
 
 def test_only_the_command_line_exits() -> None:
@@ -291,7 +311,7 @@ def test_untyped_facts_are_noticed() -> None:
 
 
 def test_the_cause_of_an_error_tells_nothing_of_a_server() -> None:
-    assert {name_of(path) for path in MODULES if ".__cause__" in path.read_text()} == READ_CAUSES
+    assert {name_of(path) for path in MODULES if ".__cause__" in path.read_text()} == READ_CAUSES & NAMES
 
 
 def classes_by_name() -> dict[str, list[str]]:

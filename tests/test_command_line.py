@@ -49,7 +49,7 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
             "No such option: --sentinel; `loadstone saturate redis --help` lists what it takes",
         ),
         ("redsi", "No such command 'redsi'. Did you mean 'redis'? `loadstone --help` lists the commands"),
-        ("runs a b", "Got unexpected extra argument (b); `loadstone runs --help` lists what it takes"),
+        ("list a", "Got unexpected extra argument (a); `loadstone list --help` lists what it takes"),
         ("redis -d 1TB", "-d 1TB: a value has at most 64 MiB; write a smaller size"),
         (
             "redis -d 1PB",
@@ -123,19 +123,15 @@ def test_where_a_shells_files_cannot_be_written_it_is_said_what_helps(tmp_path: 
     )
 
 
-@pytest.mark.parametrize(
-    "command", ["run", "redis", "http", "report", "compare", "saturate http", "init", "check driver"]
-)
+@pytest.mark.parametrize("command", ["run", "redis", "http", "report", "init"])
 def test_help_names_no_type_of_python(command: str, tmp_path: Path) -> None:
-    done = loadstone(*command.split(), "--help", folder=tmp_path)
+    assert names_no_type_of_python(command, tmp_path)
+
+
+def names_no_type_of_python(command: str, folder: Path) -> bool:
+    done = loadstone(*command.split(), "--help", folder=folder)
     assert done.returncode == 0
-    assert not re.search(r"<(str|path|int|float|list)\b", done.stdout, re.IGNORECASE), done.stdout
-
-
-def test_a_group_without_a_command_prints_its_help_line_by_line(tmp_path: Path) -> None:
-    done = loadstone("saturate", folder=tmp_path)
-    assert (done.returncode, done.stderr) == (2, "")
-    assert len(done.stdout.splitlines()) > 5
+    return not re.search(r"<(str|path|int|float|list)\b", done.stdout, re.IGNORECASE)
 
 
 @pytest.mark.fault("absurd names, numbers or values for any option")

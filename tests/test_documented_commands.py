@@ -2,7 +2,7 @@
 
 Of all pages the names of commands and options are checked. Of the guides, from which users copy, the command line also
 parses every value (`make_context`), and nothing is carried out. A command whose output a guide shows is run
-(`test_shown_outputs.py`).
+(`addons/test_shown_outputs.py`).
 """
 
 import re
@@ -79,6 +79,7 @@ def take(arguments: list[str]) -> None:
     command.make_context("loadstone", arguments)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_every_command_of_a_page_is_taken(path: Path) -> None:
     wrong = []
@@ -90,6 +91,7 @@ def test_every_command_of_a_page_is_taken(path: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
 def test_every_command_of_a_guide_can_be_typed(path: Path) -> None:
     wrong = []

@@ -17,6 +17,7 @@ def script() -> ModuleType:
     return scripts.script("faults")
 
 
+@pytest.mark.whole
 def test_every_promise_is_printed(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert script.main([]) == 0
     printed = capsys.readouterr().out
@@ -24,6 +25,7 @@ def test_every_promise_is_printed(script: ModuleType, capsys: pytest.CaptureFixt
     assert printed.count("\n  ") == sum(map(len, script.faults(script.marks()).values()))
 
 
+@pytest.mark.whole
 def test_one_area_is_printed_alone(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert script.main(["disk"]) == 0
     printed = capsys.readouterr().out
@@ -36,6 +38,7 @@ def test_an_unknown_area_is_refused(script: ModuleType, capsys: pytest.CaptureFi
     assert "unknown: weather; areas are servers, " in capsys.readouterr().err
 
 
+@pytest.mark.whole
 def test_no_promise_was_lost(script: ModuleType) -> None:
     areas = script.faults(script.marks())
     assert sum(map(len, areas.values())) >= LEAST

@@ -17,10 +17,12 @@ def targets(load_module: Callable[[Path], ModuleType]) -> ModuleType:
     return load_module(FUZZ / "targets.py")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("path", INPUTS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_an_input_that_was_found_once(targets: ModuleType, path: Path) -> None:
     targets.run(targets.TARGETS[path.parent.name], path.read_bytes())
 
 
+@pytest.mark.whole
 def test_every_target_has_inputs(targets: ModuleType) -> None:
     assert {path.parent.name for path in INPUTS} == set(targets.TARGETS)

@@ -1,11 +1,12 @@
 """The core alone: what loads and plans an experiment where no add-on is installed."""
 
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from loadstone import slot
-from loadstone.experiment.spec.built_in import FOLDER, names
+from loadstone.experiment.spec.built_in import FOLDER
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.run.prepare import requested_plan
@@ -14,6 +15,7 @@ from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import UserError
 
 from .plan_text import plan_text
+from .readable import names
 from .tiny_experiment import TINY
 
 MEMORY_BYTES = 8 << 30
@@ -75,3 +77,12 @@ def test_what_was_recorded_with_add_ons_is_read_unless_it_uses_them() -> None:
     assert Experiment.recorded({**recorded, "load": None}) == Experiment.recorded(recorded)
     with pytest.raises(ValueError, match="load: is read by an add-on that is not installed here"):
         Experiment.recorded({**recorded, "load": "saturate"})
+
+
+@pytest.mark.usefixtures("_alone")
+@pytest.mark.parametrize("given", [{"fleet": "local:2"}, {"fleet": ""}, {"watch": True}])
+def test_an_option_of_an_add_on_is_refused(given: dict[str, Any]) -> None:
+    (option,) = given
+    with pytest.raises(UserError, match=rf"^--{option}: the add-on that does it is not installed; leave it out"):
+        RunRequest(**given).require_add_ons()
+    RunRequest().require_add_ons()

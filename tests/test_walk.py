@@ -48,6 +48,7 @@ def test_every_part_has_a_walk() -> None:
     assert tuple(WALK) == PARTS
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("part", PARTS)
 def test_what_is_read_is_there(part: str) -> None:
     read, _ = WALK[part]
@@ -55,6 +56,7 @@ def test_what_is_read_is_there(part: str) -> None:
     assert [name for name in read if NEW.search(name) or not found(name)] == []
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("part", PARTS)
 def test_what_is_touched_is_there_or_has_siblings(part: str) -> None:
     _, touched = WALK[part]
@@ -81,6 +83,7 @@ def test_what_is_observed_has_its_metrics_and_its_monitors() -> None:
     assert all("\nWATCHING = (" in path.read_text() for path in watched)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_other_files_of_a_page_are_there(page: Path) -> None:
     named = set(re.findall(r"`([\w/-]+\.(?:py|rs|md)|experiments/[\w-]+\.yaml)`", page.read_text())) - MADE_BY_A_RUN

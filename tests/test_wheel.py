@@ -45,6 +45,7 @@ def test_no_test_is_in_the_wheel_and_the_source_distribution_has_what_the_wheel_
     assert [one["path"] for one in MATURIN["include"] if set(one["format"]) != {"sdist", "wheel"}] == []
 
 
+@pytest.mark.whole
 def test_what_git_does_not_know_is_in_no_wheel(tmp_path: Path) -> None:
     """Patterns take whatever lies in a folder: a login of npm's, a program that was built there."""
     check = script("release_check")
@@ -98,6 +99,7 @@ def test_the_version_names_engine_build_and_python(tmp_path: Path, monkeypatch: 
     assert installation.commit() == ""
 
 
+@pytest.mark.whole
 def test_bash_completes_commands_and_experiments() -> None:
     program = f"{sys.executable} -m loadstone"
     text = f"""

@@ -5,17 +5,23 @@ room, which loads a place when it needs it. Those of this package stand in `addo
 `addon.py`; a package of others names its own as an entry point of the group `loadstone.addons`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import learn_environment
 from loadstone.text.language import said
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "loadstone.addons"
 """The group of entry points by which add-ons of other packages are found."""
@@ -46,11 +52,10 @@ class AddOn:
     goals: Mapping[str, Place] = field(default_factory=dict)
     """Any name -> a `measure.goals.goal.Goal` that every run has, made of a `GoalContext`."""
     declared_goals: Mapping[str, Place] = field(default_factory=dict)
-    """Kind, as an experiment names it under `goals` -> a `measure.goals.declared.AddOnGoal`."""
-    load_sources: Mapping[str, Place] = field(default_factory=dict)
-    """Option -> a `run.load_source.NamedSource`, made of what the user wrote behind it."""
-    beside_runs: Mapping[str, Place] = field(default_factory=dict)
-    """Option -> `(folder, note)`: called once a run has begun; `note` tells the user a line."""
+    """Kind, as an experiment names it under `goals` -> a `measure.goals.declared.AddOnGoal`; what it found is an answer
+    as any other, which looks for its goals (`RunFindings.declared`)."""
+    run_options: Mapping[str, Place] = field(default_factory=dict)
+    """Option of commands that measure -> what carries it out, as `run.request.OF_ADD_ONS` has it."""
 
     answers: Mapping[str, Place] = field(default_factory=dict)
     """Key of `analysis.json` -> the `judge.analysis.analysis.Answer` that stands there."""
@@ -66,12 +71,6 @@ class AddOn:
     """Key of `analysis.json` -> a function of the answer, which gives its pictures (`report.charts.chart.Chart`)."""
     objective_figures: Mapping[str, Place] = field(default_factory=dict)
     """Figure of an answer, as `--fail-if` names it -> a `judge.analysis.objectives.AnsweredFigure`."""
-    goal_answers: Mapping[str, Place] = field(default_factory=dict)
-    """Kind of a declared goal -> its `judge.analysis.analysis.GoalAnswer`."""
-    goal_evaluations: Mapping[str, Place] = field(default_factory=dict)
-    """Kind of a declared goal -> a `judge.analysis.evaluations.GoalEvaluation`, which finds its answer."""
-    goal_sections: Mapping[str, Place] = field(default_factory=dict)
-    """Kind of a declared goal -> a function of its name and its answer, which makes its section."""
 
     def __post_init__(self) -> None:
         """Raises TypeError where a field is not what the seam takes, so that a mistake is named where it is loaded."""
@@ -119,7 +118,7 @@ def installed() -> Iterator[AddOn]:
         for name in import_module("loadstone.addons").NAMES:
             if find_spec(f"loadstone.addons.{name}") is not None:
                 yield import_module(f"loadstone.addons.{name}.addon").ADD_ON
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+    for entry in sorted(_of_others(), key=lambda entry: entry.name):
         try:
             add_on = entry.load()
         except (Exception, SystemExit) as error:
@@ -127,6 +126,35 @@ def installed() -> Iterator[AddOn]:
         if not isinstance(add_on, AddOn):
             raise _broken(entry.name, entry.value, TypeError("it is not an AddOn"))
         yield add_on
+
+
+def _of_others() -> "Iterable[EntryPoint]":
+    """The entry points of the group. What reads them takes as long to load as a command: only if a file names any."""
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
+    if finders == [PathFinder] and not any(map(_may_name_some, sys.path)):
+        return ()
+    from importlib.metadata import entry_points
+
+    return entry_points(group=GROUP)
+
+
+def _may_name_some(place: str) -> bool:
+    """Whether a distribution in this place of `sys.path` may have an entry point of the group."""
+    try:
+        with os.scandir(place or ".") as found:
+            information = [one.path for one in found if one.name.lower().endswith((".dist-info", "egg-info"))]
+    except NotADirectoryError:
+        return True  # an archive
+    except OSError:
+        return False
+    return any(_has_group(Path(folder, "entry_points.txt")) for folder in information)
+
+
+def _has_group(file: Path) -> bool:
+    try:
+        return GROUP.encode() in file.read_bytes()
+    except OSError:
+        return False
 
 
 def _broken(name: str, place: Place, error: BaseException) -> UserError:

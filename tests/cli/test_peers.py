@@ -3,7 +3,7 @@
 import pytest
 
 from loadstone.cli.help import in_readers_language
-from loadstone.cli.main import app
+from loadstone.cli.main import whole
 from loadstone.safety.errors import UserError
 
 HOST = "http://127.0.0.1:1/"
@@ -33,5 +33,5 @@ HOST = "http://127.0.0.1:1/"
 )
 def test_an_option_of_another_program_gets_one_answer(words: list[str], says: str) -> None:
     with pytest.raises(UserError) as caught:
-        in_readers_language(app)(words, prog_name="loadstone", standalone_mode=False)
+        in_readers_language(whole())(words, prog_name="loadstone", standalone_mode=False)
     assert str(caught.value) == says

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 from tests.scripts import checked
 
-from loadstone.addons.fleet.monitors import BesideServers
 from loadstone.monitors import catalogue
 from loadstone.monitors.host.generator import GeneratorMonitor
 from loadstone.monitors.host.monitor import HostMonitor
 from loadstone.monitors.host.others import InterferenceMonitor
 from loadstone.monitors.host.processes import ProcessMonitor
 from loadstone.monitors.jvm import JvmMonitor
-from loadstone.monitors.metric import Metric, Series
+from loadstone.monitors.metric import Metric, Series, by_name
 from loadstone.monitors.monitor import Monitor
 from loadstone.monitors.node import NodeMonitor
 from loadstone.servers.mariadb.monitor import MariaDbMonitor
@@ -24,8 +23,16 @@ from loadstone.servers.redis.monitor import RedisMonitor
 
 ROOT = Path(__file__).parents[2]
 DECLARED = sorted((ROOT / "python" / "loadstone" / "monitors" / "metrics").glob("[a-z]*.py"))
+
+
+class OnOtherMachines(ProcessMonitor):
+    """What a source of load on other machines tells of processes there, beside what is told of those here."""
+
+    METRICS = by_name(map(catalogue.METRICS.__getitem__, ("machine_number", "machine_cpus")))
+
+
 MONITORS: tuple[type[Monitor], ...] = (
-    *(HostMonitor, InterferenceMonitor, ProcessMonitor, BesideServers, GeneratorMonitor),
+    *(HostMonitor, InterferenceMonitor, ProcessMonitor, OnOtherMachines, GeneratorMonitor),
     *(MariaDbMonitor, PostgresqlMonitor, RedisMonitor, MemcachedMonitor, JvmMonitor, NodeMonitor),
 )
 METRICS = list(catalogue.METRICS.values())
@@ -40,7 +47,7 @@ def test_what_monitors_report_is_declared_and_what_is_declared_is_reported() -> 
 
 def test_everything_with_a_monitor_is_among_them() -> None:
     assert {path.stem for path in DECLARED} == {
-        one.__module__.split(".")[2] for one in MONITORS if one is not BesideServers
+        one.__module__.split(".")[2] for one in MONITORS if one is not OnOtherMachines
     }
 
 

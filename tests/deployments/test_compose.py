@@ -62,6 +62,7 @@ def test_a_part_has_its_own_certificate_alone() -> None:
         assert mounted == {"/certificates/ca.pem", f"/certificates/{role}.pem"}, name
 
 
+@pytest.mark.whole
 def test_the_command_line_takes_what_containers_are_given() -> None:
     for part in parts().values():
         take(part["command"])

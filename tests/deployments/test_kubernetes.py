@@ -19,8 +19,6 @@ from tests.deployments.manifests import (
 )
 from tests.test_documented_commands import take
 
-from loadstone.addons.fleet.command import _listen as listen_address
-
 VERSIONS = ("1.34", "1.35", "1.36", "1.37")
 """The lines of Kubernetes that are supported or ended last."""
 COMPONENT = "app.kubernetes.io/component"
@@ -181,6 +179,7 @@ def test_secrets_stand_in_no_manifest() -> None:
             assert "PASSWORD" not in variable["name"] or variable["valueFrom"]["secretKeyRef"]
 
 
+@pytest.mark.whole
 def test_the_command_line_takes_what_containers_are_given() -> None:
     for pod in pods():
         for container in pod.containers:
@@ -200,13 +199,6 @@ def test_parts_name_the_ports_that_they_listen_on() -> None:
             listening = [word for word in container["args"] if word.startswith("--listen=")]
             ports = [str(port["containerPort"]) for port in container.get("ports", [])]
             assert [word.rpartition(":")[2] for word in listening] == ports, pod.of
-
-
-@pytest.mark.parametrize("address", ["10.0.0.1", "fd00::7"])
-def test_pods_listen_at_addresses_of_either_version(address: str) -> None:
-    words = [word for pod in pods() for container in pod.containers for word in container["args"]]
-    listening = [word.removeprefix("--listen=") for word in words if "$(POD_IP)" in word]
-    assert [listen_address(word.replace("$(POD_IP)", address)) for word in listening] == [(address, 8787)] * 2
 
 
 def test_all_parts_are_of_one_image() -> None:

@@ -73,19 +73,9 @@ def test_an_experiment_to_start_from_is_written_and_runs_as_it_is(lab: Lab) -> N
     assert "Report: " in run.out
     assert "Report: " not in run.err
     assert "Time: about" in run.err
-    (listed,) = lab.loadstone("runs").out.splitlines()
-    assert listed.startswith(lab.run().name)
-    assert "  complete  " in listed
     again = lab.loadstone("report", "latest", "--quiet")
     assert again.err == ""
     assert f"Report: runs/{lab.run().name}/report.html" in again.out
-    assert "the same run twice" in lab.loadstone("compare", "latest", lab.run()).error_line
-
-
-def test_no_runs_is_a_remark(lab: Lab) -> None:
-    done = lab.loadstone("runs")
-    assert (done.status, done.out) == (0, "")
-    assert "there is no run in runs" in done.err
 
 
 def test_the_experiments_of_the_pages_can_be_planned(tmp_path: Path) -> None:

@@ -35,17 +35,12 @@ def test_what_just_ran_has_a_report(here: Path) -> None:
     assert (quiet.stderr, len(quiet.stdout.splitlines())) == ("", 1)
     csv = loadstone(*SHORT, "--csv", folder=here)
     assert len(csv.stdout.splitlines()) == 2
-    oldest, _, newest = names(here)
+    newest = names(here)[-1]
     assert csv.stderr.splitlines()[-1].startswith(f"kept: runs/{newest} ")
     report = called("report", "latest", folder=here)
     assert report.returncode == 0, report.stderr
     assert report.stderr.startswith(f"Written to runs/{newest}: ")
     assert (here / "runs" / newest / "report.html").is_file()
-    listed = called("runs", folder=here).stdout.splitlines()
-    assert [line.split()[0] for line in listed] == sorted(names(here), reverse=True)
-    compared = called("compare", f"runs/{oldest}", f"runs/{newest}", folder=here)
-    assert "is not a run" not in compared.stderr
-    assert compared.returncode in DONE, compared.stderr
 
 
 @pytest.mark.fault("ad hoc runs accumulate")

@@ -14,13 +14,6 @@ from tests.frozen_runs import unpacked
 PACKAGE = Path(__file__).parents[2] / "python" / "loadstone"
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 MODULES = ("loadstone/__init__", "json", "multiprocessing/__init__", "numpy", "altair", "time", "signal")
-APART = """
-import asyncio
-from loadstone.addons.pages.reader_process import Apart
-
-if __name__ == "__main__":
-    print(asyncio.run(Apart().call(len, "four")))
-"""
 
 
 @pytest.fixture
@@ -60,13 +53,6 @@ def test_no_picture_of_a_report_does(folder: Path) -> None:
     assert ran(folder) == ""
     assert done.returncode == 0, done.stderr
     assert list(run.rglob("*.svg"))
-
-
-@pytest.mark.fault("a stranger's folder holds modules of Python")
-def test_no_process_of_the_pages_does(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "apart.py").write_text(APART)
-    done = command(folder, sys.executable, str(tmp_path / "apart.py"))
-    assert (ran(folder), done.stdout) == ("", "4\n"), done.stderr
 
 
 def test_every_python_that_is_started_looks_for_modules_in_safe_places_alone() -> None:

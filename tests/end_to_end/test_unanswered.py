@@ -92,10 +92,3 @@ design: {table_blocks: 1, at_rate: never, rounds: never}
     done = lab.loadstone("run", path, "--share-machine")
     assert done.status == 3, done.err
     assert NONE_CORRECT in done.out
-
-
-def test_a_search_in_which_nothing_is_answered(tmp_path: Path) -> None:
-    search = ("--command", WAITS, "--quick", "--users-max", "2", "--budget", "20s", "--share-machine")
-    done = called("saturate", "redis", *search, "--out", tmp_path / "runs", folder=tmp_path)
-    assert done.returncode == 3, done.stderr
-    assert "NO POINT: 100.0% of the replies failed at 1 user" in done.stdout

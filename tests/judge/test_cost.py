@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from tests.changed_facts import with_drive, with_facts
 
-from loadstone.addons.history.cost_between_runs import compare_costs_of_runs
 from loadstone.judge.compare.pairs import Pair, PairBlock
 from loadstone.judge.cost import RATIO_SD, RATIO_Z, compare_costs, costs_of, parts_with_cost, whole_cost
 from loadstone.judge.statistics.rounds.interference_adjustment import SLOPE_SDS
@@ -390,4 +389,3 @@ def test_figures_that_nobody_measured_give_no_cost(synthetic: Any, seconds: floa
     for trial in (made, whole):
         assert costs_of([trial] * 6).get("redis") is None
         assert all(math.isfinite(one.estimate or 0.0) for one in judged(trial, trial))
-        assert compare_costs_of_runs([trial], [trial], 2, pair(trial, trial).settings) == []

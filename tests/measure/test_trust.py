@@ -14,20 +14,15 @@ from pathlib import Path
 import pytest
 from tests.experiments import described
 
-from loadstone.addons.driver_contract.command import check_driver
-from loadstone.addons.gate.options import GateOptions
-from loadstone.addons.gate.redis import redis_gate
 from loadstone.cli.ad_hoc_experiment import ad_hoc_source
 from loadstone.cli.http_command import http_ad_hoc
 from loadstone.cli.http_options import HttpWork
 from loadstone.cli.load import Load
-from loadstone.cli.redis_experiment import RedisRequest
-from loadstone.cli.redis_options import AddressOptions, KeySpace, Login, ReceiverOptions, RedisWork, ReplayOptions
 from loadstone.experiment.action import PlannedAction
 from loadstone.machine.processes.cache_folder import cache_folder
 from loadstone.programs.subjects.subject import local_subject
 from loadstone.run.consent import FOLDER, SHOWN_CHARACTERS, SHOWN_LINES, listing, require_consent
-from loadstone.run.prepare import _require_trust, prepare, requested_plan
+from loadstone.run.prepare import prepare, requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.run_folder.earlier_runs import files_sent
 from loadstone.safety.bounds import pinned_files
@@ -170,18 +165,6 @@ def test_typed_words_of_a_resumed_folder_are_nobodys(tmp_path: Path, monkeypatch
         prepare(typed)
 
 
-@pytest.mark.fault("a driver's manifest from someone else", "`check driver` needs consent", area="foreign")
-def test_a_driver_of_someone_elses_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "driver.yaml").write_text(
-        'name: theirs\ntitle: T\nlibrary: t\nversion: "1"\nrun: {command: "sh -c \'touch driven\'"}\n'
-        "can: {protocols: [resp2], models: [closed], distributions: [uniform], features: []}\n"
-    )
-    with pytest.raises(UserError, match=r"a run starts sh -c 'touch driven' .*--trust"):
-        check_driver(str(tmp_path), (), lambda _: None, lambda _: None)
-    assert not (tmp_path / "driven").exists()
-
-
 @pytest.mark.fault("a first run without a terminal")
 def test_the_command_line_refuses_before_it_connects(theirs: Path) -> None:
     came = socket.create_server(("127.0.0.1", 0))
@@ -300,16 +283,3 @@ def test_a_file_that_an_option_of_a_folder_puts_into_the_load_is_listed(
         require_consent(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))
     require_consent(built, plan, trust=False, files_sent=files_sent(words))
     require_consent(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))
-
-
-def test_a_gate_leaves_no_answer_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its versions were typed, and what starts them stands in a folder of that one command."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    asked = RedisRequest(
-        None, Load(), RedisWork(ratio="1:1"), KeySpace(), ReceiverOptions(), ReplayOptions(), Login(), AddressOptions()
-    )
-    experiment = described(ad_hoc_source(redis_gate("sh", "/bin/sh", asked, GateOptions())))
-    for typed, kept in ((True, 0), (False, 1)):
-        options = RunRequest(seed=1, typed=typed, trust=not typed)
-        _require_trust(experiment, requested_plan(experiment, options), options)
-        assert len(list((cache_folder() / FOLDER).glob("*.json"))) == kept

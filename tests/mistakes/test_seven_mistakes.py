@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from loadstone.addons.saturation.closed_estimate import Probe, Sweep, closed_saturation
 from loadstone.judge.analysis.analysis import Comparison
 from loadstone.report.verdicts import verdict_text
-from loadstone.text.sentences import render_message
 
 Line = dict[str, Any]
 
@@ -90,21 +88,6 @@ def more_keys_than_documents(line: Line) -> None:
 
 def test_2_keys_are_counted_as_rows(study: Any) -> None:
     assert refused_by(study.compared(second=more_keys_than_documents), "key_count")
-
-
-def ramp(users_max: int) -> Sweep:
-    """Throughput over a ramp whose server takes 1,000 a second, and is fully used from 155 users on."""
-    levels = range(1, users_max + 1, 11)
-    return [Probe(users=n, goodput_per_s=min(1000.0, n / 0.155), response_s=max(0.155, n / 1000.0)) for n in levels]
-
-
-@pytest.mark.parametrize("ramps", [1, 8])
-def test_3_saturation_is_not_read_off_a_ramp(ramps: int) -> None:
-    found = closed_saturation([ramp(600)] * ramps)
-    assert found.kind == "none"
-    assert found.users is None
-    assert found.per_s is None
-    assert "users only rose" in render_message(found.message)
 
 
 def test_3_a_ramp_that_is_one_trial_has_not_settled(study: Any) -> None:

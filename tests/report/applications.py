@@ -4,7 +4,6 @@ import random
 from itertools import product
 from typing import Any
 
-from loadstone.addons.studies.answers import LessonAnswer, LessonAnswers
 from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import (
     Analysis,
@@ -162,26 +161,6 @@ def clients() -> ResultTable:
     )  # fmt: skip
 
 
-def lessons() -> LessonAnswers:
-    return LessonAnswers([
-        LessonAnswer(
-            then="Errors were counted into TPS: 2,700 TPS at 2.6 % errors is above the 2,100 without.",
-            now=verbatim(
-                "MariaDB, 3,000 vUsers: TPS 359, of which 350 a second were right; 2.6 % errors make it invalid."
-            ),
-            verdict="caught",
-        ),
-        LessonAnswer(
-            then="GET with Redis differs by AOF mode although AOF does not touch reads.",
-            now=verbatim("Undecided on this machine: 3 pairs, none of them decided."), verdict="unknown",
-        ),
-        LessonAnswer(
-            then="LPOP under everysec beats no AOF: noise, or an empty list.",
-            now=verbatim("All 312,004 LPOP found an element."), verdict="did_not_happen",
-        ),
-    ])  # fmt: skip
-
-
 def crashes() -> list[CrashTable]:
     made = (("no", 4_120, 4_120, 1_502, 0.31), ("everysec", 0, 12, 0, 0.42), ("always", 0, 0, 0, 0.47))
     rows = [
@@ -208,7 +187,7 @@ def application(analysis: Analysis) -> Analysis:
             "question": "What do the append-only-file modes cost, on Redis itself and behind an application?",
             "answer": verbatim("Behind the application, nothing that matters: the application is the limit."),
             "tables": [posts(), clients()], "trials": [], "families": [], "checks": [], "notes": [],
-            "timeline": analysis.timeline[:40], "parts": {"lessons": lessons()}, "crashes": crashes(), "scale": 0.1,
+            "timeline": analysis.timeline[:40], "crashes": crashes(), "scale": 0.1,
             "published_source": verbatim("A blog post, Kubernetes, nGrinder"),
             "factors": {
                 "store": FactorView(title="Store"), "users": FactorView(title="vUsers", unit="vUsers"),

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from loadstone.addons.studies.answers import ConclusionAnswer, ConclusionAnswers
 from loadstone.drivers.outcome import Quantiles
 from loadstone.judge.analysis.analysis import (
     Analysis,
@@ -276,7 +275,6 @@ def finish(builder: Builder, tables: list[ResultTable], as_published: bool) -> A
         published_source=verbatim("A blog post on RedisJSON, 11-year-old laptop, Redis in a container, go-redis"),
         notes=[verbatim("This run was quick: its trials are shorter than those of the full study.")],
         tables=tables,
-        parts={"answers": sample_answers()},
         checks=summaries(builder.trials),
         timeline=builder.timeline,
         environment={
@@ -292,31 +290,6 @@ def finish(builder: Builder, tables: list[ResultTable], as_published: bool) -> A
             "workers": FactorView(title="Workers", unit="workers"),
             "storage": FactorView(title="How the document is stored"),
         },
-    )
-
-
-def sample_answers() -> ConclusionAnswers:
-    return ConclusionAnswers(
-        [
-            ConclusionAnswer(
-                claim="Over 6,000 JSON SETs a second on a laptop.",
-                answer=verbatim("One Redis took 92,593 SETs of 222 B a second from 32 workers."),
-                evidence=list(map(verbatim, ["set, 100 B, 32 workers: 92,593 RPS (b01-021)"])),
-                verdict="holds",
-            ),
-            ConclusionAnswer(
-                claim="A partial update costs what a set of that size costs.",
-                answer=verbatim("The two were measured once each: a difference of this size may be chance."),
-                evidence=list(map(verbatim, ["update, 10 B: 18,868 RPS (b01-013)", "set, 10 B: 17,857 RPS (b01-000)"])),
-                verdict="one_block",
-            ),
-            ConclusionAnswer(
-                claim="A cluster would give tens to hundreds of thousands.",
-                answer=verbatim("One server on one machine cannot tell."),
-                evidence=[],
-                verdict="not_answered_here",
-            ),
-        ]
     )
 
 
@@ -382,7 +355,7 @@ def applications(load_module: Callable[[Path], ModuleType]) -> ModuleType:
 
 @pytest.fixture(scope="session")
 def application(analysis: Analysis, applications: ModuleType) -> Analysis:
-    """A study of an application with its stores, lessons and crashes, scaled to a tenth."""
+    """A study of an application with its stores and crashes, scaled to a tenth."""
     found: Analysis = applications.application(analysis)
     return found
 
@@ -412,7 +385,7 @@ def empty_analysis() -> Analysis:
     ]
     return full.model_copy(
         update={
-            "tables": tables, "trials": [], "timeline": [], "checks": [], "parts": {}, "complete": False,
+            "tables": tables, "trials": [], "timeline": [], "checks": [], "complete": False,
             "trials_done": 0, "trials_valid": 0, "trials_suspect": 0, "trials_invalid": 0, "environment": {},
             "answer": verbatim("Nothing was measured."),
         }

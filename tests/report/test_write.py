@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from loadstone.cli.main import app
+from loadstone.cli.main import whole
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.write import REPORTERS, write_report
 from loadstone.run.run import _named
@@ -47,7 +47,7 @@ def test_the_files_are_named(small: Analysis, tmp_path: Path) -> None:
 
 
 def test_a_command_line_offers_every_format() -> None:
-    shown = CliRunner().invoke(app, ["report", "--help"], env={"COLUMNS": "200"}).stdout
+    shown = CliRunner().invoke(whole(), ["report", "--help"], env={"COLUMNS": "200"}).stdout
     assert f"Comma-separated: {', '.join(REPORTERS)}." in shown
     assert "while it runs" not in shown
 

@@ -104,14 +104,14 @@ def test_a_field_of_an_add_on_that_nobody_lists_asks(monkeypatch: pytest.MonkeyP
 
 
 def test_a_setting_of_a_goal_that_nobody_knows_is_on_one_line() -> None:
-    goal = "{name: g, kind: unknown, vary: {users: [1]}, \"a\\n\\u202eb\": 1}"
+    goal = '{name: g, kind: unknown, vary: {users: [1]}, "a\\n\\u202eb": 1}'
     (line,) = asked_by(f"{TINY}goals: [{goal}]\n")
     assert line == "starts goals.0.a\\n\\u202eb: 1 (loadstone does not know what that does)"
 
 
 def asked_by(text: str) -> list[str]:
     experiment = load_experiment(text, label="theirs.yaml")
-    plan = requested_plan(experiment, RunRequest(experiment="theirs.yaml", built=experiment, seed=1))
+    plan = requested_plan(experiment, RunRequest(experiment="theirs.yaml", seed=1))
     return [action.line for action in planned_actions(experiment, plan) if action.asks]
 
 

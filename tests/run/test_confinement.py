@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from tests.experiments import find_experiment
+from tests.readable import names
 
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.software import software_of
-from loadstone.experiment.spec.built_in import names
 from loadstone.machine.ports import free_port
 from loadstone.run.confinement import REMARKS, confined
 from loadstone.run.prepare import requested_experiment, requested_plan

@@ -101,7 +101,7 @@ def test_an_extra_is_installed_by_pip_where_the_run_has_no_name(bare: Path, monk
         UserError, match=r"lacks RedisJSON \(server redis\); get all by: loadstone setup json-documents"
     ):
         require_all(planned(named), named)
-    typed = RunRequest(built=requested_experiment(named))
+    typed = RunRequest(described=requested_experiment(named).source)
     with pytest.raises(UserError, match=r"get all by: .*pip install .*loadstone\[json\].* \(which fetches .* MB\)$"):
         require_all(planned(named), typed)
 

@@ -11,7 +11,6 @@ from types import ModuleType
 import pytest
 from tests.frozen_runs import unpacked
 
-from loadstone.addons.saturation.results import SaturationAnswers
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.checks.checks import judge_trial
 from loadstone.run_folder.digests import DigestFile, Digests
@@ -168,22 +167,6 @@ def test_a_folder_of_before_is_gone_on_with(path: Path, synthetic: ModuleType) -
     file = path / "trials.jsonl"
     file.write_bytes(file.read_bytes().replace(b'"order":1,', b'"order":2,'))
     assert [note.partition(":")[0] for note in read_run(path).notes] == ["trials.jsonl"]
-
-
-def test_a_search_that_lost_a_probe_ends_before_it(tmp_path: Path) -> None:
-    run = with_digests(unpacked("saturate-closed", tmp_path))
-    file = run / "trials.jsonl"
-    lines = file.read_bytes().splitlines(keepends=True)
-    lost = next(line for line in lines if json.loads(line)["saturation"]["users"] == 4)
-    file.write_bytes(b"".join(line for line in lines if line != lost))
-    found = analyse(run)
-    answers = found.part(SaturationAnswers)
-    assert answers is not None
-    assert [[point.users for point in one.search.points] for one in answers.root] == [[1, 2]]
-    assert any(
-        render_message(note).startswith("trials.jsonl: lines that the run wrote are missing (1)")
-        for note in found.notes
-    )
 
 
 @pytest.mark.fault(

@@ -27,6 +27,7 @@ def documented(key: str) -> bool:
     return f"`{key}`" in TEXT
 
 
+@pytest.mark.whole
 def test_page_and_schema_are_current() -> None:
     assert checked("run_folder") == (0, "")
 

@@ -43,7 +43,7 @@ def ended_by(error: BaseException | None, monkeypatch: pytest.MonkeyPatch) -> in
         deep() if error is None else None
         raise error  # type: ignore[misc]
 
-    monkeypatch.setattr(main, "app", fails)
+    monkeypatch.setattr(main, "whole", lambda: fails)
     with pytest.raises(SystemExit) as ended:
         main.main()
     assert isinstance(ended.value.code, int)

@@ -138,7 +138,6 @@ def _writes(path: Path) -> list[str]:
 
 def test_no_one_else_writes_to_the_terminal() -> None:
     files = {str(path.relative_to(PACKAGE)): path for path in PACKAGE.rglob("*.py")}
-    assert files.keys() > WRITERS | PROGRAMS
     found = [line for name, path in files.items() if name not in WRITERS | PROGRAMS for line in _writes(path)]
     assert found == []
 

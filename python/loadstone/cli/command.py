@@ -30,13 +30,11 @@ Function = Callable[..., None]
 _TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")
 """What typer puts behind the name of an argument: it says nothing to who does not know Python."""
 HELP = "--help"
-OWN_COMMANDS = ("list", "show", "init", "run", "redis", "http", "report", "clean", "doctor", "self-test")
+OWN_COMMANDS = ("list", "show", "init", "run", "redis", "http", "report", "clean", "doctor", "setup", "self-test")
 COMMANDS: Slot[Function | typer.Typer] = Slot(
     "commands", lambda: OWN_COMMANDS, lambda one: callable(one) or isinstance(one, typer.Typer)
 )
 """Commands of add-ons, and groups of them."""
-WHOLE: list[typer.Typer] = []
-"""The whole command line, once `cli/main.py` is loaded: for who makes command lines and has them read, as pages do."""
 
 
 @dataclass(frozen=True)

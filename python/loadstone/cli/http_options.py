@@ -1,4 +1,4 @@
-"""What `loadstone http` and `loadstone saturate http` request: their options."""
+"""What commands that load an HTTP service request: their options."""
 
 import re
 from dataclasses import dataclass

@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, NoReturn
@@ -21,7 +22,7 @@ import typer
 from typer.exceptions import TyperException
 
 from loadstone.cli.carry_out import carried_out, objectives_of, show_outcome
-from loadstone.cli.command import COMMANDS, WHOLE, OptionBinding, command, usage_error
+from loadstone.cli.command import COMMANDS, OptionBinding, command, usage_error
 from loadstone.cli.help import in_readers_language
 from loadstone.cli.http_command import HTTP_PEERS, http_command
 from loadstone.cli.options import (
@@ -67,10 +68,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-WHOLE.append(app)
-
-UNLOADED: list[LoadstoneError | KeyboardInterrupt] = []
-"""Why add-ons were not loaded."""
 COMPLETING = "_LOADSTONE_COMPLETE"
 """The variable by which a shell asks how a command line may go on."""
 COMPLETION = "--install-completion"
@@ -229,17 +226,6 @@ def report(
     show_outcome(outcome, results)
 
 
-try:
-    for name, added in COMMANDS.items():
-        if isinstance(added, typer.Typer):
-            app.add_typer(added, name=name)
-        else:
-            command(app, name)(added)
-except (LoadstoneError, KeyboardInterrupt) as error:  # of somebody else's package; `main` says it as every error
-    UNLOADED.append(error)
-
-
-@command(app, "clean")
 def clean(
     *,
     run: Annotated[str | None, typer.Argument(metavar=RUN, show_default=False)] = None,
@@ -270,7 +256,6 @@ def clean(
         raise typer.Exit(status)
 
 
-@command(app, "doctor")
 def doctor(*, experiment: Named = None) -> None:
     """Check this machine, or what an experiment needs of it."""
     from loadstone.safety import console
@@ -288,7 +273,6 @@ def doctor(*, experiment: Named = None) -> None:
         raise typer.Exit(1)
 
 
-@command(app, "setup")
 def setup(*, experiment: Named = None, options: Annotated[RunRequest, OptionBinding(*PLANS)]) -> None:
     """Fetch what an experiment lacks here, without root.
 
@@ -302,7 +286,22 @@ def setup(*, experiment: Named = None, options: Annotated[RunRequest, OptionBind
     set_up(replace(options, experiment=experiment), lambda line: terminal.result_lines([line]))
 
 
-command(app, "self-test")(self_test_command)
+@cache
+def whole() -> typer.Typer:
+    """The whole command: those of add-ons stand before those that look after the machine.
+
+    Raises UserError for an add-on of another package that cannot be loaded.
+    """
+    for name, added in COMMANDS.items():
+        if isinstance(added, typer.Typer):
+            app.add_typer(added, name=name)
+        else:
+            command(app, name)(added)
+    command(app, "clean")(clean)
+    command(app, "doctor")(doctor)
+    command(app, "setup")(setup)
+    command(app, "self-test")(self_test_command)
+    return app
 
 
 def main() -> None:
@@ -314,12 +313,11 @@ def main() -> None:
     defect.report_those_of_threads()
     _end_in_order()
     try:
-        _require_add_ons()
         _require_text(sys.argv[1:])
         _choose_language()
         if not sys.argv[1:] and COMPLETING not in os.environ:
             _help()
-        status = in_readers_language(app)(prog_name="loadstone", standalone_mode=False)
+        status = in_readers_language(whole())(prog_name="loadstone", standalone_mode=False)
         if status == Interrupted.exit_status:  # what typer makes of Ctrl-C, where a command lets it through
             _exit(status, "interrupted")
     except (typer.Abort, KeyboardInterrupt):
@@ -374,7 +372,7 @@ def _choose_language() -> None:
 
 def _help() -> NoReturn:
     """A command line without a command: what there is, line by line as `--help` has it, and status 2."""
-    status = in_readers_language(app)(["--help"], prog_name="loadstone", standalone_mode=False)
+    status = in_readers_language(whole())(["--help"], prog_name="loadstone", standalone_mode=False)
     assert not status
     terminal.finish()
     sys.exit(UserError.exit_status)
@@ -399,7 +397,7 @@ def _go_on(folder: Path | None, *, trust: bool) -> None:
         )
     # Last, so that `latest` is not looked for again, where the command's own `--out` or another folder would answer.
     words = [*command_of(folder, given), *given, "--resume", str(folder)]
-    status = in_readers_language(app)(words, prog_name="loadstone", standalone_mode=False)
+    status = in_readers_language(whole())(words, prog_name="loadstone", standalone_mode=False)
     if isinstance(status, int) and status:
         raise typer.Exit(status)
 
@@ -425,12 +423,6 @@ def _short(message: str) -> str:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 4 :]}"
-
-
-def _require_add_ons() -> None:
-    """Raises UserError for an add-on of another package that could not be loaded."""
-    if UNLOADED:
-        raise UNLOADED[0]
 
 
 def _require_text(words: Sequence[str]) -> None:

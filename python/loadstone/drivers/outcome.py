@@ -503,7 +503,7 @@ class AgentRecord(WireModel):
 
 
 class DriveRecord(WireModel):
-    """One share of one trial, driven to its end; or all of a fleet's, merged (`addons/fleet/merging.py`)."""
+    """One share of one trial, driven to its end; or all of a fleet's, merged."""
 
     format: Literal[1]
     engine: str

@@ -38,16 +38,16 @@ class ProgressListener(Protocol):
         """What the next look at a comparison would show."""
 
     def searched(self, users: int, per_s: float) -> None:
-        """A step of the search for a saturation point ended: so many users, correct replies a second."""
+        """A step of a search for a load ended: so many users, correct replies a second."""
 
     def rated(self, rate_per_s: float, *, kept: bool) -> None:
         """A rate was offered, and the objective was kept or not."""
 
     def announced(self, label: str, said: Message) -> None:
-        """What happens next to the search for a saturation point, and why; what was said is not said again."""
+        """What happens next to a search for a load, and why; what was said is not said again."""
 
     def estimated(self, label: str, sweeps: int, said: Message) -> None:
-        """What so many sweeps say of a condition's saturation point."""
+        """What so many sweeps say of the load that is searched for."""
 
     def detail(self, text: str) -> None:
         """Something that only those need who want to know everything."""

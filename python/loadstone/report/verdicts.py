@@ -201,16 +201,9 @@ def level_text(comparison: Comparison) -> str:
     """Return how sure the interval is, and why so sure."""
     level = comparison.primary.level
     assert level is not None
+    if comparison.level_note is not None:
+        return fmt.sentence(comparison.level_note)
     share = f"{100 * level:.4g} %"
-    if comparison.gate_level is not None:
-        once_in = f"{1 / comparison.gate_level:,.0f}"
-        said = _(
-            "The interval is a {share} one, so that all figures and looks of the gate together say slower at most once "
-            "in {once_in} times where it is not.",
-            share=share,
-            once_in=once_in,
-        )
-        return said if not comparison.starts_differ else f"{said} {_('It is of these two processes alone.')}"
     looks = [_("all looks")] if comparison.sequential else []
     pairs = [_("{pairs} pairs", pairs=comparison.pairs)] if comparison.pairs > 1 else []
     shared = listed([*looks, *pairs])

@@ -15,7 +15,6 @@ from loadstone.programs.clients.chosen import ChosenDriver
 from loadstone.run.request import LostAgent, RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.servers.remote_host import NamedHost
-from loadstone.slot import Slot
 
 MonitorsOf = Callable[[MonitorTargets], Sequence[Monitor]]
 """The monitors for what a run lets them see."""
@@ -64,17 +63,12 @@ class NamedSource(Protocol):
         """Open it while the run needs it. Raises LoadstoneError."""
 
 
-NAMED: Slot[Callable[[str], NamedSource]] = Slot("load_sources")
-"""Option -> from its text to the source. It raises UserError."""
-
-
 def named_source(options: RunRequest) -> NamedSource | None:
     """What makes the load in the engine's place; None: nothing does. Raises UserError."""
     if options.fleet is None:
         return None
-    read = NAMED.get("fleet")
-    assert read is not None, "RunRequest.require_add_ons comes first"
-    return read(options.fleet)
+    named: NamedSource = options.carried_out_by("fleet")(options.fleet)
+    return named
 
 
 def hosts_of(trial: PlannedTrial) -> Iterator[tuple[str, str]]:

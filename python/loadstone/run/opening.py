@@ -53,7 +53,6 @@ from loadstone.safety.terminal import discard, on_terminal
 from loadstone.servers import registry
 from loadstone.servers.remote_host import no_hosts
 from loadstone.servers.server import DeployContext, Server
-from loadstone.slot import Slot
 
 
 @dataclass(frozen=True)
@@ -67,8 +66,6 @@ class Dependencies:
 
 
 REAL = Dependencies()
-BESIDE: Slot[Callable[[Path, Callable[[str], None]], None]] = Slot("beside_runs")
-"""Option -> what begins with the run's folder, and a way to tell the user a line."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +131,7 @@ def open_run(
         with suppress(LoadstoneError):  # what is measured needs no one who follows it
             progress.events.open(LineFile(folder.path / EVENTS), **_planned(run))
         if options.watch:
-            show_page = BESIDE.get("watch")
-            assert show_page is not None, "RunRequest.require_add_ons comes first"
-            show_page(folder.path, progress.note_here)
+            options.carried_out_by("watch")(folder.path, progress.note_here)
         shown = DisplayTarget(progress, live, partial(label_of, run.experiment))
         measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, monitors)
         gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))

@@ -2,9 +2,10 @@
 
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from loadstone.run.command_line import are_of_folder, without_password
 from loadstone.safety.errors import UserError
@@ -18,8 +19,10 @@ LostAgent = Literal["go-on", "wait", "end"]
 when that one answers again. end: it ends. The trial in which it was lost is invalid always."""
 
 
-_BY_ADD_ONS = {"fleet": "load_sources", "watch": "beside_runs"}
-"""Options that an add-on carries out, each with the kind of what that brings for it."""
+OF_ADD_ONS: Slot[Callable[..., Any]] = Slot("run_options")
+"""Option -> what carries it out: `fleet` reads its text (to a `run.load_source.NamedSource`); `watch` is called with
+the run's folder and a way to tell the user a line, once the run has begun."""
+_BY_ADD_ONS = ("fleet", "watch")
 
 
 @dataclass(frozen=True)
@@ -71,10 +74,17 @@ class RunRequest:
     """When the command began: the budget counts from there."""
     command: tuple[str, ...] = field(default_factory=lambda: without_password(sys.argv[1:]))
 
+    @staticmethod
+    def carried_out_by(option: str) -> Callable[..., Any]:
+        """What an add-on brings for an option; `require_add_ons` has found that it does."""
+        found = OF_ADD_ONS.get(option)
+        assert found is not None, option
+        return found
+
     def require_add_ons(self) -> None:
         """Raises UserError for an option whose add-on is not there."""
-        for option, kind in _BY_ADD_ONS.items():
-            if getattr(self, option) and option not in Slot[object](kind).names():
+        for option in _BY_ADD_ONS:
+            if getattr(self, option) not in (None, False) and option not in OF_ADD_ONS.names():
                 raise UserError("--{option}: the add-on that does it is not installed; leave it out", option=option)
 
     def check(self) -> None:

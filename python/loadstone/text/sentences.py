@@ -16,7 +16,7 @@ from loadstone.text.english.effects import EFFECTS
 from loadstone.text.english.figures import FIGURES, QUANTILES, ROWS
 from loadstone.text.english.glossary import GLOSSARY
 from loadstone.text.english.objectives import OBJECTIVES
-from loadstone.text.english.run import HEADLINE, NEXT_STEP, NOTES, TRUST
+from loadstone.text.english.run import HEADLINE, NEXT_STEP, NOTES, PROGRESS, TRUST
 from loadstone.text.english.verdicts import VERDICTS
 from loadstone.text.figures import digits, duration, rounded
 from loadstone.text.language import ENGLISH as IN_ENGLISH
@@ -34,6 +34,7 @@ ENGLISH: Mapping[str, Sentence] = {
     **COMPARISONS,
     **CRASHES,
     **EFFECTS,
+    **PROGRESS,
     **FIGURES,
     **GLOSSARY,
     **HEADLINE,

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.drivers.conftest import stores  # noqa: F401 (a fixture)
+from tests.end_to_end.conftest import lab, plain_redis, users_redis  # noqa: F401 (fixtures)
 
 from loadstone.experiment.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.experiment.plan.endpoints import Endpoint

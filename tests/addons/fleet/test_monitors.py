@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import pytest
+from tests.contract.test_metrics import OnOtherMachines
 from tests.namespaces import ADDRESS, PORT, listener
 
 from loadstone.addons.fleet import clocks, monitors
 from loadstone.addons.fleet.cluster_seam import AgentLost, Heard, Member
-from loadstone.addons.fleet.monitors import FleetMonitors
+from loadstone.addons.fleet.monitors import BesideServers, FleetMonitors
 from loadstone.machine import clock
 from loadstone.monitors import catalogue
 from loadstone.monitors.monitor import Sample
@@ -234,3 +235,8 @@ def test_a_monitor_that_says_what_is_no_figure_is_left_out(function: Callable[..
     assert notes == [
         "monitor db-1: it wrote what is no message; install one version on all; its figures may be missing"
     ]
+
+
+def test_what_they_report_is_declared_and_told_by_no_monitor_here() -> None:
+    assert BesideServers.METRICS.items() <= catalogue.METRICS.items()
+    assert BesideServers.METRICS.keys() >= OnOtherMachines.METRICS.keys()

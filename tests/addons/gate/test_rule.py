@@ -14,13 +14,13 @@ from loadstone.addons.gate.rule import (
     needs_more,
     shows_loss,
     starts_differ_in,
-    starts_reach,
     status_of,
     unknown,
     verdict_of,
 )
 from loadstone.addons.gate.schedule import gate_level, gate_looks
 from loadstone.addons.gate.spec import Gate
+from loadstone.addons.gate.starts import starts_reach
 from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.plan.rounds import Rounds
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, block_evidence

@@ -12,7 +12,7 @@ from tests.changed_facts import with_facts, written
 from tests.frozen_runs import unpacked
 
 from loadstone.addons.gate.result import GateResult
-from loadstone.addons.gate.rule import starts_reach
+from loadstone.addons.gate.starts import starts_reach
 from loadstone.addons.history.changes import History, first_figures, history_of
 from loadstone.addons.history.history_report import csv_text, figure_lines, overview_lines
 from loadstone.addons.history.trends import RunFigures, TrendFigure, run_figures

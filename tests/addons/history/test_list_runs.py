@@ -1,11 +1,17 @@
 """The list of a folder's runs."""
 
 import json
+import os
 import re
+import threading
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from tests.run_folder.test_earlier_runs import run
+from tests.run_folder.test_foreign_folder import SECRET
+from tests.safety.bounds.test_files import BAD
+from tests.test_start import LATER, command, loaded
 
 from loadstone.addons.history.list_runs import list_runs, run_lines
 from loadstone.run_folder.folder import RunFolder
@@ -62,3 +68,36 @@ def test_an_analysis_that_cannot_be_read_is_said(tmp_path: Path, monkeypatch: py
         "analysis.json: it is a folder, and a file is expected there; move it away",
         "analysis.json: not an analysis",
     ]
+
+
+@pytest.mark.parametrize("content", [*BAD, b'{"format": 1, "answer": {"a": 1}, "experiment": [], "trials_done": "x"}'])
+def test_runs_lists_folders_whose_analysis_is_of_another_kind(content: bytes, tmp_path: Path) -> None:
+    folder = tmp_path / "20261122T000000Z-x"
+    folder.mkdir()
+    (folder / "plan.json").write_text(json.dumps({"format": 1}))
+    (folder / "analysis.json").write_bytes(content)
+    assert [one.name for one in list_runs(tmp_path)] == [folder.name]
+
+
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
+def test_a_named_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    folder = tmp_path / "20261122T000000Z-x"
+    folder.mkdir()
+    (folder / "plan.json").write_text("{}")
+    os.mkfifo(folder / "analysis.json")
+    done = threading.Thread(target=list_runs, args=(tmp_path,), daemon=True)
+    done.start()
+    done.join(60)
+    assert not done.is_alive()
+
+
+def test_it_shows_nothing_from_behind_a_link(synthetic: ModuleType, tmp_path: Path) -> None:
+    path = synthetic.write_run(tmp_path / "runs", until=2)
+    theirs = tmp_path / "theirs"
+    theirs.write_text(json.dumps({"experiment": SECRET, "answer": SECRET}))
+    (path / "analysis.json").symlink_to(theirs)
+    assert SECRET not in "".join(run_lines(list_runs(path.parent)))
+
+
+def test_it_loads_little() -> None:
+    assert loaded(command("runs")) & LATER <= {"pydantic"}

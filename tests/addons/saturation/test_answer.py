@@ -5,8 +5,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.saturation_runs import Session
-from tests.saturation_trials import System, failing, full_generator, saturated, system_of, undriven
+from tests.addons.saturation.runs import Session
+from tests.addons.saturation.trials import System, failing, full_generator, saturated, system_of, undriven
 
 from loadstone.addons.saturation.answer import saturations_of
 from loadstone.addons.saturation.options import SearchOptions

@@ -364,3 +364,18 @@ def test_any_sweeps_get_texts() -> None:
         found = closed_saturation(sweeps)
         assert render_message(found.message)
         assert (found.kind in ("plateau", "peak")) == (found.users is not None)
+
+
+def ramp(users_max: int) -> Sweep:
+    """Throughput over a ramp whose server takes 1,000 a second, and is fully used from 155 users on."""
+    levels = range(1, users_max + 1, 11)
+    return [Probe(users=n, goodput_per_s=min(1000.0, n / 0.155), response_s=max(0.155, n / 1000.0)) for n in levels]
+
+
+@pytest.mark.parametrize("ramps", [1, 8])
+def test_saturation_is_not_read_off_a_ramp(ramps: int) -> None:
+    found = closed_saturation([ramp(600)] * ramps)
+    assert found.kind == "none"
+    assert found.users is None
+    assert found.per_s is None
+    assert "users only rose" in render_message(found.message)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import ModuleType
 
 import pytest
-from tests.saturation_trials import System, failing, full_generator, planned, system_of, undriven
+from tests.addons.saturation.trials import System, failing, full_generator, planned, system_of, undriven
 
 from loadstone.addons.saturation.closed_estimate import Estimate, Saturation, closed_saturation, no_point
 from loadstone.addons.saturation.closed_steps import (

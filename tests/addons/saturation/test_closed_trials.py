@@ -5,8 +5,17 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.addons.saturation.trials import (
+    Facts,
+    System,
+    failing,
+    full_generator,
+    planned,
+    system_of,
+    undriven,
+    with_slices,
+)
 from tests.changed_facts import with_drive, written
-from tests.saturation_trials import Facts, System, failing, full_generator, planned, system_of, undriven, with_slices
 
 from loadstone.addons.saturation.closed_estimate import Saturation
 from loadstone.addons.saturation.closed_trials import (

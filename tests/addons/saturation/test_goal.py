@@ -6,8 +6,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.saturation_runs import Session
-from tests.saturation_trials import saturated, system_of, undriven
+from tests.addons.saturation.runs import Session
+from tests.addons.saturation.trials import saturated, system_of, undriven
 
 from loadstone.addons.saturation.options import SearchOptions
 from loadstone.addons.saturation.recorded_steps import number_of, phase_of, rate_of, users_of

@@ -3,7 +3,7 @@
 from types import ModuleType
 
 import pytest
-from tests.saturation_trials import System, latencies_ns, planned, system_of
+from tests.addons.saturation.trials import System, latencies_ns, planned, system_of
 
 from loadstone.addons.saturation.bisection import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.addons.saturation.open_steps import RateSearch, RateTrial, length_s, rate_search

@@ -1,7 +1,7 @@
 """What `--fail-if` says of saturation points: the interval decides, and a run that looks for none is refused."""
 
 import pytest
-from tests.report.saturations import at_least, limit, none, plateau
+from tests.addons.saturation.saturations import at_least, limit, none, plateau
 
 from loadstone.addons.saturation.results import SaturationAnswer, SaturationAnswers
 from loadstone.judge.analysis.analyse import Analysis

@@ -1,13 +1,17 @@
 """Conclusions are answered with figures, and nothing is ranked from one block."""
 
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from loadstone.addons.studies.answers import ConclusionAnswers
 from loadstone.addons.studies.conclusions import answer_conclusions
 from loadstone.drivers.outcome import Quantiles
+from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import ResultTable, Row
+from loadstone.judge.checks.checks import judge_trial
 from loadstone.text.sentences import render_message
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
@@ -103,3 +107,9 @@ def test_waiting_for_a_connection_is_shown_as_shares(synthetic: ModuleType) -> N
     found = answers(synthetic, row(wait=600.0), row(wait=10.0, idle="many"))[3]
     assert found.verdict == "one_block"
     assert render_message(found.answer) == "Waiting for a connection took 60% of the response time, against 1%."
+
+
+def test_those_of_a_run_stand_in_its_analysis(synthetic: ModuleType, tmp_path: Path) -> None:
+    found = analyse(synthetic.write_run(tmp_path, finish=judge_trial)).part(ConclusionAnswers)
+    assert found is not None
+    assert [answer.verdict for answer in found.root] == ["undecided", "one_block", "not_answered_here", "one_block"]

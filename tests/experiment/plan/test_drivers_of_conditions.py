@@ -102,12 +102,6 @@ def test_a_path_counts_from_the_experiments_file(tmp_path: Path) -> None:
     assert {trial.driver for trial in trials} == {str(tmp_path / "mine")}
 
 
-def test_a_saturation_is_not_measured_with_a_program() -> None:
-    text = EXPERIMENT.replace("\nservers:", "\nsaturation: {vary: {client: [native, go-redis]}}\nservers:")
-    with pytest.raises(UserError, match="'go-redis' cannot take turns, and a saturation is measured so"):
-        plan(text)
-
-
 def test_another_driver_is_another_plan() -> None:
     one, other = (
         summarise_plan(plan(EXPERIMENT.replace("driver: ${client}", f"driver: {name}"))).trials[0].plan_sha256

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.experiments import find_experiment
+from tests.readable import names
 
 from loadstone._engine import Engine
 from loadstone.experiment.plan.design.conditions import all_conditions
@@ -9,7 +10,6 @@ from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.operations import Operation, ServerCommand
 from loadstone.experiment.plan.substitute import FieldError
 from loadstone.experiment.plan.workload_from_text import with_arguments
-from loadstone.experiment.spec.built_in import names
 from loadstone.experiment.spec.levels import identity
 
 

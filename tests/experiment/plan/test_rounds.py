@@ -77,9 +77,6 @@ def test_applications_and_quantiles_are_looked_at_from_32_rounds_on(in_rounds: s
     of_rates, of_quantiles = (group(make_run_plan(load_experiment(in_rounds)), name) for name in ("users", "kinds"))
     assert of_rates.replicates(1) == ROUND_LOOKS[0]
     assert of_quantiles.replicates(1) == LATER_ROUND_LOOKS[0]
-    spring = group(make_run_plan(find_experiment("local-vs-cloud")), "redis-and-processes")
-    assert spring.rounds is not None
-    assert spring.replicates(1) == LATER_ROUND_LOOKS[0]
 
 
 def why(text: str, name: str = "users") -> Message | None:

@@ -13,6 +13,7 @@ SCHEMA = json.loads((ROOT / "docs" / "experiment.schema.json").read_text())
 ALL_EXPERIMENTS = [ROOT / "experiments" / f"{name}.yaml" for name in names()]
 
 
+@pytest.mark.whole
 def test_the_schemas_in_docs_are_current() -> None:
     assert checked("schemas") == (0, "")
 

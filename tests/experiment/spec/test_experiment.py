@@ -2,8 +2,8 @@ import io
 
 from ruamel.yaml import YAML
 from tests.experiments import find_experiment
+from tests.readable import names
 
-from loadstone.experiment.spec.built_in import names
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import load_experiment
 

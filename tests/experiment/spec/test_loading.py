@@ -8,6 +8,7 @@ from tests.experiments import find_experiment
 from loadstone.experiment.spec.built_in import names, questions
 from loadstone.experiment.spec.loading import LARGEST_BYTES, load_experiment
 from loadstone.safety.errors import UserError
+from tests import readable
 
 KNOWN_METRICS = (
     "goodput_per_s, throughput_per_s, peak_per_s, units_per_s, response_ns.p99, service_ns.p99, pool_wait_ns.p99 "
@@ -224,12 +225,15 @@ def test_a_password_in_a_url_is_never_shown(small: str) -> None:
 def test_every_built_in_experiment_is_there_and_right() -> None:
     assert names() == sorted(path.stem for path in STUDIES.glob("*.yaml"))
     assert "json-documents" in names()
-    for name in names():
+    for name in readable.names():
         assert find_experiment(name).name == name
 
 
 def test_what_each_asks_is_found_without_reading_all_of_it() -> None:
-    assert questions() == [(name, find_experiment(name).question) for name in names()]
+    found = dict(questions())
+    assert [*found] == names()
+    here = readable.names()
+    assert {name: found[name] for name in here} == {name: find_experiment(name).question for name in here}
 
 
 def test_an_unknown_name_gets_the_nearest() -> None:

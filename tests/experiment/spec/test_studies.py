@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.experiments import find_experiment
+from tests.readable import names
 
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.drive_plan import Closed, Open
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.experiment.spec.built_in import names
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.checks.checks import CHECKS
 from loadstone.report.tables.columns import COLUMNS
@@ -18,7 +18,7 @@ from loadstone.safety.errors import UserError
 from loadstone.servers import registry
 
 ROOT = Path(__file__).parents[3]
-STUDIES = ["aof-modes", "jedis-vs-lettuce", "local-vs-cloud", "memory-vs-disk"]
+STUDIES = sorted({"aof-modes", "jedis-vs-lettuce", "local-vs-cloud", "memory-vs-disk"} & {*names()})
 """Those with an application."""
 MODES = {"full": {}, "quick": {"quick": True}, "published": {"as_published": True}, "scaled": {"scale": 0.3}}
 LONGEST_S = 12 * 60

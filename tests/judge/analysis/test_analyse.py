@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from loadstone.addons.studies.answers import ConclusionAnswers
 from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.checks.checks import judge_trial
@@ -43,14 +42,6 @@ def test_a_clean_run(path: Path) -> None:
     assert found.notes == []
     assert render_message(found.published_source) == "The original"
     assert [table.name for table in found.tables] == ["by-size", "idle"]
-    answers = found.part(ConclusionAnswers)
-    assert answers is not None
-    assert [answer.verdict for answer in answers.root] == [
-        "undecided",
-        "one_block",
-        "not_answered_here",
-        "one_block",
-    ]
     assert [trial.trial for trial in found.trials] == [f"b01-{n:03d}" for n in range(1, 6)]
     assert found.factors["workers"].unit == "workers"
     assert found.environment["machine"]["cpu_count"] == 2

@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 from tests.verdicts import verdict
 
-from loadstone.addons.capacity.full_server import FullServer
-from loadstone.addons.capacity.full_server_rates import FullServerRates, FullServers
 from loadstone.drivers.outcome import Quantiles
-from loadstone.judge.analysis.analysis import Answer, Comparison, Family, ResultTable, Row
+from loadstone.judge.analysis.analysis import Answer, Comparison, Family, HeadlineOfLevels, ResultTable, Row
 from loadstone.judge.analysis.comparisons import _contrary_warning
 from loadstone.judge.analysis.headline import cost_sentence, headline, opening
 from loadstone.judge.verdict import COST, UNBOUNDED, CpuCost, GeneratorBound, Side
@@ -156,6 +154,33 @@ def test_what_an_add_on_says_comes_after_the_figures_or_in_their_place(synthetic
     assert said in of_measured
 
 
+class Levels(Answer):
+    """What an add-on knows of so many levels."""
+
+    of: int
+
+    def headline_of_levels(self, *_: Any, quick: bool) -> HeadlineOfLevels:
+        return HeadlineOfLevels(self.of, verbatim(f"It knows {self.of}{' quickly' if quick else ''}."))
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ((), "At 1 kB, 32 workers: set 200 "),
+        ((1,), "At 1 kB, 32 workers: set 200 "),
+        ((2,), "It knows 2."),
+        ((2, 3), "It knows 3."),
+    ],
+)
+def test_what_an_add_on_knows_of_as_many_levels_opens_the_report(
+    synthetic: ModuleType, known: tuple[int, ...], said: str
+) -> None:
+    tables = [table(row(200.0), row(400.0, operation="get"))]
+    answers = [Levels(of=number) for number in known]
+    found = render_message(headline(synthetic.make_experiment(), tables, answers=answers, quick=False))
+    assert found.startswith(said)
+
+
 def sides(a: str, b: str, place: str = "set", **costs: tuple[float, float]) -> Comparison:
     """A pair of conditions and what a request typically cost either, in ns, by part."""
     condition = dict(zip(("a", "b"), ({"way": name} for name in (a, b)), strict=True))
@@ -251,42 +276,6 @@ def test_a_rate_that_the_servers_cost_contradicts_is_said_beside_it(costs: list[
             "rate and cost differ: json is faster with this client and this load; string uses less CPU of redis, "
             "which decides once redis is full."
         )
-
-
-def full(operation: str, payload: str, per_s: float | None, **changes: Any) -> FullServerRates:
-    """A Redis at one place; None: what it does when it is full is not known."""
-    how: Any = "refused" if per_s is None else "measured"
-    known = {} if per_s is None else {"per_s": per_s, "low_per_s": 0.98 * per_s, "high_per_s": 1.02 * per_s}
-    capacity = FullServer(how=how, users=32, busy=0.99, **known)
-    condition: Any = {"operation": operation, "payload": payload, "idle": "few"}
-    fields = {"server": "redis", "users_are": "workers", "users_vary": True} | changes
-    return FullServerRates(condition=condition, label="", capacity=capacity, **fields)
-
-
-def test_what_a_full_server_does_comes_before_what_it_did_under_some_users(synthetic: ModuleType) -> None:
-    tables = [table(row(200.0), row(400.0, operation="get"))]
-    known = [full("set", "1 kB", 1_000.0), full("get", "1 kB", 2_000.0)]
-    found = render_message(headline(synthetic.make_experiment(), tables, answers=[FullServers(known)], quick=False))
-    assert found == (
-        "Peak of one redis at 1 kB: set 1,000 [980, 1,020] (measured at 32 workers) and get 2,000 [1,960, 2,040] "
-        "(measured at 32 workers) a second."
-    )
-
-
-@pytest.mark.parametrize(
-    "known",
-    [
-        [full("set", "1 kB", 1_000.0), full("get", "1 kB", None)],
-        [full("set", "1 kB", 1_000.0)],
-        [full(operation, "1 kB", 1_000.0, users_vary=False) for operation in ("set", "get")],
-    ],
-)
-def test_rows_open_a_report_of_more_levels_than_full_servers_are_known_of(
-    synthetic: ModuleType, known: list[FullServerRates]
-) -> None:
-    tables = [table(row(200.0), row(400.0, operation="get"))]
-    found = render_message(headline(synthetic.make_experiment(), tables, answers=[FullServers(known)], quick=False))
-    assert found.startswith("At 1 kB, 32 workers: set 200 ")
 
 
 @pytest.mark.parametrize(

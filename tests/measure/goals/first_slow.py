@@ -1,7 +1,6 @@
 """How long it takes until the first slow reply, from the beginning of the load: a goal as an author would add it."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
 
 from pydantic import Field
 
@@ -11,11 +10,13 @@ from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.run_plan import PlannedTrial
 from loadstone.experiment.spec.part import Duration, SpecPart
-from loadstone.judge.analysis.analysis import GoalAnswer
+from loadstone.judge.analysis.analysis import AnswerList
+from loadstone.judge.analysis.evaluations import RunFindings
 from loadstone.judge.checks.checks import forbidding
 from loadstone.judge.verdict import AnalysisModel
 from loadstone.measure.goals.declared import AddOnGoal
 from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow
+from loadstone.run_folder.plan_summary import GoalLine
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message, message
@@ -24,9 +25,11 @@ from loadstone.text.units import duration_s
 INTERVAL_S = 0.1
 """How exactly the moment is known."""
 SENTENCES = {
-    "first_slow_heading": "The first reply slower than {slow_s:duration_s}",
+    "first_slow_heading": "The first slow reply",
     "first_slow_condition": "condition",
     "first_slow_condition_meaning": "What was under load.",
+    "first_slow_limit": "slower than",
+    "first_slow_limit_meaning": "A reply that takes longer is slow.",
     "first_slow_tries": "tries",
     "first_slow_tries_meaning": "How often the load began.",
     "first_slow_slow": "with a slow reply",
@@ -64,20 +67,29 @@ class FirstSlowRow(AnalysisModel):
     """The earliest one, in seconds from the beginning of the load; None: none was slow."""
 
 
-class FirstSlowAnswer(GoalAnswer):
-    """A row a condition."""
+class FirstSlowGoal(AnalysisModel):
+    """What one goal found: a row a condition."""
 
-    kind: Literal["first_slow"] = "first_slow"
+    name: str
     slow_s: float
     rows: list[FirstSlowRow]
 
-    def headline(self) -> Message:
+    @property
+    def told(self) -> Message:
         """The earliest of all."""
         known = [row for row in self.rows if row.first_s is not None]
         first = min(known, key=lambda row: row.first_s or 0.0, default=None)
         if first is None:
             return message("first_slow_none", slow_s=self.slow_s)
         return message("first_slow_headline", slow_s=self.slow_s, first_s=first.first_s, label=first.label)
+
+
+class FirstSlowAnswer(AnswerList[FirstSlowGoal]):
+    """What the goals of this kind found; it stands in `analysis.json` under `first_slow`."""
+
+    def headline(self) -> Message:
+        """A sentence a goal."""
+        return message("sentences", parts=[goal.told for goal in self.root])
 
 
 class FirstSlow(AddOnGoal[FirstSlowSettings]):
@@ -110,9 +122,14 @@ def _first_s(run: RecordedRun, trial: TrialRecord, slow_s: float) -> float | Non
     return min(slow, default=None)
 
 
-def evaluate(settings: Mapping[str, Any], trials: Sequence[TrialRecord], run: RecordedRun) -> FirstSlowAnswer:
+def evaluate(found: RunFindings) -> FirstSlowAnswer | None:
     """By the longest response time of each interval."""
-    slow_s = duration_s(FirstSlowSettings.model_validate(settings).slow)
+    goals = [_of_goal(found.run, goal, trials) for goal, trials in found.declared(FirstSlow.kind)]
+    return FirstSlowAnswer(goals) if goals else None
+
+
+def _of_goal(run: RecordedRun, goal: GoalLine, trials: Sequence[TrialRecord]) -> FirstSlowGoal:
+    slow_s = duration_s(FirstSlowSettings.model_validate(goal.settings).slow)
     by_label: dict[str, list[float | None]] = {}
     for trial in trials:
         if not forbidding(trial):
@@ -122,31 +139,36 @@ def evaluate(settings: Mapping[str, Any], trials: Sequence[TrialRecord], run: Re
     for label, firsts in by_label.items():
         known = [first for first in firsts if first is not None]
         rows.append(FirstSlowRow(label=label, times=len(firsts), slow=len(known), first_s=min(known, default=None)))
-    return FirstSlowAnswer(slow_s=slow_s, rows=rows)
+    return FirstSlowGoal(name=goal.name, slow_s=slow_s, rows=rows)
 
 
-def section(name: str, found: FirstSlowAnswer) -> Section:
-    """A table."""
-    columns = (
-        SectionColumn(message("first_slow_condition"), message("first_slow_condition_meaning")),
-        SectionColumn(message("first_slow_tries"), message("first_slow_tries_meaning")),
-        SectionColumn(message("first_slow_slow"), message("first_slow_slow_meaning")),
-        SectionColumn(message("first_slow_first"), message("first_slow_first_meaning")),
+def section(found: FirstSlowAnswer) -> Section:
+    """A table a goal."""
+    columns = tuple(
+        SectionColumn(message(f"first_slow_{name}"), message(f"first_slow_{name}_meaning"))
+        for name in ("condition", "limit", "tries", "slow", "first")
     )
-    heading = message("first_slow_heading", slow_s=found.slow_s)
-    return Section(name, heading, (SectionTable(name, columns, tuple(map(_line, found.rows))),))
+    tables = (
+        SectionTable(goal.name, columns, tuple(_line(goal.slow_s, row) for row in goal.rows)) for goal in found.root
+    )
+    return Section("first_slow", message("first_slow_heading"), tuple(tables))
 
 
-def _line(row: FirstSlowRow) -> TableRow:
-    cells = (SectionCell(row.times), SectionCell(row.slow), SectionCell(row.first_s, "seconds"))
+def _line(slow_s: float, row: FirstSlowRow) -> TableRow:
+    cells = (
+        SectionCell(slow_s, "seconds"),
+        SectionCell(row.times),
+        SectionCell(row.slow),
+        SectionCell(row.first_s, "seconds"),
+    )
     return TableRow(row.label, cells, message("first_slow_short", slow=row.slow, times=row.times))
 
 
 ADD_ON = AddOn(
     "first_slow",
     declared_goals={"first_slow": f"{__name__}:FirstSlow"},
-    goal_answers={"first_slow": f"{__name__}:FirstSlowAnswer"},
-    goal_evaluations={"first_slow": f"{__name__}:evaluate"},
-    goal_sections={"first_slow": f"{__name__}:section"},
+    answers={"first_slow": f"{__name__}:FirstSlowAnswer"},
+    evaluations={"first_slow": f"{__name__}:evaluate"},
+    sections={"first_slow": f"{__name__}:section"},
     sentences={"first_slow": f"{__name__}:SENTENCES"},
 )

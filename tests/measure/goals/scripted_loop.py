@@ -11,7 +11,6 @@ from rich.console import Console
 from tests.fakes import crash_record, folder_of_run
 from tests.verdicts import verdict
 
-from loadstone.addons.gate.spec import Gate
 from loadstone.experiment.plan.group import Group, PairDesign
 from loadstone.experiment.plan.required import PlannedCrash
 from loadstone.experiment.plan.run_plan import TABLE_GROUP, Block, CrashTrial, PlannedTrial, RunPlan, Stage
@@ -71,9 +70,9 @@ class ScriptedJudge:
     exact: dict[str, int] = field(default_factory=dict)
     """After how many blocks each group is as exact as asked for; others are so at once."""
     suspects_loss: frozenset[str] = frozenset()
-    """The groups of a gate that look like a loss for as long as they are open."""
+    """The groups that look like a loss for as long as they are open."""
     is_final: frozenset[str] = frozenset()
-    """The groups of a gate that give it its answer once they are decided."""
+    """The groups that give the run its answer once they are decided."""
     verdict: Verdict = FASTER
     costs: dict[str, Verdict] = field(default_factory=dict)
     """What answers the question of each group that is not decided."""
@@ -212,8 +211,8 @@ class Bench:
     rates: Callable[[PlannedTrial, int], float] | None = None
     counted: list[tuple[int, int]] = field(default_factory=list)
     """How many of all comparisons were shown as decided, as that changed."""
-    gate: Gate | None = None
-    """What the experiment asks of two versions, if it is a gate."""
+    parts: dict[str, Any] = field(default_factory=dict)
+    """What the experiment asks of add-ons, by its key."""
     others_take_s: float | None = None
     """What comes after tables and comparisons takes so long: a crash. None: nothing comes."""
 
@@ -246,7 +245,7 @@ class Bench:
     def run(self, plan: RunPlan, script: Script = quiet, began_s: float | None = None) -> LoadstoneError | None:
         """Run the plan in the folder, or go on with it; the error that it ended with."""
         template = self.synthetic.make_trial()
-        experiment = self.synthetic.make_experiment().model_copy(update={"gate": self.gate})
+        experiment = self.synthetic.make_experiment().model_copy(update=self.parts)
         with folder_of_run(self.root, experiment, self.synthetic.ENVIRONMENT, plan) as folder:
             conductor = ScriptedConductor(folder, self.clock, template, script, rates=self.rates)
             console = Console(file=self.out, width=200, color_system=None)

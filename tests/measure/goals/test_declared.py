@@ -34,7 +34,7 @@ from loadstone.run.prepare import prepare
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 
-from .first_slow import FirstSlow, FirstSlowAnswer, FirstSlowRow
+from .first_slow import FirstSlow, FirstSlowAnswer, FirstSlowGoal, FirstSlowRow
 from .scripted_loop import ScriptedJudge, no_histogram
 
 ROOT = Path(__file__).parents[3]
@@ -135,9 +135,9 @@ def test_what_the_budget_ended_goes_on_with_more_time(goal: FirstSlow) -> None:
 
 def test_an_answer_comes_back_from_a_file_as_what_it_was(synthetic: ModuleType, tmp_path: Path) -> None:
     small = analyse(synthetic.write_run(tmp_path))
-    assert "goals" not in json.loads(small.model_dump_json()), "there is none"
+    assert "first_slow" not in json.loads(small.model_dump_json()), "there is none"
     row = FirstSlowRow(label="x", times=2, slow=1, first_s=0.1)
-    one = small.model_copy(update={"goals": {"cold": FirstSlowAnswer(slow_s=0.01, rows=[row])}})
+    one = small.with_part("first_slow", FirstSlowAnswer([FirstSlowGoal(name="cold", slow_s=0.01, rows=[row])]))
     assert Analysis.model_validate_json(one.model_dump_json()) == one
 
 
@@ -159,10 +159,12 @@ def test_a_run_answers_it_in_every_report_and_goes_on(tmp_path: Path, site: Path
     trials = [trial for trial in map(json.loads, lines) if trial["group"] == "cold"]
     assert [trial["trial"] for trial in trials] == ["cold-001-1", "cold-002-1", "cold-001-2", "cold-002-2"]
     measured = sum(trial["verdict"] != "invalid" for trial in trials)  # others may have had the machine
-    rows = analysis["goals"]["cold"]["rows"]
+    (cold,) = analysis["first_slow"]
+    rows = cold["rows"]
+    assert cold["name"] == "cold"
     assert sum(row["times"] for row in rows) == sum(row["slow"] for row in rows) == measured
     assert analysis["complete"]
-    heading, sentence = "The first reply slower than 1 ns", "after the load began"
+    heading, sentence = "The first slow reply", "The first reply slower than 1 ns came"
     for text in (said, (run / "report.md").read_text(), (run / "report.html").read_text()):
         assert heading in text
         assert sentence in " ".join(text.split()) or not measured

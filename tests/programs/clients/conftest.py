@@ -1,13 +1,12 @@
-"""What the tests of the clients share: a driver, a server, and all that the contract is tried on."""
+"""What the tests of the clients share: a driver, and a server."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from tests.programs.clients.loads import Drive, words
 from tests.real_servers import QUICK_JVM, UserRedis
 
-from loadstone.addons.driver_contract.lab import Lab, lab_of
 from loadstone.drivers.driver import drive_alone
 from loadstone.drivers.outcome import DriveRecord, Interval
 from loadstone.experiment.plan.drive_plan import Phases, Plan
@@ -36,19 +35,6 @@ def drive(context: DeployContext) -> Drive:
 @pytest.fixture
 def store(user_redis: Callable[..., UserRedis]) -> UserRedis:
     return user_redis()
-
-
-@pytest.fixture(scope="module", params=EVERY)
-def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """The driver, built, and a Redis that is up; of both nothing may be left."""
-    folder = tmp_path_factory.mktemp("contract")
-    context = DeployContext(work_root=folder, log_folder=folder / "logs")
-    is_timed = request.module.__name__.endswith("_of_times")
-    with lab_of(hardly_warmed(request.param, 0.3 if is_timed else SHORT.warm_up_s), folder, context) as made:
-        made.phases = made.phases if is_timed else SHORT
-        yield made
-    left = [path.name for path in folder.iterdir() if path.name.startswith("loadstone-")]
-    assert left == []
 
 
 def hardly_warmed(word: str, least_s: float) -> ChosenDriver:

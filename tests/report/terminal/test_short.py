@@ -16,7 +16,7 @@ BESIDE_MAX = 9
 """Lines at 120 columns beside those of rows and comparisons: the answer, a table's head, a doubt, how good it is."""
 
 
-@pytest.fixture(scope="module", params=["redis-rate", "redis-against", "gate-rate", "pipeline"])
+@pytest.fixture(scope="module", params=["redis-rate", "redis-against", "pipeline"])
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     return analyse(unpacked(request.param, tmp_path_factory.mktemp("runs")))
 

@@ -61,12 +61,6 @@ def test_checks_that_failed_are_grouped(build: Callable[..., Analysis]) -> None:
     ]
 
 
-def test_conclusions_are_answered(analysis: Analysis) -> None:
-    text = printed(analysis, 120)
-    assert "Over 6,000 JSON SETs a second on a laptop." in text
-    assert "    confirmed: One Redis took 92,593 SETs of 222 B a second from 32 workers." in text
-
-
 def test_an_empty_run_says_so(empty_analysis: Analysis) -> None:
     text = printed(empty_analysis, 120)
     assert "0 valid and 83 not run of 83 trials" in text

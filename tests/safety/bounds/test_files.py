@@ -2,12 +2,10 @@
 
 import json
 import os
-import threading
 from pathlib import Path
 
 import pytest
 
-from loadstone.addons.history.list_runs import list_runs
 from loadstone.run_folder import lines
 from loadstone.run_folder.lines import LineReader
 from loadstone.run_folder.reading import read_experiment, read_plan, read_run
@@ -64,27 +62,6 @@ def test_a_folder_with_damaged_documents_is_one_line(content: bytes, tmp_path: P
             read(tmp_path)
         assert "\n" not in str(caught.value)
         assert len(str(caught.value)) < 400 + len(str(tmp_path))
-
-
-@pytest.mark.parametrize("content", [*BAD, b'{"format": 1, "answer": {"a": 1}, "experiment": [], "trials_done": "x"}'])
-def test_runs_lists_folders_whose_analysis_is_of_another_kind(content: bytes, tmp_path: Path) -> None:
-    folder = tmp_path / "20261122T000000Z-x"
-    folder.mkdir()
-    (folder / "plan.json").write_text(json.dumps({"format": 1}))
-    (folder / "analysis.json").write_bytes(content)
-    assert [one.name for one in list_runs(tmp_path)] == [folder.name]
-
-
-@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
-def test_a_named_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
-    folder = tmp_path / "20261122T000000Z-x"
-    folder.mkdir()
-    (folder / "plan.json").write_text("{}")
-    os.mkfifo(folder / "analysis.json")
-    done = threading.Thread(target=list_runs, args=(tmp_path,), daemon=True)
-    done.start()
-    done.join(60)
-    assert not done.is_alive()
 
 
 @pytest.mark.fault("a run's folder holds huge or nested documents, or too many trials")

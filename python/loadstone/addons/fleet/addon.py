@@ -7,7 +7,7 @@ ADD_ON = AddOn(
     commands={
         "fleet": "loadstone.addons.fleet.command:fleet_app",
     },
-    load_sources={
+    run_options={
         "fleet": "loadstone.addons.fleet.open:NamedFleet",
     },
 )

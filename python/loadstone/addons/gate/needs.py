@@ -18,8 +18,8 @@ from loadstone.addons.gate.rule import (
     loss_margin,
     losses_within_start_noise,
     probable_losses,
-    starts_reach,
 )
+from loadstone.addons.gate.starts import starts_reach
 from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.experiment import Experiment

@@ -18,6 +18,7 @@ from loadstone.addons.gate.rule import (
     may_be_lost,
     probable_losses,
     start_noise_reach,
+    starts_differ_in,
     status_of,
     unknown,
     verdict_of,
@@ -107,16 +108,15 @@ def gate_of(
     by_name = {family.name: family for family in families}
     memory = memory_verdict(run, trials, gate)
     main = {name: one.comparisons[0] for name, one in by_name.items() if one.comparisons}
-    differ = max((one.starts_differ for one in main.values()), default=0.0)
-    figures = _figures(main)
+    groups = {group.name: group for group in run.plan.groups}
+    starts = {name: starts_differ_in(gate, groups[name]) for name in main if name in groups}
+    differ = max(starts.values(), default=0.0)
+    figures = _figures(main, starts)
     others = [] if memory is None else [_figure("memory", memory, differ)]
     figures += others
     twins = {name: one.twin for name, one in by_name.items() if one.twin is not None}
-    if runs_already(run.experiment):  # one process, twice
-        twins = {name: one.model_copy(update={"starts_differ": 0.0}) for name, one in twins.items()}
-    twin = _figures(twins)
+    twin = _figures(twins, {} if runs_already(run.experiment) else starts)  # what runs already is one process, twice
     refusal = _refusal([main[name] for name in (GATE_RATE, GATE_P99) if name in main])
-    groups = {group.name: group for group in run.plan.groups}
     paces = paces_of([groups[name] for name in (GATE_RATE, GATE_P99) if name in groups], trials)
     pace = paces.get(GATE_RATE, paces.get(GATE_P99))
     why = None if refusal is None else message("gate_refused", check=refusal.name, reason=refusal.reason)
@@ -135,7 +135,7 @@ def gate_of(
             for one in figures
         ]
     open_ = verdict == "undecided" and cut is None
-    shown = _shown(main, figures, others, twin) if open_ else None
+    shown = _shown(main, starts, figures, others, twin) if open_ else None
     return GateResult(
         base=gate.base,
         head=gate.head,
@@ -173,6 +173,7 @@ def _unmeasured(figure: GateFigure, why: Message) -> GateFigure:
 
 def _shown(
     main: Mapping[str, Comparison],
+    starts_differ: Mapping[str, float],
     figures: Sequence[GateFigure],
     others: Sequence[GateFigure],
     twin: Sequence[GateFigure],
@@ -187,15 +188,20 @@ def _shown(
         tolerance = math.ceil(round(100 * at_most, 6)) / 100
         if not one.tolerance < tolerance <= TOLERABLE:
             continue
-        wider = _figures(main, {of.name: tolerance for of in deciding(figures)})
+        wider = _figures(main, starts_differ, {of.name: tolerance for of in deciding(figures)})
         if verdict_of([*wider, *others], twin)[0] in ("same", "faster"):
             return message("gate_shown", figure=one.name, at_most=at_most, tolerance=tolerance)
     return None
 
 
-def _figures(pairs: Mapping[str, Comparison], tolerances: Mapping[FigureName, float] | None = None) -> list[GateFigure]:
+def _figures(
+    pairs: Mapping[str, Comparison],
+    starts_differ: Mapping[str, float],
+    tolerances: Mapping[FigureName, float] | None = None,
+) -> list[GateFigure]:
     """The figures of one pair: from the comparison of rates, and from that at a rate.
 
+    `starts_differ`: of each comparison what starts of one version differ by, where that is not in its intervals.
     `tolerances`: of figures that are judged by another one than the gate's.
     """
     found: list[GateFigure] = []
@@ -206,13 +212,14 @@ def _figures(pairs: Mapping[str, Comparison], tolerances: Mapping[FigureName, fl
         return _figure(name, verdict.model_copy(update={"margin": margin}), starts_differ)
 
     if rate is not None:
-        found.append(figure("rate", rate.primary, rate.starts_differ))
-    for one in (rate, p99):
+        found.append(figure("rate", rate.primary, starts_differ.get(GATE_RATE, 0.0)))
+    for name in (GATE_RATE, GATE_P99):
+        one = pairs.get(name)
         if one is not None and (cost := cost_of(one.costs)) is not None:
-            found.append(figure("cpu", cost, one.starts_differ))
+            found.append(figure("cpu", cost, starts_differ.get(name, 0.0)))
             break
     if p99 is not None:
-        of_p99 = figure("p99", p99.primary, p99.starts_differ)
+        of_p99 = figure("p99", p99.primary, starts_differ.get(GATE_P99, 0.0))
         found.append(of_p99.model_copy(update={"requests": p99.requests}))
     return found
 

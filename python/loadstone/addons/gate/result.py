@@ -1,13 +1,20 @@
 """What a gate found, as data: `gate.json`."""
 
+import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import Literal
 
 from pydantic import Field
 
-from loadstone.judge.analysis.analysis import Answer, Family
+from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE
+from loadstone.addons.gate.starts import starts_reach
+from loadstone.experiment.plan.run_plan import WARM_BLOCK
+from loadstone.judge.analysis.analysis import Answer, Family, RatioOverRuns, RatiosOverRuns
+from loadstone.judge.statistics.pair_evidence import reaching
 from loadstone.judge.verdict import AnalysisModel, Requests
-from loadstone.run_folder.trial import CheckResult
+from loadstone.run_folder.reading import RecordedRun
+from loadstone.run_folder.trial import CheckResult, TrialRecord
 from loadstone.text.language import _
 from loadstone.text.message import Message, message
 
@@ -19,6 +26,14 @@ within the margins. not_slower: it may be faster, and is not slower by more than
 was shown; invalid: a check forbids to compare; unclaimed: the gate is invalid, so nothing is said of it."""
 GateVerdict = Literal["slower", "same", "faster", "undecided", "invalid"]
 FigureName = Literal["rate", "cpu", "p99", "memory"]
+_OVER_BASE: dict[FigureName, Message] = {
+    "rate": message("gate.rate"),
+    "cpu": message("gate.cpu"),
+    "p99": message("gate.p99"),
+    "memory": message("gate.memory"),
+}
+"""What the head does, or takes, by what the base does: names of figures over runs."""
+_NORMAL = NormalDist()
 
 
 class GateFigure(AnalysisModel):
@@ -114,6 +129,22 @@ class GateResult(AnalysisModel, Answer):
         """The verdict."""
         return message("gate_answer", head=self.head, base=self.base, verdict=self.message)
 
+    def over_runs(self, run: RecordedRun) -> RatiosOverRuns:
+        """Ratios of the head to the base.
+
+        Gates against one base under one load make a line. What is started once is a line of its own, with what starts
+        of one version may differ by in its intervals: each gate has another start.
+        """
+        measured = {trial.group: trial for trial in reversed(run.trials) if trial.block != WARM_BLOCK}
+        found = measured.get(GATE_RATE, measured.get(GATE_P99))
+        under = {"p99": measured.get(GATE_P99)}
+        figures = [
+            _of_figure(run, self, figure, under.get(figure.name, found))
+            for figure in self.figures
+            if figure.ratio is not None
+        ]
+        return RatiosOverRuns(figures, self.head, (BASE,))
+
     def refusal_of_claims(self, families: Sequence[Family]) -> CheckResult | None:
         """Every comparison of an invalid gate is invalid by what makes the gate so."""
         return None if self.verdict != "invalid" else _refusal_of_claims(families, self)
@@ -127,6 +158,47 @@ class GateResult(AnalysisModel, Answer):
         if self.verdict == "invalid":
             return of_rows
         return _("Both took turns, so their ratio is valid; of each by itself: {said}", said=of_rows)
+
+
+def _of_figure(run: RecordedRun, gate: GateResult, figure: GateFigure, trial: TrialRecord | None) -> RatioOverRuns:
+    """`trial`: one under the load of the figure."""
+    once = trial is not None and _is_started_once(run, trial)
+    return RatioOverRuns(
+        key=f"gate {figure.name} {'once' if once else 'again'} {gate.base}",
+        label=f"{gate.base}: {figure.name}{', started once' if once else ''}",
+        named=_OVER_BASE[figure.name],
+        ratio=figure.ratio or 0.0,
+        interval=_of_starts(figure, _at_95(figure), gate.starts_differ),
+        trial=trial,
+    )
+
+
+def _is_started_once(run: RecordedRun, trial: TrialRecord) -> bool:
+    """Whether the processes of a gate stay the same over its blocks; a client library's program is started for each."""
+    drive = trial.facts.drive
+    rounds = next((one.rounds for one in run.plan.groups if one.name == trial.group), None)
+    return (rounds is None or rounds.processes != "restarted") and (drive is None or drive.program is None)
+
+
+def _at_95(figure: GateFigure) -> tuple[float, float] | None:
+    """The interval of a ratio at another level than 95 %, as if its logarithm were normal."""
+    ratio, low, high, level = figure.ratio or 0.0, figure.low, figure.high, figure.interval_level
+    if low is None or high is None or level is None or not 0 < low <= ratio <= high:
+        return None
+    shrunk = _NORMAL.inv_cdf(0.975) / _NORMAL.inv_cdf((1 + level) / 2)
+    return ratio * (low / ratio) ** shrunk, ratio * (high / ratio) ** shrunk
+
+
+def _of_starts(
+    figure: GateFigure, interval: tuple[float, float] | None, starts_differ: float
+) -> tuple[float, float] | None:
+    """An interval that holds what starts of one version differ by, where that is not in it."""
+    if not starts_differ or interval is None:
+        return interval
+    reach = starts_reach(starts_differ, 0.95, of_latency=figure.name == "p99")
+    low, high = map(math.log, interval)
+    low, high = reaching(math.log(figure.ratio or 0.0), low, high, reach)
+    return math.exp(low), math.exp(high)
 
 
 def _refusal_of_claims(families: Sequence[Family], gate: "GateResult") -> CheckResult | None:

@@ -8,12 +8,13 @@ memory, of which a minute shows less, can make a gate red. They keep it from gre
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Literal
 
 from loadstone.addons.gate.result import FigureName, GateFigure, GateVerdict, Standing
 from loadstone.addons.gate.spec import GATE_RATE, Gate
+from loadstone.addons.gate.starts import starts_reach
 from loadstone.experiment.plan.group import GroupDesign
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.compare.decision_rule import Ending, JudgedQuestion, NextGroup, OpenGroup
@@ -22,14 +23,12 @@ from loadstone.judge.metrics import is_rate, quantile_of
 from loadstone.judge.statistics.pair_evidence import Evidence, reaching
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
+from loadstone.text.message import Message, message
 from loadstone.text.units import margin_share
 
 SLOWER_STATUS, INVALID_STATUS, UNDECIDED_STATUS = 1, 3, 4
 DECIDING: frozenset[FigureName] = frozenset({"rate", "cpu"})
 GOOD: frozenset[Standing] = frozenset({"same", "not_slower", "faster"})
-LATENCY_STARTS_DIFFER = 0.30
-"""Least standard deviation, as a share, of the P99 between starts of one version: what ratios of two starts of a Go
-service spread by (`bench/results/gate-tail-2026-11-27.jsonl`, .22 to .57), over the root of two, is about that."""
 PREVIEW_BLOCKS = 5
 """Blocks of a gate's P99 before rate and CPU have all the time: a loss of many times shows in so few, and no other is
 worth that time."""
@@ -67,9 +66,10 @@ class GateRule:
             suspects_loss=any(shows_loss(one.evidence, one.settings, differ) for one in judged),
         )
 
-    def noted(self, design: GroupDesign) -> Mapping[str, float]:
-        """The level of the gate, and what starts of one version are taken to differ by."""
-        return {"gate_level": self._gate.level, "starts_differ": starts_differ_in(self._gate, design)}
+    def level_note(self, design: GroupDesign, level: float) -> Message:
+        """The level of the gate, and whether what starts of one version differ by is in the interval."""
+        apart = starts_differ_in(self._gate, design) > 0
+        return message("gate_level", level=level, misleads=self._gate.level, of_processes=apart)
 
     def turn(self, groups: Sequence[OpenGroup]) -> NextGroup:
         """First the one that decides, up to its first look; then a glance at each other one, and more of it where that
@@ -133,15 +133,6 @@ def _within_starts(verdict: Verdict, starts_differ: float) -> bool:
 def start_noise_reach(verdict: Verdict, starts_differ: float) -> float:
     """Return how far apart (ln) two starts of one version may be in this figure, at the level of its interval."""
     return starts_reach(starts_differ, verdict.level, of_latency=quantile_of(verdict.metric) is not None)
-
-
-def starts_reach(starts_differ: float, level: float | None, *, of_latency: bool = False) -> float:
-    """Return how far apart (ln) two starts of one version may be at such a level, both normal; 0 where none is
-    assumed."""
-    if not starts_differ:
-        return 0.0
-    one = math.log1p(max(starts_differ, LATENCY_STARTS_DIFFER) if of_latency else starts_differ)
-    return NormalDist().inv_cdf((1 + (level or 0.95)) / 2) * math.sqrt(2) * one
 
 
 def _sign(verdict: Verdict) -> int:

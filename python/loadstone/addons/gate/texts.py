@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from loadstone.text.figures import difference_text, digits, factor_text, is_times, size_text, times_text
 from loadstone.text.language import _, translatable, translated
@@ -248,7 +249,23 @@ def _advice_noise(visible: float) -> str:
     )
 
 
+def _level(level: float, misleads: float, of_processes: bool) -> str:
+    said = _(
+        "The interval is a {share} one, so that all figures and looks of the gate together say slower at most once "
+        "in {once_in} times where it is not.",
+        share=f"{100 * level:.4g} %",
+        once_in=f"{1 / misleads:,.0f}",
+    )
+    return f"{said} {_('It is of these two processes alone.')}" if of_processes else said
+
+
+def _over_base(name: str) -> str:
+    return _("{figure}, head/base", figure=translated(NAMES[name]))
+
+
 GATE: dict[str, str | Callable[..., str]] = {
+    **{f"gate.{name}": partial(_over_base, name) for name in NAMES},
+    "gate_level": _level,
     "gate_slower": _slower,
     "gate_faster": _faster,
     "gate_same": _same,

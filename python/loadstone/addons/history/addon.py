@@ -13,5 +13,6 @@ ADD_ON = AddOn(
     },
     sentences={
         "run_differences": "loadstone.addons.history.texts:RUN_DIFFERENCES",
+        "between_runs": "loadstone.addons.history.texts:BETWEEN_RUNS",
     },
 )

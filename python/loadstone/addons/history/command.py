@@ -124,12 +124,13 @@ def _unknown(name: str, known: Sequence[str], runs: Path) -> UserError:
 
 def _metric(runs: Sequence["RunFigures"], text: str) -> str:
     """A metric that a run has, by its name or the words of `compare --metric`. Raises UserError."""
-    from loadstone.addons.history.trends import GATE_RATIO
+    from loadstone.addons.history.trends import is_answered
     from loadstone.judge.analysis.objectives import metric_of
     from loadstone.text.wording import listed
 
     known = list(dict.fromkeys(name for run in runs for place in run.places for name in place.figures))
-    found = next((one for one in (text, f"{GATE_RATIO}{text}", metric_of(text)) if one in known), None)
+    answered = [one for one in known if is_answered(one) and one.partition(".")[2] == text]
+    found = next((one for one in (text, *answered, metric_of(text)) if one in known), None)
     if found is None:
         raise UserError("--metric {text}: no run has it; there are: {known}", text=text, known=listed(known) or "none")
     return found

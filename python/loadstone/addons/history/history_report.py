@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from rich.cells import cell_len
 
 from loadstone.addons.history.changes import FigureHistory, Hint, History
-from loadstone.addons.history.trends import GATE_KEY, RunSeries, TrendFigure, TrendPoint
+from loadstone.addons.history.trends import RunSeries, TrendFigure, TrendPoint, is_answered
 from loadstone.addons.history.trends_text import differs_text, figure_name, figure_text, hint_text, interval_text
 from loadstone.report import figure_format as fmt
 from loadstone.text.language import _, plural
@@ -57,7 +57,7 @@ def figure_lines(history: History, width: int) -> list[str]:
     metric = figure.over.metric
     lines = [_heading(history), f"{fmt.plain(figure.over.label)}: {figure_name(metric)}"]
     rows = _rows(history, figure)
-    head = (_("head"),) if figure.key.startswith(GATE_KEY) else ()
+    head = (_("head"),) if is_answered(figure.over.metric) else ()
     heads = (_("no."), _("began (UTC)"), _("line"), *head, _("figure and 95 % interval"))
     cells = [heads, *(row for row, _point in rows)]
     widths = _widths(cells)
@@ -113,7 +113,7 @@ def _heading(history: History) -> str:
 
 
 def _ending(history: History) -> Iterator[str]:
-    of_gates = all(one.key.startswith(GATE_KEY) for one in history.figures)
+    of_gates = all(is_answered(one.over.metric) for one in history.figures)
     if not sum(one.looked for one in history.figures):
         if of_gates:
             yield _("A change is looked for from {runs} gates of one base and load on.", runs=history.runs_min)
@@ -180,7 +180,7 @@ def _rows(history: History, figure: FigureHistory) -> list[tuple[_Row, TrendPoin
                 str(numbers[point.run]),
                 datetime.fromtimestamp(point.began_unix_s, UTC).strftime("%Y-%m-%d %H:%M"),
                 line.name,
-                *([_end_of(point.head)] if figure.key.startswith(GATE_KEY) else []),
+                *([_end_of(point.head)] if is_answered(figure.over.metric) else []),
                 interval_text(figure.over.metric, point),
             ),
             point,

@@ -6,11 +6,7 @@ own: they hold what differed within it, and not what the machine may have done b
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from statistics import NormalDist
 
-from loadstone.addons.gate.result import GateFigure, GateResult
-from loadstone.addons.gate.rule import starts_reach
-from loadstone.addons.gate.spec import BASE, GATE_P99, GATE_RATE
 from loadstone.addons.history.run_differences import (
     LoadDescription,
     RunEnvironment,
@@ -18,10 +14,8 @@ from loadstone.addons.history.run_differences import (
     driven_by,
     surroundings_of,
 )
-from loadstone.experiment.plan.run_plan import WARM_BLOCK
 from loadstone.experiment.spec.levels import identity
-from loadstone.judge.analysis.analysis import Analysis, Comparison, Row, printed_ns
-from loadstone.judge.statistics.pair_evidence import reaching
+from loadstone.judge.analysis.analysis import Analysis, Comparison, RatioOverRuns, RatiosOverRuns, Row, printed_ns
 from loadstone.judge.verdict import COST, AnalysisModel
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
@@ -30,13 +24,8 @@ from loadstone.text.message import Message
 
 RATIO = "ratio"
 """The metric of a declared comparison: how many times as much B is as A."""
-GATE_KEY = "gate "
-"""With it the key of each figure of a gate begins."""
-GATE_RATIO = "gate."
-"""With it the metric of each figure of a gate begins, `gate.cpu`: what the head takes, or does, by that of the base."""
 GOODPUT, AT_RATE = "goodput_per_s", "response_ns"
 _QUANTILES = ("p50", "p99", "p999")
-_NORMAL = NormalDist()
 _NAMED = 4
 """Number of differences between two lines that are named."""
 
@@ -58,8 +47,8 @@ class PlaceFigures(AnalysisModel):
     driven: list[LoadDescription]
     """The load of the condition; of a pair of both."""
     figures: dict[str, TrendFigure]
-    """Metric -> figure: `goodput_per_s`, `response_ns.p99` at the fixed rate, `cpu_ns.PART`; of a pair `ratio`, of a
-    gate `gate.FIGURE`."""
+    """Metric -> figure: `goodput_per_s`, `response_ns.p99` at the fixed rate, `cpu_ns.PART`; of a pair `ratio`; of an
+    add-on's answer a kind of message."""
 
 
 class RunFigures(AnalysisModel):
@@ -70,7 +59,7 @@ class RunFigures(AnalysisModel):
     surroundings: RunEnvironment
     places: list[PlaceFigures]
     head: str = ""
-    """For a gate, what was compared with its base."""
+    """What was compared with a base, where an add-on answers that."""
 
 
 class TrendPoint(AnalysisModel):
@@ -80,7 +69,7 @@ class TrendPoint(AnalysisModel):
     began_unix_s: float
     figure: TrendFigure
     head: str = ""
-    """For a gate, what was compared with its base."""
+    """What was compared with a base, where an add-on answers that."""
 
 
 class RunSeries(AnalysisModel):
@@ -105,10 +94,16 @@ class OverRuns(AnalysisModel):
     """Runs that do not have this figure."""
 
 
+def is_answered(metric: str) -> bool:
+    """Whether it is a ratio that an add-on answered: of a head to its base."""
+    return metric not in (RATIO, GOODPUT) and not metric.startswith((f"{AT_RATE}.", COST))
+
+
 def run_figures(run: RecordedRun, analysis: Analysis, began_unix_s: float) -> RunFigures:
     """The figures of a run, of its tables' rows and declared comparisons. Rows that are invalid have none."""
-    if (gate := analysis.part(GateResult)) is not None:
-        return _of_gate(run, gate, began_unix_s)
+    answered = (answer.over_runs(run) for answer in analysis.parts.values())
+    if (alone := next((one for one in answered if one is not None), None)) is not None:
+        return _of_ratios(run, alone, began_unix_s)
     trials = {trial.trial: trial for trial in run.trials}
     rows = (_of_row(run, row, trials) for table in analysis.tables for row in table.rows)
     pairs = (_of_pair(run, pair, trials) for family in analysis.families for pair in family.comparisons)
@@ -124,51 +119,31 @@ def run_figures(run: RecordedRun, analysis: Analysis, began_unix_s: float) -> Ru
     )
 
 
-def _of_gate(run: RecordedRun, gate: GateResult, began_unix_s: float) -> RunFigures:
-    """Return the figures of a gate: how many times as much the head is as the base, measured in turns, so that the
-    machine makes no difference.
-
-    Gates against one base under one load make a line, whatever machines they ran on. What is started once is a line of
-    its own, with what starts of one version may differ by in its intervals: each gate has another start.
-    """
+def _of_ratios(run: RecordedRun, found: RatiosOverRuns, began_unix_s: float) -> RunFigures:
+    """Return figures of which the machine has no part: one line goes on whatever machines its runs ran on."""
     surroundings = surroundings_of(run)
     servers = surroundings.environment["servers"]
-    of_base = {"servers": {name: one for name, one in servers.items() if name == BASE}}
-    measured = {trial.group: trial for trial in reversed(run.trials) if trial.block != WARM_BLOCK}
-    loaded = {"p99": measured.get(GATE_P99)}
-    found = measured.get(GATE_RATE, measured.get(GATE_P99))
+    of_base = {"servers": {name: one for name, one in servers.items() if name in found.servers}}
     return RunFigures(
         run=run.path.name,
         began_unix_s=began_unix_s,
         surroundings=surroundings.model_copy(update={"environment": of_base}),
-        places=[
-            _of_figure(run, gate, figure, loaded.get(figure.name, found))
-            for figure in gate.figures
-            if figure.ratio is not None
-        ],
-        head=gate.head,
+        places=[_of_ratio(run, one) for one in found.figures],
+        head=found.head,
     )
 
 
-def _of_figure(run: RecordedRun, gate: GateResult, figure: GateFigure, trial: TrialRecord | None) -> PlaceFigures:
-    """`trial`: one under the load of the figure."""
-    once = trial is not None and _is_started_once(run, trial)
+def _of_ratio(run: RecordedRun, one: RatioOverRuns) -> PlaceFigures:
+    low, high = one.interval or (None, None)
     return PlaceFigures(
-        key=f"{GATE_KEY}{figure.name} {'once' if once else 'again'} {gate.base}",
-        label=f"{gate.base}: {figure.name}{', started once' if once else ''}",
-        driven=[] if trial is None else [_load_of_gate(run, trial)],
-        figures={f"{GATE_RATIO}{figure.name}": _of_starts(_at_95(figure), figure, gate.starts_differ)},
+        key=one.key,
+        label=one.label,
+        driven=[] if one.trial is None else [_load_wherever(run, one.trial)],
+        figures={one.named.kind: TrendFigure(value=one.ratio, low=low, high=high)},
     )
 
 
-def _is_started_once(run: RecordedRun, trial: TrialRecord) -> bool:
-    """Whether the processes of a gate stay the same over its blocks; a client library's program is started for each."""
-    drive = trial.facts.drive
-    rounds = next((one.rounds for one in run.plan.groups if one.name == trial.group), None)
-    return (rounds is None or rounds.processes != "restarted") and (drive is None or drive.program is None)
-
-
-def _load_of_gate(run: RecordedRun, trial: TrialRecord) -> LoadDescription:
+def _load_wherever(run: RecordedRun, trial: TrialRecord) -> LoadDescription:
     """The load without what the machine has a say in: threads, how they wait, and a rate that is a share of what both
     can do."""
     driven = driven_by(run, trial)
@@ -178,24 +153,6 @@ def _load_of_gate(run: RecordedRun, trial: TrialRecord) -> LoadDescription:
     if "model" in load:
         load["model"] = {name: value for name, value in load["model"].items() if name not in apart}
     return driven.model_copy(update={"load": load})
-
-
-def _at_95(figure: GateFigure) -> TrendFigure:
-    """A ratio whose interval has another level with its 95 % interval, as if its logarithm were normal."""
-    ratio, low, high, level = figure.ratio or 0.0, figure.low, figure.high, figure.interval_level
-    if low is None or high is None or level is None or not 0 < low <= ratio <= high:
-        return TrendFigure(value=ratio)
-    shrunk = _NORMAL.inv_cdf(0.975) / _NORMAL.inv_cdf((1 + level) / 2)
-    return TrendFigure(value=ratio, low=ratio * (low / ratio) ** shrunk, high=ratio * (high / ratio) ** shrunk)
-
-
-def _of_starts(shown: TrendFigure, figure: GateFigure, starts_differ: float) -> TrendFigure:
-    """With an interval that holds what starts of one version differ by, where that is not in it."""
-    if not starts_differ or shown.low is None or shown.high is None:
-        return shown
-    reach = starts_reach(starts_differ, 0.95, of_latency=figure.name == "p99")
-    low, high = reaching(math.log(shown.value), math.log(shown.low), math.log(shown.high), reach)
-    return shown.model_copy(update={"low": math.exp(low), "high": math.exp(high)})
 
 
 def _of_row(run: RecordedRun, row: Row, trials: dict[str, TrialRecord]) -> PlaceFigures | None:

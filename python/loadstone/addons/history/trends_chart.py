@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from loadstone.addons.history.changes import Hint
-from loadstone.addons.history.trends import GATE_RATIO, OverRuns, RunSeries, TrendPoint
+from loadstone.addons.history.trends import OverRuns, RunSeries, TrendPoint, is_answered
 from loadstone.addons.history.trends_text import figure_name, hint_text, interval_text
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
@@ -67,7 +67,7 @@ def over_runs_chart(found: OverRuns, hints: Sequence[Hint] = ()) -> Chart | None
 
 
 def _reading(metric: str) -> tuple[str, str]:
-    if metric.startswith(GATE_RATIO):
+    if is_answered(metric):
         return (
             _("A bar is the 95 % interval of that gate, whose sides took turns."),
             _("A line joins gates of one base and load, whatever machines they ran on."),

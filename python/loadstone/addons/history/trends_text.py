@@ -2,21 +2,22 @@
 
 import math
 
-from loadstone.addons.gate.texts import NAMES
 from loadstone.addons.history.changes import Hint
-from loadstone.addons.history.trends import AT_RATE, GATE_RATIO, RATIO, TrendPoint
+from loadstone.addons.history.trends import AT_RATE, RATIO, TrendPoint, is_answered
 from loadstone.report import figure_format as fmt
 from loadstone.text.english.figures import metric_text
 from loadstone.text.figures import is_times, size_text, times_text
-from loadstone.text.language import _, translated
+from loadstone.text.language import _
+from loadstone.text.message import Message
+from loadstone.text.sentences import render_message
 
 
 def figure_name(metric: str) -> str:
     """What a metric is called, `ratio` too."""
     if metric == RATIO:
         return _("ratio, compared against reference")
-    if metric.startswith(GATE_RATIO):
-        return _("{figure}, head/base", figure=translated(NAMES[metric.removeprefix(GATE_RATIO)]))
+    if is_answered(metric):
+        return render_message(Message(kind=metric))
     name = metric_text(metric)
     return _("{figure}, at the rate that was held", figure=name) if metric.startswith(AT_RATE) else name
 
@@ -25,7 +26,7 @@ def figure_text(metric: str, value: float | None) -> str:
     """A figure of a metric for people."""
     if value is None:
         return fmt.NONE
-    if metric == RATIO or metric.startswith(GATE_RATIO):
+    if metric == RATIO or is_answered(metric):
         return f"{value:#.3g}".rstrip(".")
     return fmt.duration(value) if "_ns" in metric else fmt.rate(value)
 

@@ -7,7 +7,7 @@ ADD_ON = AddOn(
     commands={
         "serve": "loadstone.addons.pages.command:serve_command",
     },
-    beside_runs={
+    run_options={
         "watch": "loadstone.addons.pages.watch_run:watched",
     },
 )

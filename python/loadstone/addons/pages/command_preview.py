@@ -175,8 +175,9 @@ def line_of(error: str) -> int | None:
 
 def _options(words: Sequence[str]) -> RunRequest:
     """What the command line asks for, up to where it would be carried out. Raises UserError."""
+    from loadstone.addons.pages.whole_command import COMMAND
     from loadstone.cli.carry_out import describe_or_measure
-    from loadstone.cli.command import WHOLE, usage_error
+    from loadstone.cli.command import usage_error
 
     def take(options: RunRequest) -> NoReturn:
         raise _Found(options)
@@ -184,7 +185,7 @@ def _options(words: Sequence[str]) -> RunRequest:
     sys.argv = ["loadstone", *words]
     try:
         with describe_or_measure(take):
-            WHOLE[0](list(words), prog_name="loadstone", standalone_mode=False)
+            COMMAND(list(words), prog_name="loadstone", standalone_mode=False)
     except _Found as found:
         return found.options
     except TyperException as error:

@@ -26,7 +26,7 @@ WALL_S, CPU_S = 20.0, 15
 MEMORY_BYTES = 4 * 1024**3
 AT_ONCE = 2
 """Calls at the same time; more wait."""
-LOADED = ["loadstone.cli.main", "loadstone.addons.pages.command_preview"]
+LOADED = ["loadstone.addons.pages.whole_command", "loadstone.addons.pages.command_preview"]
 P = ParamSpec("P")
 R = TypeVar("R")
 _CONTEXT = multiprocessing.get_context("forkserver")

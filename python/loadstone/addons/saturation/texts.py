@@ -265,13 +265,6 @@ def _differs(users: Sequence[float] | None, eye_users: int | None) -> str:
     return _("That is {how} ({interval} users): {why}.", how=how, interval=interval(users), why=why)
 
 
-def _estimate(label: str, sweeps: int, said: str) -> str:
-    """What is known of a condition so far, or what happens next to it."""
-    where = [label] if label else []
-    where += [_("after {sweeps}", sweeps=plural(sweeps, "{n} sweep", "{n} sweeps"))] if sweeps else []
-    return f"{', '.join(where)}: {said}" if where else said
-
-
 def _levels(
     why: str,
     levels: int,
@@ -334,13 +327,21 @@ def _planned(
     )
 
 
-PLAN: dict[str, str | Callable[..., str]] = {"plan_saturation": _planned}
+def _too_slow(response_s: float, pause_s: float) -> str:
+    pause = _(" and users pause {pause_s} s", pause_s=digits(pause_s, 2)) if pause_s else ""
+    return _("responses take {response_s} s{pause}, too long for slices", response_s=digits(response_s, 2), pause=pause)
+
+
+PLAN: dict[str, str | Callable[..., str]] = {
+    "plan_saturation": _planned,
+    "whole_trials.slow": _too_slow,
+    "whole_trials.connections": "{connections:,} connections would be open at once",
+    "whole_trials.data": "{levels} levels, each with keys of its own, take too much memory together",
+}
 SATURATION_REPORT: dict[str, str | Callable[..., str]] = {
+    "objective_of_users_at_rates": "rates were offered, not users; name the capacity instead",
     "trust_saturation": "{good} of {of} saturation points found",
     "saturation_basis": "Every level that was measured, and how full each part was",
-    "progress_step": lambda users, per_s: f"{users} -> {figure(per_s)}",
-    "progress_search": lambda steps: _("users -> replies a second: {steps}", steps=", ".join(steps)),
-    "progress_estimate": _estimate,
     "progress_levels": _levels,
     "progress_rates": _rates,
     "progress_located": lambda rate_per_s, blocks: _(
@@ -348,7 +349,6 @@ SATURATION_REPORT: dict[str, str | Callable[..., str]] = {
         figure=figure(rate_per_s),
         blocks=plural(blocks, "{n} bisection", "{n} bisections"),
     ),
-    "progress_rates_tried": lambda steps: _("rates a second: {steps}", steps=", ".join(steps)),
     "progress_sweeps_missing": lambda missing: _(
         "no interval yet; {missing} will give one", missing=plural(missing, "{n} more sweep", "{n} more sweeps")
     ),

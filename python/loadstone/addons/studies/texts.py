@@ -338,6 +338,45 @@ def _same_rows(data: Sequence[str]) -> str:
     return _("Every store held {data}, written before its first trial.", data=_(" and ").join(data))
 
 
+def _separated(depend: bool, effects: str) -> str:
+    how = _("and they depend on each other") if depend else _("each by itself")
+    return _("Here every combination is measured, {how}: {effects}", how=how, effects=effects)
+
+
+def _saturation_points(points: Sequence[str], without: int) -> str:
+    rest = _("; {without} without a point", without=without) if without else ""
+    return _(
+        "Each by loads that stand still, with its interval: {points}{rest}.",
+        points="; ".join(points) or _("none was found"),
+        rest=rest,
+    )
+
+
+def _saturates(label: str, users: float, low: float, high: float) -> str:
+    return _("{label} at {users:,.0f} users [{low:,.0f}, {high:,.0f}]", label=label, users=users, low=low, high=high)
+
+
+def _cpu(conditions: Sequence[str], full: int) -> str:
+    said = "; ".join(conditions)
+    if not full:
+        return _("CPU of each part: {said}.", said=said)
+    which = (
+        _("all conditions")
+        if full == len(conditions)
+        else _("{full} of {conditions} conditions", full=full, conditions=len(conditions))
+    )
+    why = _(
+        "In {which} nothing of the CPUs that they share is free: a further process takes its time from the others.",
+        which=which,
+    )
+    return _("CPU of each part: {said}. {why}", said=said, why=why)
+
+
+def _cpu_of_condition(label: str, parts: Sequence[str], used: float, cpus: int) -> str:
+    said = f"{label}: {' + '.join(parts)} = {used:.2f}"
+    return plural(cpus, "{said} of {n} CPU", "{said} of {n} CPUs", said=said) if cpus else said
+
+
 LESSONS: dict[str, str | Callable[..., str]] = {
     "lessons_heading": "What went wrong then, and what shows here",
     "lesson_caught": "caught",
@@ -373,4 +412,12 @@ LESSONS: dict[str, str | Callable[..., str]] = {
     "lesson_nothing_counted": "This run counted no stored rows on a server.",
     "lesson_rows_counted": _rows_counted,
     "lesson_keys_counted": _keys_counted,
+    "lesson_separated": _separated,
+    "lesson_no_saturation": "This run did not search for a saturation point.",
+    "lesson_saturation_points": _saturation_points,
+    "lesson_saturates": _saturates,
+    "lesson_cpu": _cpu,
+    "lesson_cpu_of": lambda part, cores: f"{part} {cores:.2f}",
+    "lesson_cpu_of_condition": _cpu_of_condition,
+    "lesson_cpu_unknown": "The CPU of no part is known.",
 }

@@ -13,7 +13,7 @@ from loadstone.judge.analysis.comparisons import compare_groups
 from loadstone.judge.analysis.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
 from loadstone.judge.analysis.crashes import crash_tables
 from loadstone.judge.analysis.effects import effects_of
-from loadstone.judge.analysis.evaluations import EVALUATIONS, LATER_EVALUATIONS, RunFindings, evaluated, evaluated_goals
+from loadstone.judge.analysis.evaluations import EVALUATIONS, LATER_EVALUATIONS, RunFindings, evaluated
 from loadstone.judge.analysis.fixed_rates import own_load
 from loadstone.judge.analysis.headline import Opening, budget_too_short, comparison_line, opening, unanswered
 from loadstone.judge.analysis.notes import machine_speed, meanings_of, notes_of, published_sources
@@ -54,8 +54,6 @@ def analyse_run(run: RecordedRun) -> Analysis:
     needed_s, quick = needed_budget_s(run), run.plan.quick
     short = budget_too_short(run.plan.budget_s, needed_s, quick=quick) if needed_s else None
     sayings = [one for part in parts.values() if (one := part.headline()) is not None]
-    goals = evaluated_goals(run, judged)
-    of_goals = [one for answer in goals.values() if (one := answer.headline()) is not None]
     silent = unanswered(judged)
     openings = (part.opens_alone() for part in parts.values())
     alone = next((one for one in openings if one is not None), None) or short or silent
@@ -64,7 +62,7 @@ def analyse_run(run: RecordedRun) -> Analysis:
     begin = (
         Opening.alone(alone)
         if alone is not None
-        else opening(run.experiment, tables, families, effects, of_goals, [*parts.values()], quick=quick)
+        else opening(run.experiment, tables, families, effects, [*parts.values()], quick=quick)
     )
     meanings = meanings_of(run, judged, tables)
     verdicts = Counter(trial.verdict for trial in judged)
@@ -99,7 +97,6 @@ def analyse_run(run: RecordedRun) -> Analysis:
         environment=dict(run.environment),
         trials=[_view(run.experiment, trial) for trial in in_time],
         crashes=crash_tables(run),
-        goals=goals,
         speed=machine_speed(judged),
         scale=run.plan.scale,
         parts=parts,

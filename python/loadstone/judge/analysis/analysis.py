@@ -2,11 +2,10 @@
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     RootModel,
@@ -36,7 +35,8 @@ from loadstone.judge.verdict import (
 )
 from loadstone.run_folder.facts import DRIVER, AvgMax
 from loadstone.run_folder.look import Reason
-from loadstone.run_folder.trial import CheckResult, TrialVerdict
+from loadstone.run_folder.reading import RecordedRun
+from loadstone.run_folder.trial import CheckResult, TrialRecord, TrialVerdict
 from loadstone.slot import Slot
 from loadstone.text.message import Message
 
@@ -300,12 +300,10 @@ class Comparison(AnalysisModel):
     """Blocks that were measured again, since the run was interrupted in them."""
     ended: EndReason
     """Why no more blocks were measured."""
-    gate_level: float | None = Field(default=None, exclude_if=lambda level: level is None)
-    """For a gate, how often all of its figures together may mislead."""
-    starts_differ: float = Field(default=0.0, exclude_if=lambda differ: not differ)
-    """For a gate, the share that starts of one version are taken to differ by; 0: they are in the interval."""
+    level_note: Message | None = Field(default=None, exclude_if=lambda note: note is None)
+    """How sure the interval is, and why, where the decision rule of an add-on says it."""
     requests: Requests = Field(default="all", exclude_if=lambda requests: requests == "all")
-    """Requests that a gate's P99 is of."""
+    """Requests that the figure is of."""
     lengthened: Message | None = None
     """To how long its slices were made, and why; None where they were not."""
     checks: list[CheckResult]
@@ -506,6 +504,31 @@ class ConditionFigures(NamedTuple):
     """Part -> its CPU time for one correct reply."""
 
 
+class RatioOverRuns(NamedTuple):
+    """The ratio of what one of two sides did, or took, to that of the other: a figure for a line over runs."""
+
+    key: str
+    """What it is of: the same in every run that may stand on its line."""
+    label: str
+    named: Message
+    """What it is called; the kind stands for it among the figures of a run."""
+    ratio: float
+    interval: tuple[float, float] | None
+    """Its ends, at 95 %; None: it has none."""
+    trial: TrialRecord | None
+    """One under its load; None: there is none."""
+
+
+class RatiosOverRuns(NamedTuple):
+    """Figures for lines over runs whose sides took turns, so that the machine makes no difference."""
+
+    figures: Sequence[RatioOverRuns]
+    head: str
+    """The side that is measured against the other."""
+    servers: tuple[str, ...]
+    """Those of the other side: runs on one line have them alike."""
+
+
 class Answer(BaseModel):
     """What an add-on found in a run: data alone, which stands in `analysis.json` under a key of its own."""
 
@@ -517,6 +540,10 @@ class Answer(BaseModel):
     def condition_figures(self) -> Sequence[ConditionFigures]:
         """Figures of conditions beside the rows of tables: what objectives and other add-ons ask for."""
         return ()
+
+    def over_runs(self, run: RecordedRun) -> RatiosOverRuns | None:  # noqa: ARG002 (the seam's signature)
+        """Figures for lines over runs, in the place of those of tables and comparisons; None: these have them."""
+        return None
 
     def is_enough(self) -> bool:
         """Whether a run that has it lacks nothing though no row of its tables has a figure."""
@@ -573,36 +600,6 @@ ANSWERS: Slot[type[Answer]] = Slot("answers", lambda: Analysis.model_fields)
 """Those of add-ons, by their keys in `analysis.json`."""
 
 
-class GoalAnswer(AnalysisModel):
-    """What a goal found that the experiment declares. Its `kind` is that of the goal."""
-
-    kind: str
-
-    def headline(self) -> Message | None:
-        """A sentence among those that open the report; None: it stands in its section alone."""
-        return None
-
-
-class UnknownGoalAnswer(GoalAnswer):
-    """The answer of a goal whose kind this installation does not have, as it was read."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-
-GOAL_ANSWERS: Slot[type[GoalAnswer]] = Slot("goal_answers")
-"""Those of the goals that experiments declare, by their kinds."""
-
-
-def _read_goal(value: object) -> object:
-    """An answer that came back from a file, as the type that its kind has."""
-    if not isinstance(value, Mapping):
-        return value
-    return (GOAL_ANSWERS.get(str(value.get("kind"))) or UnknownGoalAnswer).model_validate(value)
-
-
-AnyGoalAnswer = Annotated[SerializeAsAny[GoalAnswer], BeforeValidator(_read_goal)]
-
-
 class Analysis(AnalysisModel):
     """The whole outcome of a run. Everything is computed from the run's folder alone."""
 
@@ -656,8 +653,6 @@ class Analysis(AnalysisModel):
     """Users and rows were so many times those of the experiment."""
     factors: dict[str, FactorView] = {}
     """Titles of factors; a factor without an entry is called by its name."""
-    goals: dict[str, AnyGoalAnswer] = Field(default={}, exclude_if=operator.not_)
-    """What the goals found that the experiment declares, by their names; left out where there are none."""
     parts: dict[str, SerializeAsAny[Answer]] = {}
     """What add-ons found, by the keys of `ANSWERS`. Each is written under its key, as if it were a field."""
 

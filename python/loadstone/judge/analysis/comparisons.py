@@ -172,14 +172,8 @@ def compare_family(case: GroupCase, *, ended: EndReason, repeated: int) -> Famil
     declared = case.declared
     bounds, findings = _bounds(case), apply_carry_over_check(case, judge_group(case))
     judged = [
-        _comparison(case, one, bounds, findings.check).model_copy(
-            update={
-                "ended": ended,
-                "blocks_repeated": repeated,
-                **case.rule.noted(case.design),
-            }
-        )
-        for one in findings.judged
+        one.model_copy(update={"ended": ended, "blocks_repeated": repeated, "level_note": _level_note(case, one)})
+        for one in (_comparison(case, one, bounds, findings.check) for one in findings.judged)
     ]
     twins = [pair.design.is_twin for pair, _, _ in findings.judged]
     comparisons = [one for one, twin in zip(judged, twins, strict=True) if not twin]
@@ -192,6 +186,11 @@ def compare_family(case: GroupCase, *, ended: EndReason, repeated: int) -> Famil
         comparisons=comparisons,
         twin=next((one for one, twin in zip(judged, twins, strict=True) if twin), None),
     )
+
+
+def _level_note(case: GroupCase, comparison: Comparison) -> Message | None:
+    level = comparison.primary.level
+    return None if level is None else case.rule.level_note(case.design, level)
 
 
 def _comparison(

@@ -1,8 +1,7 @@
 """What add-ons find in a run beside its tables and comparisons: where they are asked, and what they are told."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from loadstone.judge.analysis.analysis import (
     Analysis,
@@ -10,9 +9,9 @@ from loadstone.judge.analysis.analysis import (
     CheckSummary,
     EffectsAnswer,
     Family,
-    GoalAnswer,
     ResultTable,
 )
+from loadstone.run_folder.plan_summary import GoalLine
 from loadstone.run_folder.reading import RecordedRun
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.slot import Slot
@@ -34,6 +33,12 @@ class RunFindings:
     answers: Mapping[str, Answer]
     """What is known already: to `LATER_EVALUATIONS` the answers of all `EVALUATIONS`; empty to these."""
 
+    def declared(self, kind: str) -> Iterator[tuple[GoalLine, list[TrialRecord]]]:
+        """The goals of a kind that the experiment declares, each with its trials."""
+        for goal in self.run.plan.goals:
+            if goal.kind == kind:
+                yield goal, [trial for trial in self.trials if trial.group == goal.name]
+
 
 Evaluation = Callable[[RunFindings], Answer | None]
 """What an add-on finds in the run; None: the run asks nothing of it."""
@@ -47,18 +52,3 @@ def evaluated(evaluations: Slot[Evaluation], judged: RunFindings) -> dict[str, A
     """Their answers, by their keys."""
     found = ((key, evaluate(judged)) for key, evaluate in evaluations.items())
     return {key: answer for key, answer in found if answer is not None}
-
-
-GoalEvaluation = Callable[[Mapping[str, Any], Sequence[TrialRecord], RecordedRun], GoalAnswer]
-"""Made of a goal's settings, as the experiment has them, of its judged trials, and of the run, for what else it has."""
-GOAL_EVALUATIONS: Slot[GoalEvaluation] = Slot("goal_evaluations")
-"""Those of the goals that experiments declare, by their kinds."""
-
-
-def evaluated_goals(run: RecordedRun, judged: Sequence[TrialRecord]) -> dict[str, GoalAnswer]:
-    """The answer of each goal that the experiment declares, by its name; without kinds that are not known here."""
-    return {
-        goal.name: evaluate(goal.settings, [trial for trial in judged if trial.group == goal.name], run)
-        for goal in run.plan.goals
-        if (evaluate := GOAL_EVALUATIONS.get(goal.kind)) is not None
-    }

@@ -32,7 +32,7 @@ class Opening:
     costs: Message | None
     """What a request costs; None where nothing is known of it."""
     answer: Message
-    """Both, the effects, the main verdicts of other comparisons, and what add-ons and goals answer."""
+    """Both, the effects, the main verdicts of other comparisons, and what add-ons answer."""
 
     @classmethod
     def alone(cls, sentence: Message) -> "Opening":
@@ -45,7 +45,6 @@ def opening(
     tables: Sequence[ResultTable],
     families: Sequence[Family],
     effects: Sequence[EffectsAnswer] = (),
-    goals: Sequence[Message] = (),
     answers: Sequence[Answer] = (),
     *,
     quick: bool,
@@ -59,7 +58,6 @@ def opening(
     parts = [first, *([costs] if costs is not None else []), *(effect.answer for effect in effects)]
     parts += [verdicts] if verdicts is not None else []
     parts += [said for said in sayings if said is not first]
-    parts += goals
     return Opening(first, costs, parts[0] if len(parts) == 1 else message("sentences", parts=parts))
 
 

@@ -1,6 +1,6 @@
 """The rule by which a group ends, and what its verdicts are held to: the core has one, an add-on may bring another."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import DECIDED, Verdict
 from loadstone.slot import Slot
+from loadstone.text.message import Message
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ class DecisionRule(Protocol):
     def ending(self, design: GroupDesign, judged: Sequence[JudgedQuestion], *, decided: bool) -> Ending:
         """Whether a group ends; `decided`: whether its pairs are, each by itself."""
 
-    def noted(self, design: GroupDesign) -> Mapping[str, float]:
-        """What its verdicts are held to beside that: fields of a `judge.analysis.analysis.Comparison`."""
+    def level_note(self, design: GroupDesign, level: float) -> Message | None:
+        """Return how sure an interval of this level is, and why; None: that is left to the looks and pairs."""
 
     def turn(self, groups: Sequence[OpenGroup]) -> NextGroup | None:
         """Which of these groups, one at least, is measured next; None: they take turns."""
@@ -119,9 +120,9 @@ class OrdinaryRule:
         """Once its pairs are decided."""
         return Ending(decided, all(one.leading.kind in DECIDED for one in judged))
 
-    def noted(self, design: GroupDesign) -> Mapping[str, float]:  # noqa: ARG002 (as the protocol)
-        """Nothing."""
-        return {}
+    def level_note(self, design: GroupDesign, level: float) -> Message | None:  # noqa: ARG002 (as the protocol)
+        """There is nothing to add."""
+        return None
 
     def turn(self, groups: Sequence[OpenGroup]) -> NextGroup | None:  # noqa: ARG002 (as the protocol)
         """They take turns."""

@@ -1,7 +1,7 @@
 """A goal that an experiment declares under `goals`: a kind with its settings, and what it measures.
 
-To add one: an `AddOnGoal` in an add-on, which names it under `declared_goals`, and by its kind the answer under
-`goal_answers`, what finds that under `goal_evaluations`, and its section under `goal_sections`; and its sentences.
+To add one: an `AddOnGoal` in an add-on, which names it under `declared_goals`, and an answer with its evaluation, its
+section and its sentences, as any other.
 """
 
 from abc import abstractmethod

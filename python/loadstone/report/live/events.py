@@ -245,7 +245,7 @@ class RunEvents:
             self._write("cost", condition=condition, trial=trial, parts={part: _cost(c) for part, c in costs.items()})
 
     def searched(self, label: str, **step: Any) -> None:
-        """A step of the search for a saturation point: `users` or `rate_per_s`, `per_s`, `kept`."""
+        """A step of a search for a load: `users` or `rate_per_s`, `per_s`, `kept`."""
         self._write("search", label=label, **step)
 
     # Lines

@@ -198,7 +198,7 @@ class View:
     label: str = ""
     now: Text = field(default_factory=Text)
     trail: str = ""
-    """What was found so far of a saturation point."""
+    """What a search has found so far."""
     panel: LivePanel = field(init=False)
 
     def __post_init__(self) -> None:

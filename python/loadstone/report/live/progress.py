@@ -80,7 +80,7 @@ class RunProgress:
         """Verdicts that were printed, of each pair of a group, without their figures."""
         self._lines, self._line_s = 0, -2 * _LONG_PAUSE_S
         self._steps: list[Message] = []
-        """Steps of the search for a saturation point."""
+        """Steps of a search for a load."""
 
     def __enter__(self) -> "RunProgress":
         return self
@@ -214,7 +214,7 @@ class RunProgress:
         self._line(Text(f"{fmt.plain(group)}: {said}"))
 
     def searched(self, users: int, per_s: float) -> None:
-        """A step of the search for a saturation point ended."""
+        """A step of a search for a load ended."""
         self.events.searched(self._known.label, users=users, per_s=round(per_s, 2))
         self._steps = [*(self._steps if users > 1 else ()), message("progress_step", users=users, per_s=per_s)]
         self._view.trail = fmt.sentence(message("progress_search", steps=self._steps[-_STEPS_SHOWN:]))
@@ -224,7 +224,7 @@ class RunProgress:
     def rated(self, rate_per_s: float, *, kept: bool) -> None:
         """A rate was offered, and the objective was kept or not."""
         self.events.searched(self._known.label, rate_per_s=round(rate_per_s, 2), kept=kept)
-        step = message("saturation_search_step", users=None, rate_per_s=rate_per_s, per_s=rate_per_s, kept=kept)
+        step = message("progress_rate", rate_per_s=rate_per_s, kept=kept)
         self._steps = [*(one for one in self._steps if one.kind == step.kind), step]
         self._view.trail = fmt.sentence(message("progress_rates_tried", steps=self._steps[-_STEPS_SHOWN:]))
         self._refresh()
@@ -236,7 +236,7 @@ class RunProgress:
             self._line(Text(fmt.sentence(message("progress_estimate", label=label, sweeps=0, said=said))))
 
     def estimated(self, label: str, sweeps: int, said: Message) -> None:
-        """What the sweeps so far say of a saturation point; a verdict of another kind than before stays."""
+        """What the sweeps so far say of the load that is searched for; a verdict of another kind than before stays."""
         text = fmt.sentence(message("progress_estimate", label=label, sweeps=sweeps, said=said))
         self._view.trail = text
         if self._is_new((label, said.kind)) or self._verbose:

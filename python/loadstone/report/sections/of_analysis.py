@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from loadstone.judge.analysis.analysis import Analysis, UnknownGoalAnswer
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.document import Section
 from loadstone.report.sections.costs import cost_section
 from loadstone.report.sections.crashes import crash_section
@@ -13,8 +13,6 @@ SectionOf = Callable[[Any], Section | None]
 """The section of an answer; None: the answer has nothing to say."""
 SECTIONS: Slot[SectionOf] = Slot("sections")
 """Those of add-ons' answers, by their keys in `analysis.json`."""
-GOAL_SECTIONS: Slot[Callable[[str, Any], Section]] = Slot("goal_sections")
-"""Those of the goals that experiments declare, by their kinds: made of the goal's name and its answer."""
 
 
 def sections_of(analysis: Analysis) -> list[Section]:
@@ -22,16 +20,11 @@ def sections_of(analysis: Analysis) -> list[Section]:
     crashes = [crash_section(analysis.crashes)] if analysis.crashes else []
     rows = [(row.label, row.costs, row.slices > 0) for table in analysis.tables for row in table.rows]
     costs = [] if (of_costs := cost_section(rows)) is None else [of_costs]
-    others = [
-        section_of(name, answer)
-        for name, answer in analysis.goals.items()
-        if (section_of := GOAL_SECTIONS.get(answer.kind)) is not None and not isinstance(answer, UnknownGoalAnswer)
-    ]
     found = [section for section in _of_add_ons(analysis) if not section.findings]
     leading = [section for section in found if section.leads]
     closing = [section for section in found if section.closes]
     middle = [section for section in found if not (section.leads or section.closes)]
-    return [*leading, *crashes, *middle, *costs, *others, *closing]
+    return [*leading, *crashes, *middle, *costs, *closing]
 
 
 def findings_of(analysis: Analysis) -> list[Section]:

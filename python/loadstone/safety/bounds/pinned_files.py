@@ -1,7 +1,7 @@
 """Files whose content was looked at before a run: what is used later are the same bytes, or the run ends.
 
 Between the question whether a stranger's experiment may be run and the start of its programs a file could be changed.
-So the gate pins what it looked at, and whoever reads one of these files for use compares what it read.
+So what asks for consent pins what it looked at, and whoever reads one of these files for use compares what it read.
 """
 
 import hashlib

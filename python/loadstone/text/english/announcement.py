@@ -177,11 +177,6 @@ def _at_rate(rate_per_s: float | None, share: float | None) -> str:
     return "" if rate_per_s is None else _("; all are driven at {rate_per_s:,.0f} a second", rate_per_s=rate_per_s)
 
 
-def _too_slow(response_s: float, pause_s: float) -> str:
-    pause = _(" and users pause {pause_s} s", pause_s=digits(pause_s, 2)) if pause_s else ""
-    return _("responses take {response_s} s{pause}, too long for slices", response_s=digits(response_s, 2), pause=pause)
-
-
 _WHOLE_TRIALS: dict[str, str | Callable[..., str]] = {
     "whole_trials.as_written": "the experiment says so (design.rounds: never)",
     "whole_trials.as_published": "the original gives its numbers of operations for whole trials",
@@ -200,9 +195,6 @@ _WHOLE_TRIALS: dict[str, str | Callable[..., str]] = {
     "whole_trials.schedule": "the rate changes by a schedule",
     "whole_trials.recording": "a recording is sent again as a whole",
     "whole_trials.receivers": "what was sent in one slice may be received in another",
-    "whole_trials.slow": _too_slow,
-    "whole_trials.connections": "{connections:,} connections would be open at once",
-    "whole_trials.data": "{levels} levels, each with keys of its own, take too much memory together",
     "whole_trials.carry_over": "what a condition does reaches into the next slice, however long that is",
 }
 

@@ -34,19 +34,6 @@ def _lengthened(slice_s: float | None, why: str) -> str:
     return _("Slices were lengthened to {slice}: {why}.", slice=slice_text(slice_s), why=why)
 
 
-def _slices_of_runs(group: str, names: Sequence[str], slices_s: Sequence[float]) -> str:
-    longer, shorter = (0, 1) if slices_s[0] > slices_s[1] else (1, 0)
-    return _(
-        "{group}: {longer} was measured in slices of {long}, {shorter} of {short}: slices get longer where something "
-        "carries over, and at the end nothing was found to in either.",
-        group=group,
-        longer=names[longer],
-        long=slice_text(slices_s[longer]),
-        shorter=names[shorter],
-        short=slice_text(slices_s[shorter]),
-    )
-
-
 def _goes_on_longer(slice_s: float | None, why: str) -> str:
     if slice_s is None:
         return _("whole trials from now on: {why}", why=why)
@@ -57,34 +44,15 @@ def _metrics(metrics: Sequence[str]) -> str:
     return ", ".join(map(metric_text, metrics))
 
 
-def _apart_in_time(a: str, b: str, groups_a: Sequence[str], groups_b: Sequence[str]) -> str:
-    measured = _(
-        "{a} with '{groups_a}' and {b} with '{groups_b}'",
-        a=a,
-        groups_a=", ".join(groups_a),
-        b=b,
-        groups_b=", ".join(groups_b),
-    )
-    return _(
-        "Not compared: {a} and {b} were measured at different times, {measured}; {declare}",
-        a=a,
-        b=b,
-        measured=measured,
-        declare=_DECLARE,
-    )
-
-
-_DECLARE = "declare a comparison of them, so that each block measures both."
 COMPARISONS: dict[str, str | Callable[..., str]] = {
     "ended_decided": "It stopped because every pair was settled, by its rates or by what a request costs.",
     "ended_last_look": "It stopped at the last planned look.",
     "ended_out_of_budget": "It stopped because the time budget was spent.",
-    "ended_not_needed": "It stopped because the gate had its answer.",
+    "ended_not_needed": "It stopped because the run had its answer.",
     "ended_carry_over": (
         "It stopped because something reached from one slice into the next, and there was no time for longer ones."
     ),
     "slices_lengthened": _lengthened,
-    "slices_of_runs_unlike": _slices_of_runs,
     "goes_on_longer": _goes_on_longer,
     "ended_interrupted": "It stopped because the run was interrupted.",
     "ended_going_on": "It was still going on when the run ended.",
@@ -128,26 +96,6 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
         "Not compared: {metrics}. {reason}.", metrics=_metrics(metrics), reason=reason.rstrip(".")
     ),
     "latencies_not_compared": lambda reason: _("Not compared: latencies. {reason}.", reason=reason.rstrip(".")),
-    "pair_not_measured": "Not compared: {name} was not measured.",
-    "pair_apart_in_time": _apart_in_time,
-    "pair_without_block": (
-        "Not compared: {a} and {b} have no finished block in common; declare a comparison of them, so that each block "
-        "measures both."
-    ),
-    "pairs_apart": "{pairs} more pairs match and cannot be compared, for example: {first}",
-    "costs_of_runs_unlike": lambda first, more: _(
-        "CPU a request is not compared: {first}{rest}.",
-        first=first,
-        rest=_(", and {more} more", more=more) if more else "",
-    ),
-    "conditions_in_one_run": lambda conditions: plural(
-        conditions,
-        "{n} condition was not measured in both runs and not compared.",
-        "{n} conditions were not measured in both runs and not compared.",
-    ),
-    "trials_left_out": "{trials} of {of} trials in {run} invalid and left out: {check}.",
-    "trials_suspect": "{trials} of {of} trials in {run} suspect and used: {check}.",
-    "note_of_run": "{run}: {note}",
 }
 
 
@@ -210,8 +158,5 @@ PAIR_CHECKS: Mapping[str, str | Callable[..., str]] = {
         "The same condition ran first in every block: what the order does looks like a difference."
     ),
     "pair.samples.few": "{operations:,} operations lie beyond the quantile: so few move it by chance.",
-    "pair.samples.no_figure": (
-        "{without} of {of} trials give no such figure: too few operations in a trial, or too many failed"
-    ),
     "pair.warm_up.rises": "The rate rises by {percent:.0f} % within the trials of one of the two: it was not warm yet.",
 }

@@ -152,7 +152,6 @@ OBJECTIVES: dict[str, str | Callable[..., str]] = {
     "objective_missed_point": _missed_point,
     "objective_beyond_point": _beyond_point,
     "objective_no_point": "{name}: '{objective}': cannot be decided: {why}",
-    "objective_of_users_at_rates": "rates were offered, not users; name the capacity instead",
     "objective_pair": _pair,
     "objective_not_compared": (
         "{pair}: '{objective}': cannot be decided: it was not compared; --metric {metric} gives the reason"

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from loadstone.text.english.figures import cost_figure, listed, metric_text, part_text, whole_percent
-from loadstone.text.figures import digits
+from loadstone.text.english.figures import cost_figure, figure, listed, metric_text, part_text, whole_percent
+from loadstone.text.figures import digits, rounded
 from loadstone.text.language import _, plural, translatable, translated
 
 
@@ -338,3 +338,24 @@ NEXT_STEP: dict[str, str | Callable[..., str]] = {
     ),
     "next_full": _full,
 }
+
+
+def _estimate(label: str, sweeps: int, said: str) -> str:
+    """What is known of a condition so far, or what happens next to it."""
+    where = [label] if label else []
+    where += [_("after {sweeps}", sweeps=plural(sweeps, "{n} sweep", "{n} sweeps"))] if sweeps else []
+    return f"{', '.join(where)}: {said}" if where else said
+
+
+def _rate(rate_per_s: float, kept: bool) -> str:
+    return f"{rounded(rate_per_s)} {_('kept') if kept else _('missed')}"
+
+
+PROGRESS: dict[str, str | Callable[..., str]] = {
+    "progress_step": lambda users, per_s: f"{users} -> {figure(per_s)}",
+    "progress_search": lambda steps: _("users -> replies a second: {steps}", steps=", ".join(steps)),
+    "progress_rate": _rate,
+    "progress_rates_tried": lambda steps: _("rates a second: {steps}", steps=", ".join(steps)),
+    "progress_estimate": _estimate,
+}
+"""What a person reads while loads are searched for."""

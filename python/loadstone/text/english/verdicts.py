@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from math import expm1, inf
 
-from loadstone.text.english.figures import blocks_text, listed, part_text, units_text
+from loadstone.text.english.figures import blocks_text, part_text, units_text
 from loadstone.text.figures import (
     check_figure,
     difference_text,
@@ -232,29 +232,6 @@ def _cost_open(part: str, ratio: str | None, why: str = "") -> str:
     return f"{said}{'' if ratio is None else f': {ratio}'}{why and f'; {why}'}"
 
 
-def _runs_apart(slower: float, others: float, idle: float = 0.0) -> str:
-    """Between two runs: what the second one's machine may have added or taken; `slower`: ln of its time over the
-    first's."""
-    found = []
-    if slower >= _TELLING:
-        found.append(_("its CPUs were {share} slower in the second run", share=size_text(slower)))
-    if slower <= -_TELLING:
-        found.append(_("its CPUs were {share} faster in the second run", share=size_text(slower)))
-    if others >= _TELLING:
-        found.append(_("other programs took up to {share:.0f} % of the CPUs", share=100 * others))
-    if idle >= _WAKING:
-        found.append(
-            _("for {share:.0f} % of the time the part was idle, and each wake-up is in its cost", share=100 * idle)
-        )
-    return _("the machine may be the reason: {found}", found=listed(found))
-
-
-_TELLING = 0.01
-"""A smaller difference between two machines is not named."""
-_WAKING = 0.1
-"""Nor a part that was idle for less."""
-
-
 VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict": _verdict,
     "verdict_at_rate": lambda said, rate_per_s: _(
@@ -278,7 +255,6 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "cost_moving": lambda moved: _(
         "it still moved by {moved} from the first to the last round; warm up for longer", moved=percent_text(moved)
     ),
-    "cost_of_runs_apart": _runs_apart,
     "cost_of_heading": "CPU a request, by part",
     "cost_of_reading": (
         "Of whole trials the cost includes child processes; conditions that took turns have them beside it. User and "

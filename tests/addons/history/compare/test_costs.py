@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.changed_facts import with_facts
+from tests.changed_facts import with_drive, with_facts
+from tests.judge.test_cost import ABSURD, in_slices, pair
 
 from loadstone.addons.history.compare_report import markdown, notable_comparisons, summarise_rest
-from loadstone.addons.history.cost_between_runs import NEIGHBOURS
+from loadstone.addons.history.cost_between_runs import NEIGHBOURS, compare_costs_of_runs
 from loadstone.experiment.plan.run_plan import TABLE_GROUP
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.sentences import render_message
@@ -130,3 +131,11 @@ def test_an_objective_is_held_against_it(write: Write) -> None:
     assert reported(*runs, fail_if=("cpu redis > +5% where idle=few",)).outcome.status == 1
     assert reported(*runs, fail_if=("cpu > +5% where idle=few",)).outcome.status == 1, "there is one part"
     assert reported(*runs, fail_if=("cpu redis > +90% where idle=few",)).outcome.status == 0
+
+
+@pytest.mark.parametrize("seconds", ABSURD)
+def test_figures_that_nobody_measured_give_no_difference(synthetic: Any, seconds: float) -> None:
+    made = in_slices(synthetic, [{"redis": seconds}] * 12, [1_000] * 12)
+    whole = with_drive(made, slices=[]).model_copy(update={"cpu_s": {"redis": seconds}})
+    for trial in (made, whole):
+        assert compare_costs_of_runs([trial], [trial], 2, pair(trial, trial).settings) == []
