@@ -107,7 +107,7 @@ def cells(row: CrashRow) -> list[str]:
     (table,) = crash_section([CrashTable(name="x", title="x", note="", rows=[row])]).tables
     (line,) = table.lines
     assert len(line.cells) == len(table.columns) - 1
-    return list(map(fmt.cell, line.cells))
+    return list(map(written.cell, line.cells))
 
 
 def test_figures_of_a_crash() -> None:

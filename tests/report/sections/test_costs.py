@@ -11,7 +11,7 @@ def cells(label: str, cost: CpuCost, *, in_turns: bool) -> tuple[list[str], list
     assert section is not None
     (line,) = section.tables[0].lines
     assert line.label == f"{label}: redis"
-    return [fmt.cell(cell) for cell in line.cells], [render_message(said) for said in line.problems]
+    return [written.cell(cell) for cell in line.cells], [render_message(said) for said in line.problems]
 
 
 def test_threads_kernel_and_children_are_told_apart() -> None:

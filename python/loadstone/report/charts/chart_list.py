@@ -1,6 +1,6 @@
 """All pictures of an analysis, in the order of the report."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from loadstone.report.charts.forest_chart import forest_chart
 from loadstone.report.charts.latency_chart import latency_chart
 from loadstone.report.charts.rate_chart import rate_chart
 from loadstone.report.charts.timeline_chart import timeline_chart
+from loadstone.report.document import Picture
 from loadstone.slot import Slot
 from loadstone.text.language import language
 
@@ -28,6 +29,13 @@ _latest: tuple[Analysis, str, list[Chart]] | None = None
 def drawn(charts: list[Chart]) -> list[Chart]:
     """Those that can be drawn; `renderer_process.failure` says why others cannot."""
     return [chart for chart in charts if chart.is_drawn()]
+
+
+def chart_of(charts: Sequence[Chart], picture: Picture) -> Chart | None:
+    """The chart that a block of the report shows; None where there are no data for it."""
+    return next(
+        (one for one in charts if one.kind == picture.kind and picture.of in ("", one.table or one.family)), None
+    )
 
 
 def charts_of(analysis: Analysis) -> list[Chart]:

@@ -5,8 +5,12 @@ from typing import Any
 
 from loadstone.judge.analysis.analysis import Analysis, UnknownGoalAnswer
 from loadstone.report.document import Section
+from loadstone.report.sections.checks import checks_section
 from loadstone.report.sections.costs import cost_section
 from loadstone.report.sections.crashes import crash_section
+from loadstone.report.sections.observed import observed_section
+from loadstone.report.sections.timeline import timeline_section
+from loadstone.report.sections.trials import trials_section
 from loadstone.slot import Slot
 
 SectionOf = Callable[[Any], Section | None]
@@ -31,7 +35,9 @@ def sections_of(analysis: Analysis) -> list[Section]:
     leading = [section for section in found if section.leads]
     closing = [section for section in found if section.closes]
     middle = [section for section in found if not (section.leads or section.closes)]
-    return [*leading, *crashes, *middle, *costs, *others, *closing]
+    rest = (observed_section, timeline_section, checks_section, trials_section)
+    behind = [section for make in rest if (section := make(analysis)) is not None]
+    return [*leading, *crashes, *middle, *costs, *others, *closing, *behind]
 
 
 def findings_of(analysis: Analysis) -> list[Section]:

@@ -17,10 +17,10 @@ from rich.text import Text
 from loadstone.judge.analysis.analysis import Analysis, Comparison, Row
 from loadstone.judge.verdict import DECIDED
 from loadstone.machine.installation import own_command
-from loadstone.report import effects as effect_lines
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.figure_quality import different_rows, trust_text
+from loadstone.report.sections.effects import effects_of
 from loadstone.report.sections.of_analysis import findings_of, sections_of
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.column import STALLED, Column, columns_that_fit, headers
@@ -34,7 +34,7 @@ from loadstone.report.tables.columns import (
     suspect_lines,
     told_apart_lines,
 )
-from loadstone.report.terminal.sections import VERDICT_STYLES, findings, sections
+from loadstone.report.terminal.sections import ROW_STYLES, VERDICT_STYLES, findings, sections
 from loadstone.run_folder.earlier_runs import NEVER_TAKEN, OF_ONE_START, hides_secret, options_given
 from loadstone.text.language import _, plural
 from loadstone.text.message import Message, message
@@ -51,7 +51,6 @@ _MEANINGS_MAX = 4
 _ROWS_MIN = 3
 _LABEL_MAX = 44
 _TITLE_MIN = 24
-ROW_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red", "missing": "dim", "unknown": "dim"}
 _WITH_VALUE = {"--resume", "--budget", "--out", "--prometheus"}
 """Options of the run that the next one has otherwise, or not."""
 
@@ -185,9 +184,9 @@ def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[
 def _effects(analysis: Analysis) -> list[RenderableType]:
     """A line an effect, the main ones first, after an empty one."""
     lines: list[RenderableType] = [
-        Text.assemble((f"{line.mark} ", VERDICT_STYLES[term.verdict.kind]), line.said)
-        for answer in analysis.effects
-        for term, line in zip(answer.terms, effect_lines.lines(answer), strict=True)
+        Text.assemble((f"{line.mark} ", VERDICT_STYLES[line.verdict]), line.said)
+        for answer in effects_of(analysis)
+        for line in answer.lines
     ]
     return [Text(), *lines] if lines else []
 

@@ -7,21 +7,22 @@ from pathlib import Path
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.judge.analysis.analysis import Analysis, CheckSummary, ResultTable, Row
+from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary
 from loadstone.report.figure_quality import bound_lines, trust_text
+from loadstone.report.sections.effects import effects_section
 from loadstone.report.sections.of_analysis import findings_of, sections_of
+from loadstone.report.sections.verdicts import verdicts_section
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, columns_that_fit, headers
 from loadstone.report.tables.columns import MARKS, columns_for, full_load_line
-from loadstone.report.terminal.ending import ROW_STYLES, print_ending
-from loadstone.report.terminal.sections import effects, families, findings, sections
+from loadstone.report.terminal.ending import print_ending
+from loadstone.report.terminal.sections import ROW_STYLES, findings, sections
 from loadstone.safety.console import remarks
 from loadstone.text.language import _
 
@@ -60,9 +61,9 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     badges = [fmt.plain(badge) for badge, _ in summary.status_marks(analysis)]
     yield Text("; ".join([trust_text(analysis), summary.trials(analysis), *badges]), style="dim")
     yield from sections([section for section in sections_of(analysis) if section.leads], width)
-    yield from effects(analysis.effects)
+    yield from sections(filter(None, [effects_section(analysis)]), width)
     yield from findings(findings_of(analysis))
-    yield from families(analysis.families, width)
+    yield from sections(filter(None, [verdicts_section(analysis)]), width)
     for table in analysis.tables:
         yield Text()
         yield Text(fmt.plain(table.title), style="bold")
@@ -83,14 +84,6 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
             style="dim",
         )
     yield from sections([section for section in sections_of(analysis) if not section.leads], width)
-    failed = [check for check in summary.failing_first(analysis.checks) if check.invalid or check.suspect]
-    if failed:
-        yield Text()
-        yield Text(_("Checks that failed"), style="bold")
-        yield from (check_line(check) for check in failed)
-    not_known = [summary.check_title(check.name) for check in analysis.checks if check.unknown]
-    if not_known:
-        yield Text(_("Not known for some trials: {not_known}.", not_known=", ".join(not_known)), style="dim")
     for note in analysis.notes:
         yield Text(fmt.sentence(note), style="dim")
     yield Text()
@@ -156,26 +149,3 @@ def _style(row: Row, column: Column) -> str:
     if column.is_struck(row):
         return "red strike"
     return "bold" if column.ranks and row.verdict == "valid" else ""
-
-
-def check_line(check: CheckSummary) -> Padding:
-    """One line a check, however many trials failed it."""
-    kind = "invalid" if check.invalid else "suspect"
-    counts = ", ".join(
-        said
-        for said, n in (
-            (_("{n} invalid", n=fmt.count(check.invalid)), check.invalid),
-            (_("{n} suspect", n=fmt.count(check.suspect)), check.suspect),
-        )
-        if n
-    )
-    worst = (
-        _("; worst {figure} in {plain}", figure=summary.figure(check.worst), plain=fmt.plain(check.worst_trial or ""))
-        if check.worst
-        else ""
-    )
-    line = Text.assemble(
-        (f"{MARKS[kind]} ", ROW_STYLES[kind]), (summary.check_title(check.name), "bold"), f": {counts}{worst}. ",
-        (fmt.sentence(check.explanation), "dim"),
-    )  # fmt: skip
-    return Padding(line, (0, 0, 0, 2))

@@ -12,10 +12,12 @@ from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.figure_quality import bound_lines, trust_text
+from loadstone.report.sections.checks import check_line
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.columns import columns_for, fixed_rate_lines, suspect_lines, told_apart_lines
 from loadstone.report.terminal.ending import says_little, verdict_line
-from loadstone.report.terminal.outcome import check_line, results_table
+from loadstone.report.terminal.outcome import results_table
+from loadstone.report.terminal.sections import bullet
 from loadstone.text.language import _
 
 ROWS_MAX = 20
@@ -89,10 +91,10 @@ def _doubts(analysis: Analysis) -> Iterator[RenderableType]:
     """Every check for which something is invalid; else the first of a bound, a stall, and what is suspect."""
     failed = [check for check in summary.failing_first(analysis.checks) if check.invalid or check.suspect]
     if invalid := [check for check in failed if check.invalid]:
-        yield from map(check_line, invalid)
+        yield from (bullet(check_line(check)) for check in invalid)
         return
     lines = [*bound_lines(analysis), *stall_lines(analysis, most=1)]
     if lines:
         yield Text(lines[0], style="yellow")
     elif failed:
-        yield check_line(failed[0])
+        yield bullet(check_line(failed[0]))
