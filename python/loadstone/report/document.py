@@ -3,9 +3,12 @@
 Blocks hold texts, messages and figures as they are: each layout escapes what it prints, in one place.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
+from loadstone.judge.analysis.analysis import Row
+from loadstone.report.tables.column import Column
 from loadstone.run_folder.look import VerdictKind
 from loadstone.run_folder.trial import TrialVerdict
 from loadstone.text.message import Message
@@ -182,8 +185,10 @@ class Paragraph:
     """A sentence or a few."""
 
     text: Words
-    tone: Literal["plain", "note", "bad"] = "plain"
-    """note: small on the page and dim on a terminal; bad: red on a terminal."""
+    tone: Literal["plain", "note", "doubt"] = "plain"
+    """note: small on the page and dim on a terminal; doubt: yellow on a terminal."""
+    target: str = ""
+    """Anchor of what it leads to."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +210,7 @@ class Phrase:
     terms: tuple[tuple[str, Term], ...]
     before: Words = ""
     """What stands before it."""
-    is_note: bool = False
+    tone: Literal["plain", "note", "source"] = "plain"
 
 
 @dataclass(frozen=True)
@@ -235,7 +240,60 @@ class Picture:
     kind: str
     """As `Chart.kind` has it."""
     of: str = ""
-    """Name of the table or comparison that it belongs to."""
+    """Name of the table or comparison that it belongs to; empty: the first of its kind."""
+    is_titled: bool = False
+    """Whether it needs a heading where it has none of its own."""
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """A condition, and where its trials stand."""
+
+    row: Row
+    anchor: str | None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was measured under some conditions, in the columns of a table of results."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[FigureRow, ...]
+    heading: str = ""
+    """Anchor of what stands above it."""
+    every: tuple[Row, ...] = ()
+    """All rows of the table, of which these are some."""
+    vary: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    """Levels of each factor that the table varies."""
+    is_wide: bool = False
+    has_bars: bool = True
+    """Whether the rates that rows are ranked by are drawn, too."""
+    has_reasons: bool = False
+    """Whether a line below a row says what is wrong with it."""
+    has_busiest: bool = False
+    """Whether a column says which part was busiest."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names with their values."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What words mean, in groups."""
+
+    groups: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines to be copied as they stand."""
+
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -437,7 +495,10 @@ class Fold:
     """Blocks that the page folds under a heading."""
 
     heading: Words
+    reading: Words
+    """How they are to be read."""
     blocks: "tuple[Block, ...]"
+    anchor: str = ""
 
 
 @dataclass(frozen=True)
@@ -446,6 +507,7 @@ class Part:
 
     heading: Words
     blocks: "tuple[Block, ...]"
+    anchor: str = ""
 
 
 @dataclass(frozen=True)
@@ -459,7 +521,10 @@ class Only:
 Block = (
     Bullets
     | Claims
+    | Code
     | Effects
+    | Facts
+    | Figures
     | Finding
     | Fold
     | Only
@@ -470,6 +535,7 @@ Block = (
     | Pictures
     | SectionTable
     | Shares
+    | Terms
     | Trials
     | Verdicts
 )
@@ -497,6 +563,8 @@ class Section:
     """What is in it, in a few words beside its heading where it is folded."""
     in_foot: Message | None = None
     """A sentence among those on how far the run can be trusted, in the few lines that end it."""
+    anchor: str = ""
+    """Of the heading, where it is not that of the section."""
     layouts: tuple[Layout, ...] = ("page", "markdown", "terminal")
     """Those that have it."""
     is_open: bool = False
@@ -508,3 +576,14 @@ class Section:
     def findings(self) -> tuple[Finding, ...]:
         """A section that has some stands before tables and comparisons, unfolded, and has nothing else."""
         return tuple(block for block in self.blocks if isinstance(block, Finding))
+
+
+@dataclass(frozen=True)
+class Document:
+    """All sections of a report, in their order; a layout leaves out those that it does not have."""
+
+    sections: tuple[Section, ...]
+
+    def of(self, layout: Layout) -> list[Section]:
+        """Those of one layout."""
+        return [section for section in self.sections if layout in section.layouts]

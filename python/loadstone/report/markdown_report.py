@@ -6,7 +6,6 @@ from typing import assert_never
 
 from loadstone.judge.analysis.analysis import (
     Analysis,
-    ResultTable,
     Row,
 )
 from loadstone.report import figure_format as fmt
@@ -18,7 +17,10 @@ from loadstone.report.document import (
     Bullet,
     Bullets,
     Claims,
+    Code,
     Effects,
+    Facts,
+    Figures,
     Finding,
     Fold,
     Grid,
@@ -34,6 +36,7 @@ from loadstone.report.document import (
     SectionCell,
     SectionTable,
     Shares,
+    Terms,
     TrialLine,
     Trials,
     VerdictLine,
@@ -41,20 +44,13 @@ from loadstone.report.document import (
     Words,
 )
 from loadstone.report.figure_quality import trust_text
-from loadstone.report.sections.of_analysis import findings_of, sections_of
-from loadstone.report.sections.verdicts import verdicts_section
-from loadstone.report.summary import Anchors, example_lines
+from loadstone.report.sections.of_analysis import document_of
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import (
-    FULL_LOAD,
-    FULL_LOAD_READING,
     MARKS,
-    columns_for,
-    full_load_columns,
 )
 from loadstone.report.written import phrase_text, words
 from loadstone.text.language import _, translated
-from loadstone.text.message import Message
 
 _RULE = "|---:|---:|---:|---|---:|---:|---:|"
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~#])")
@@ -71,83 +67,23 @@ def render(analysis: Analysis) -> dict[str, bytes]:
 
 
 def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
-    anchors = Anchors(analysis)
-    yield from (f"# {text(analysis.question)}", "", f"**{sentence(analysis.answer)}**", "")
+    yield from (f"# {text(analysis.question)}", "", f"**{text(analysis.answer)}**", "")
     if scaled := summary.scaled(analysis):
         yield from (f"*{scaled}*", "")
     badges = [badge for badge, _ in summary.status_marks(analysis)]
     yield from (f"{text(trust_text(analysis))}. {summary.trials(analysis)}.", "")
     yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
-        yield from (sentence(note), "")
-    yield from (line for section in findings_of(analysis) for line in _section(section, charts))
-    yield from (line for section in sections_of(analysis) if section.leads for line in _section(section, charts))
-    if (section := verdicts_section(analysis)) is not None:
+        yield from (text(note), "")
+    for section in document_of(analysis).of("markdown"):
         yield from _section(section, charts)
-    for chart in charts:
-        if chart.kind == "cost":
-            yield from (f"## {chart.heading}", "", *picture(chart))
-    yield from (_("## Results"), "")
-    if analysis.published_source:
-        yield from (
-            _(
-                "Published figures: {sentence}. They are context, not a target.",
-                sentence=sentence(analysis.published_source),
-            ),
-            "",
-        )
-    for table in analysis.tables:
-        yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
-    yield from (line for section in sections_of(analysis) if not section.leads for line in _section(section, charts))
-    yield from _glossary_lines(analysis)
-    yield from (_("## How to reproduce"), "", "```sh", *summary.reproduce(analysis), "```", "")
-
-
-def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
-    yield from (f"### {text(table.title)}", "")
-    if table.note:
-        yield from (text(table.note), "")
-    for chart in charts:
-        if chart.kind == "rps":
-            yield from picture(chart)
-    yield from _rows(columns_for(table), table.rows, anchors)
-    trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
-    for row in trouble:
-        why = " ".join(map(sentence, row.reasons))
-        yield f"- {MARKS[row.verdict]} {text(row.label)}: {translated(row.verdict)}. {why}"
-    answers = [f"- {text(line)}" for line in example_lines(table.rows)]
-    latency = [f"- {text(line)}" for line in summary.latency_lines(table)]
-    yield from (*answers, *latency)
-    if trouble or answers or latency:
-        yield ""
-    for chart in charts:
-        if chart.kind == "latency":
-            yield from picture(chart)
-    if full_load := full_load_columns(table):
-        yield from (f"#### {translated(FULL_LOAD)}", "", translated(FULL_LOAD_READING), "")
-        yield from _rows(full_load, [row for row in table.rows if row.response_ns], anchors)
-
-
-def _rows(columns: list[Column], rows: list[Row], anchors: Anchors) -> Iterator[str]:
-    yield _("| | condition | {columns} |", columns=" | ".join(column.title for column in columns))
-    yield f"|---|---|{'---:|' * len(columns)}"
-    for row in rows:
-        cells = [_figure(column, row) for column in columns]
-        yield f"| {MARKS[row.verdict]} | {link(anchors.condition(row.trials), row.label)} | {' | '.join(cells)} |"
-    yield ""
-
-
-def _figure(column: Column, row: Row) -> str:
-    """A figure, struck out where it was refused."""
-    figure = column.cell(row)
-    return f"~~{text(figure)}~~" if column.is_struck(row) and figure != fmt.NONE else text(figure)
 
 
 def _section(section: Section, charts: Sequence[Chart]) -> Iterator[str]:
-    if "markdown" in section.layouts:
+    if section.heading:
         yield from (f"## {text(section.heading)}", "")
-        yield from (line for alarm in section.alarms for line in (f"**{text(alarm)}**", ""))
-        yield from _blocks(section.blocks, charts, 3)
+    yield from (line for alarm in section.alarms for line in (f"**{text(alarm)}**", ""))
+    yield from _blocks(section.blocks, charts, 3)
 
 
 def _blocks(blocks: Iterable[Block], charts: Sequence[Chart], level: int) -> Iterator[str]:
@@ -159,11 +95,26 @@ def _blocks(blocks: Iterable[Block], charts: Sequence[Chart], level: int) -> Ite
                     yield from _blocks(block.blocks, charts, level)
             case Part() | Fold():
                 yield from (f"{'#' * level} {text(block.heading)}", "")
+                if isinstance(block, Fold):
+                    yield from (text(block.reading), "")
                 yield from _blocks(block.blocks, charts, level + 1)
+            case Figures():
+                yield from _figures(block)
+            case Facts():
+                yield from (f"{'#' * level} {text(block.title)}", "")
+                yield from (*(f"- {text(name)}: {text(value)}" for name, value in block.facts), "")
+            case Terms():
+                terms = (one for _heading, terms in block.groups for one in terms)
+                yield from (*(f"- **{text(term)}**: {text(meaning)}" for term, meaning in terms), "")
+            case Code():
+                yield from _code(block)
             case Finding():
                 yield from _finding(block, charts)
             case Picture():
-                yield from picture(chart_of(charts, block))
+                chart = chart_of(charts, block)
+                if chart is not None and block.is_titled:
+                    yield from (f"## {text(chart.heading)}", "")
+                yield from picture(chart)
             case SectionTable():
                 yield from _table_lines(block, level)
             case Paragraph():
@@ -188,6 +139,29 @@ def _blocks(blocks: Iterable[Block], charts: Sequence[Chart], level: int) -> Ite
                 yield from (text(", ".join(f"{number} {translated(kind)}" for kind, number in block.shares)), "")
             case _:
                 assert_never(block)
+
+
+def _figures(found: Figures) -> Iterator[str]:
+    yield _("| | condition | {columns} |", columns=" | ".join(column.title for column in found.columns))
+    yield f"|---|---|{'---:|' * len(found.columns)}"
+    for one in found.rows:
+        cells = [_figure(column, one.row) for column in found.columns]
+        yield f"| {MARKS[one.row.verdict]} | {link(one.anchor, one.row.label)} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _figure(column: Column, row: Row) -> str:
+    """A figure, struck out where it was refused."""
+    figure = column.cell(row)
+    return f"~~{text(figure)}~~" if column.is_struck(row) and figure != fmt.NONE else text(figure)
+
+
+def _code(code: Code) -> Iterator[str]:
+    """In a fence that is longer than any that stands within it."""
+    lines = list(map(words, code.lines))
+    ticks = max((len(found) for found in re.findall("`+", " ".join(lines))), default=0)
+    fence = "`" * max(3, ticks + 1)
+    yield from (f"{fence}sh", *lines, fence, "")
 
 
 def _table_lines(table: SectionTable, level: int) -> Iterator[str]:
@@ -348,23 +322,10 @@ def _pair_block(block: PairBlock, line: VerdictLine) -> str:
     return part if block.used else _("({part}, not used: {sentence})", part=part, sentence=text(block.why))
 
 
-def _glossary_lines(analysis: Analysis) -> Iterator[str]:
-    """What the terms mean."""
-    yield from (_("## What the terms mean"), "")
-    for terms in glossary.groups_of(analysis).values():
-        yield from (f"- **{term}**: {text(meaning)}" for term, meaning in terms.items())
-    yield ""
-
-
 def text(said: Words | None) -> str:
     """What may stand anywhere in the document: no markup, no HTML. Everything that is not ours passes here."""
     escaped = _MARKUP.sub(r"\\\1", words(said))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def sentence(message: Message | None) -> str:
-    """The sentence of a message as plain text; empty for none."""
-    return text(fmt.sentence(message))
 
 
 def link(anchor: str | None, raw: Words) -> str:

@@ -24,18 +24,14 @@ from loadstone.report.html.sections import (
     MINOR,
     captions_of,
     figure,
-    hints,
     linked,
-    main_table,
     pictures_of,
-    table_view,
+    rows_of,
 )
-from loadstone.report.sections.effects import effects_section
-from loadstone.report.sections.of_analysis import findings_of, sections_of
-from loadstone.report.sections.verdicts import comparisons_section, opening_pictures
+from loadstone.report.sections.of_analysis import document_of
 from loadstone.report.summary import anchors_of
-from loadstone.report.tables import columns, observed
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS
+from loadstone.report.written import words
 from loadstone.text.language import ENGLISH, language, speak_in_templates, translated
 from loadstone.text.message import Message
 from loadstone.text.sentences import figures_of
@@ -133,7 +129,7 @@ _STYLED = re.compile(r' style="((?:--bar|flex-grow):[\d.e+-]+)"')
 def _templates() -> jinja2.Environment:
     own: dict[str, Callable[..., Any]] = {
         "unbroken": _unbroken, "pieces": _pieces, "figure": summary.figure, "cell": written.cell,
-        "words": written.words, "kind": lambda block: type(block).__name__, "worst_first": _worst_first,
+        "words": words, "kind": lambda block: type(block).__name__, "worst_first": _worst_first,
     }  # fmt: skip
     return templates_of("loadstone.report.html", own, _printed)
 
@@ -146,7 +142,7 @@ def _printed(value: Any) -> Any:
     """What a template prints of a text or a message: all that is not ours passes here, and is escaped behind it."""
     if isinstance(value, Markup) or not isinstance(value, str | Message):
         return value
-    return Markup(value) if isinstance(value, str) and value.isspace() else escape(written.words(value))
+    return Markup(value) if isinstance(value, str) and value.isspace() else escape(words(value))
 
 
 def _unbroken(text: Words) -> Markup:
@@ -194,46 +190,38 @@ def _digest(text: str) -> str:
 
 
 def page(analysis: Analysis) -> dict[str, Any]:
-    """Everything that the template prints, by the names it uses."""
+    """Everything that the templates print, by the names they use."""
     charts, anchors = charts_of(analysis), anchors_of(analysis)
-    opening = opening_pictures(analysis)
-    main = main_table(analysis, anchors)
-    first = None if opening or not main else next((chart for chart in charts if chart.kind == "rps"), None)
-    found = findings_of(analysis)
+    sections = document_of(analysis).of("page")
+    opening = [section.name for section in sections if section.findings]
+    opening += [section.name for section in sections if section.name in ("verdicts", "figures")]
+    drawn: set[str] = set()
 
     def shown(block: Picture) -> dict[str, Any] | None:
-        return None if (chart := chart_of(charts, block)) is None else figure(chart)
+        """A picture where it stands first: none is there twice."""
+        chart = chart_of(charts, block)
+        if chart is None or chart.name in drawn:
+            return None
+        drawn.add(chart.name)
+        return figure(chart)
 
-    folded = [chart for chart in charts if chart is not first]
     return {
         "analysis": analysis,
-        "sections": [section for section in sections_of(analysis) if "page" in section.layouts],
+        "sections": sections,
+        "first": next(iter(opening), "details"),
         "answer_lines": answer_lines(analysis.answer),
         "headline": trust_text(analysis),
         "trials_line": summary.trials(analysis),
         "badges": summary.status_marks(analysis),
         "scaled": summary.scaled(analysis),
         "time_used": summary.time_used(analysis),
-        "found": found,
-        "opening": opening,
-        "main": main and {**main, "picture": first and figure(first)},
-        "costs": next((figure(chart) for chart in charts if chart.kind == "cost"), None),
-        "hints": hints(analysis),
-        "effects": effects_section(analysis),
-        "compared": comparisons_section(analysis),
-        "tables": [table_view(table, folded, anchors, analysis) for table in analysis.tables],
-        "environment": _environment(analysis.environment),
-        "commands": summary.reproduce(analysis),
-        "groups": glossary.groups_of(analysis),
         "language": language(),
         "meaning": glossary.meaning,
-        "anchors": anchors,
-        "observed": observed,
         "minor": MINOR,
-        "columns": columns,
         "marks": MARKS,
         "mark_texts": MARK_TEXTS,
-        "linked": lambda said: linked(fmt.sentence(said), anchors),
+        "linked": lambda said: linked(words(said), anchors),
+        "rows_of": rows_of,
         "picture_of": shown,
         "blocks_picture_of": lambda block: shown(Picture("blocks", block.name)),
         "effects_picture_of": lambda block: shown(Picture("effects", block.name)),
@@ -241,43 +229,10 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "captions_of": captions_of,
         "verdict_terms": glossary.VERDICT_TERMS,
         "pictures_of": lambda finding: pictures_of(finding, charts),
-        "terms_of": lambda phrase, word: {name: word(one.term, one.text) for name, one in phrase.terms},
+        "terms_of": lambda phrase, word: {
+            name: word(one.term, one.text) if one.term else one.text for name, one in phrase.terms
+        },
     }
-
-
-def _environment(values: dict[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The record of the environment as headings with lines below; nested keys are joined by dots."""
-    plain = [_fact(key, value) for key, value in values.items() if not isinstance(value, dict) and key != "format"]
-    groups = [(key, list(_facts(value))) for key, value in values.items() if isinstance(value, dict)]
-    return [*groups, ("further", plain)] if plain else groups
-
-
-def _facts(values: dict[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for key, value in values.items():
-        if isinstance(value, dict):
-            yield from _facts(value, f"{prefix}{key}.")
-        else:
-            yield _fact(f"{prefix}{key}", value)
-
-
-_UNITS = {"_bytes": fmt.size, "_s": fmt.seconds, "_ns": fmt.duration}
-
-
-def _fact(name: str, value: object) -> tuple[str, str]:
-    """A name and its value as text; the unit that the name ends in goes to the value."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        for end, text in _UNITS.items():
-            if name.endswith(end):
-                return name.removesuffix(end), text(value)
-    return name, _value_text(value)
-
-
-def _value_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(_value_text(item) for item in value) or fmt.NONE
-    return fmt.NONE if value is None else fmt.plain(str(value))
 
 
 def answer_lines(answer: Message) -> list[Message]:

@@ -6,26 +6,16 @@ from typing import Any
 
 from markupsafe import Markup
 
-from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row
+from loadstone.judge.analysis.analysis import Row
 from loadstone.report import figure_format as fmt
-from loadstone.report import summary
 from loadstone.report.charts.chart import NOT_DRAWN, Chart
-from loadstone.report.document import Finding
-from loadstone.report.figure_quality import different_rows
+from loadstone.report.document import FigureRow, Figures, Finding
 from loadstone.report.summary import Anchors
-from loadstone.report.tables import observed
-from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import TPS, columns_for, end_columns, full_load_columns, most_telling, rate_of_run
-from loadstone.text.language import _, plural, translated
+from loadstone.text.language import _, translated
 from loadstone.text.message import Message
 
-_WIDE_FROM = 10
-"""A table with more columns is set closer."""
-_MAIN_ROWS_MAX = 20
-"""More conditions than this stand in the folded tables alone."""
 MINOR = frozenset({"operations", "elapsed_s", "executed", "blocks", "slices"})
 """Columns that a telephone has no room for: how long and how often a condition was measured."""
-_ORDER = ("invalid", "suspect", "unknown", "valid")
 
 
 def figure(chart: Chart) -> dict[str, Any]:
@@ -46,64 +36,21 @@ def linked(text: str, anchors: Anchors) -> Markup:
     return Markup("").join(link.format(anchor, word) if anchor else word for word, anchor in pieces)
 
 
-def hints(analysis: Analysis) -> dict[str, str]:
-    """What is in each folded part, in a few words beside its heading."""
-    rows = len(different_rows(analysis))
-    return {
-        "results": _(
-            "{counted}: rates, response times, usage",
-            counted=plural(rows, "{rows} condition", "{rows} conditions", rows=fmt.count(rows)),
-        ),
-    }
+def rows_of(block: Figures) -> list[dict[str, Any]]:
+    """What the page prints of each row."""
+    best = _best(block) if block.has_bars else 0.0
+    return [_row(one, block, best) for one in block.rows]
 
 
-def main_table(analysis: Analysis, anchors: Anchors) -> dict[str, Any] | None:
-    """The one table that is not folded: the rows that say most, of all tables; None without a figure."""
-    every = different_rows(analysis)
-    if not any(row.goodput_per_s is not None for row in every):
-        return None
-    rows = most_telling(analysis, _MAIN_ROWS_MAX)
-    columns = end_columns(rows, tps=rate_of_run(analysis) is TPS)
-    shown = [{**_row(row, columns, _best(rows, columns), anchors), "why": ""} for row in rows]
-    return {"columns": columns, "rows": shown, "left": len(every) - len(rows), "cpu": False, "wide": False}
-
-
-def table_view(table: ResultTable, charts: list[Chart], anchors: Anchors, analysis: Analysis) -> dict[str, Any]:
-    columns, full_load = columns_for(table), full_load_columns(table)
-    best = _best(table.rows, columns)
-    own = {
-        kind: next((c for c in charts if c.table == table.name and c.kind == kind), None) for kind in ("rps", "latency")
-    }
-    return {
-        "table": table,
-        "columns": columns,
-        "rows": [_row(row, columns, best, anchors) for row in table.rows],
-        "latency_lines": summary.latency_lines(table),
-        "full_load": _full_load(table, full_load, anchors) if full_load else None,
-        "observed": [
-            {"table": one, "lines": [(anchors.condition(line.row.trials), line) for line in one.lines]}
-            for one in observed.observed_in(analysis, table)
-        ],
-        "figures": {kind: figure(chart) if chart else None for kind, chart in own.items()},
-        "cpu": any(row.cpu_share for row in table.rows) and not any(row.bottleneck for row in table.rows),
-        "wide": len(columns) > _WIDE_FROM,
-    }
-
-
-def _full_load(table: ResultTable, columns: list[Column], anchors: Anchors) -> dict[str, Any]:
-    """The latencies under full load, in a table that is folded."""
-    rows = [{**_row(row, columns, 0.0, anchors), "why": ""} for row in table.rows if row.response_ns]
-    lines = list(summary.unmeasurable_lines(columns, table.rows))
-    return {"columns": columns, "rows": rows, "cpu": False, "wide": len(columns) > _WIDE_FROM, "lines": lines}
-
-
-def _best(rows: list[Row], columns: list[Column]) -> float:
+def _best(block: Figures) -> float:
     """The highest of the rates that rows are ranked by."""
-    rank = next((column.value for column in columns if column.ranks), None)
+    rank = next((column.value for column in block.columns if column.ranks), None)
+    rows = (one.row for one in block.rows)
     return max((rank(row) or 0.0 for row in rows if rank and row.verdict in ("valid", "suspect")), default=0.0)
 
 
-def _row(row: Row, columns: list[Column], best: float, anchors: Anchors) -> dict[str, Any]:
+def _row(one: FigureRow, block: Figures, best: float) -> dict[str, Any]:
+    row = one.row
     cells = [
         {
             "text": column.cell(row),
@@ -113,15 +60,15 @@ def _row(row: Row, columns: list[Column], best: float, anchors: Anchors) -> dict
             "minor": column.key in MINOR,
             "bar": _bar(row, column.value(row), best) if column.ranks else None,
         }
-        for column in columns
+        for column in block.columns
     ]
     return {
         "row": row,
         "cells": cells,
-        "anchor": anchors.condition(row.trials),
+        "anchor": one.anchor,
         "busiest": max(row.cpu_share.items(), key=lambda part: part[1], default=None),
         "cpu": ", ".join(f"{fmt.plain(part)} {fmt.percent(share)}" for part, share in row.cpu_share.items()),
-        "why": _why(row),
+        "why": _why(row) if block.has_reasons else "",
     }
 
 

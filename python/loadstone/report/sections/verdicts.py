@@ -92,7 +92,7 @@ def _how(counted: str) -> Phrase:
         ("round", Term("round")),
         ("looks", Term("look", _("looks"))),
     )
-    return Phrase(template, terms, is_note=True)
+    return Phrase(template, terms, tone="note")
 
 
 def _families(analysis: Analysis) -> Iterator[Verdicts]:

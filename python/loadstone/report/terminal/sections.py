@@ -18,7 +18,10 @@ from loadstone.report.document import (
     Bullets,
     Claim,
     Claims,
+    Code,
     Effects,
+    Facts,
+    Figures,
     Finding,
     Fold,
     Grid,
@@ -33,18 +36,19 @@ from loadstone.report.document import (
     SectionCell,
     SectionTable,
     Shares,
+    Terms,
     Trials,
     Verdicts,
     Words,
 )
 from loadstone.report.tables.columns import MARKS
+from loadstone.report.terminal.figures import ROW_STYLES, figures_table
 from loadstone.report.written import phrase_text, words
 from loadstone.text.language import translated
 
 _LABEL_MAX = 40
 _LABEL_SHARE = 3
-_PARAGRAPHS = {"plain": "", "note": "dim", "bad": "bold red"}
-ROW_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red", "missing": "dim", "unknown": "dim"}
+_PARAGRAPHS = {"plain": "", "note": "dim", "doubt": "yellow"}
 _TONES = {"good": "green", "open": "yellow", "bad": "red"}
 VERDICT_STYLES: dict[VerdictKind, str] = {
     "faster": "bold green",
@@ -64,7 +68,11 @@ def sections(found: Iterable[Section], width: int, *, short: bool = False) -> It
     for section in found:
         if "terminal" not in section.layouts or (short and not section.in_outcome):
             continue
-        if not section.is_part:
+        if section.findings:
+            if short:
+                continue
+            yield Text()
+        elif not section.is_part:
             yield Text()
             yield line(section.brief_heading or section.heading, "bold")
         yield from (line(alarm, "bold red") for alarm in section.alarms)
@@ -92,7 +100,11 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
             case Part() | Fold():
                 yield Text()
                 yield line(block.heading, "bold")
+                if isinstance(block, Fold):
+                    yield line(block.reading, "dim")
                 yield from blocks(block.blocks, width)
+            case Figures():
+                yield figures_table(block, width)
             case SectionTable():
                 yield from _table(block, width)
             case Claims():
@@ -100,7 +112,7 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
             case Paragraph():
                 yield line(block.text, _PARAGRAPHS[block.tone])
             case Phrase():
-                yield line(phrase_text(block), "dim" if block.is_note else "")
+                yield line(phrase_text(block), "dim" if block.tone == "note" else "")
             case Bullets():
                 yield from map(bullet, block.items)
             case Finding():
@@ -109,6 +121,15 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
                 yield from _effects(block)
             case Verdicts():
                 yield from _verdicts(block, width)
+            case Facts():
+                yield line(block.title, "bold")
+                yield from (line(f"  {words(name)}: {words(value)}") for name, value in block.facts)
+            case Terms():
+                yield from (
+                    line(f"  {words(one)}: {words(meaning)}") for _, terms in block.groups for one, meaning in terms
+                )
+            case Code():
+                yield from (line(f"  {words(one)}") for one in block.lines)
             case Shares():
                 yield line(", ".join(f"{number} {translated(kind)}" for kind, number in block.shares))
             case Picture() | Pictures() | Trials():
@@ -210,14 +231,14 @@ def _pairs(pairs: Sequence[JudgedPair], width: int) -> Table:
     return grid
 
 
-def findings(found: Sequence[Section], *, short: bool = False) -> Iterator[RenderableType]:
-    """Every condition; `short`, and of several: a line a condition, and a fact; of many: that line alone."""
-    for section in found:
+def findings(found: Sequence[Section]) -> Iterator[RenderableType]:
+    """In few lines: of several conditions a line each, and a fact; of many that line alone."""
+    for section in filter(lambda section: section.findings, found):
         yield Text()
-        brief = short and len(section.findings) > 1
+        brief = len(section.findings) > 1
         for one in section.findings:
             if not brief:
-                yield from _finding(one, short=short)
+                yield from _finding(one, short=True)
                 continue
             yield _found(one, is_named=True)
             if len(section.findings) <= _WITH_FACT_MAX:
