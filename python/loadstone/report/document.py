@@ -10,7 +10,7 @@ from typing import Literal
 from loadstone.judge.analysis.analysis import Row
 from loadstone.report.tables.column import Column
 from loadstone.run_folder.look import VerdictKind
-from loadstone.run_folder.trial import TrialVerdict
+from loadstone.run_folder.trial import CheckVerdict, TrialVerdict
 from loadstone.text.message import Message
 
 Layout = Literal["page", "markdown", "terminal"]
@@ -69,7 +69,7 @@ class TableRow:
     """Text in one line, where there is no room for a table."""
     problems: tuple[Message, ...] = ()
     """What could not be measured, and why."""
-    verdict: TrialVerdict | None = None
+    verdict: CheckVerdict | None = None
     """The mark that the page shows before the label."""
     anchor: str | None = None
     """Where the label leads to."""
@@ -309,7 +309,7 @@ class CheckLine:
 
     name: str
     figure: str
-    verdict: str
+    verdict: CheckVerdict
     reason: Message | None
 
 

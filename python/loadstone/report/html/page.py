@@ -131,7 +131,12 @@ def _templates() -> jinja2.Environment:
         "unbroken": _unbroken, "pieces": _pieces, "figure": summary.figure, "cell": written.cell,
         "words": words, "kind": lambda block: type(block).__name__, "worst_first": _worst_first,
     }  # fmt: skip
-    return templates_of("loadstone.report.html", own, _printed)
+    environment = templates_of("loadstone.report.html", own, _printed)
+    said = environment.globals["_"]
+    environment.globals["_"] = lambda template, **figures: said(
+        template, **{name: _printed(figure) for name, figure in figures.items()}
+    )
+    return environment
 
 
 def _worst_first(checks: Iterable[CheckLine]) -> list[CheckLine]:
