@@ -211,7 +211,7 @@ def _claims(found: Claims) -> Iterator[str]:
 
 def _finding(one: Finding, charts: Sequence[Chart]) -> Iterator[str]:
     """For each condition what was found, its pictures, and what that rests on."""
-    own = {chart.kind: chart for chart in charts if chart.condition == one.condition}
+    own: dict[str, Chart] = {chart.kind: chart for chart in charts if chart.condition == one.condition}
     yield from (f"### {text(one.title)}", "", f"**{text(one.verdict)}**", "")
     yield from (f"- {text(name)}: {text(said)}" for name, said in one.facts)
     yield ""

@@ -132,7 +132,7 @@ def _templates() -> jinja2.Environment:
         "words": words, "kind": lambda block: type(block).__name__, "worst_first": _worst_first,
     }  # fmt: skip
     environment = templates_of("loadstone.report.html", own, _printed)
-    said = environment.globals["_"]
+    said: Any = environment.globals["_"]
     environment.globals["_"] = lambda template, **figures: said(
         template, **{name: _printed(figure) for name, figure in figures.items()}
     )
@@ -157,7 +157,7 @@ def _unbroken(text: Words) -> Markup:
 
 def _pieces(text: str) -> Markup:
     """A figure with what stands behind it in brackets: between these a line may end, within them never."""
-    pieces = re.split(r" (?=[\[(])", text)
+    pieces = re.split(r" (?=[\[(])", words(text))
     return Markup(" ").join(Markup('<span class="piece">{}</span>').format(piece) for piece in pieces)
 
 

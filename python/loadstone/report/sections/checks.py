@@ -24,11 +24,11 @@ from loadstone.report.document import (
     Term,
 )
 from loadstone.report.summary import Anchors, anchors_of
-from loadstone.run_folder.trial import CheckResult
+from loadstone.run_folder.trial import CheckResult, CheckVerdict
 from loadstone.text.language import _, plural, translatable, translated
 
-_VERDICTS = ("valid", "suspect", "invalid", "unknown")
-_WORST_FIRST = ("invalid", "suspect", "unknown", "valid")
+_VERDICTS: tuple[CheckVerdict, ...] = ("valid", "suspect", "invalid", "unknown")
+_WORST_FIRST: tuple[CheckVerdict, ...] = ("invalid", "suspect", "unknown", "valid")
 
 
 def checks_section(analysis: Analysis) -> Section:

@@ -7,6 +7,7 @@ from loadstone.judge.verdict import Side, Verdict
 from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.document import (
+    Block,
     CheckLine,
     JudgedPair,
     Link,
@@ -44,7 +45,7 @@ def verdicts_section(analysis: Analysis) -> Section | None:
         return None
     primaries = (one.primary for one in verdicts.all_comparisons(analysis))
     brackets = (Paragraph(glossary.brackets(), "note"),) if any(map(verdicts.interval, primaries)) else ()
-    blocks = (
+    blocks: tuple[Block, ...] = (
         Only(("markdown",), effects_of(analysis)),
         *_families(analysis),
         Only(("terminal",), brackets),
@@ -61,7 +62,7 @@ def comparisons_section(analysis: Analysis) -> Section | None:
         "{counted}: both sides, blocks, checks",
         counted=plural(len(pairs), "{pairs} pair", "{pairs} pairs", pairs=fmt.count(len(pairs))),
     )
-    blocks = (_how(verdicts.units(pairs)), *_families(analysis))
+    blocks: tuple[Block, ...] = (_how(verdicts.units(pairs)), *_families(analysis))
     return Section("comparisons", _("Comparisons in detail"), blocks, layouts=("page",), hint=hint)
 
 

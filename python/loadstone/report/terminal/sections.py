@@ -140,10 +140,15 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
 
 def bullet(one: Bullet) -> Padding:
     """`✕ gain: 2 invalid. The generator must leave ...`."""
-    mark = (f"{MARKS[one.verdict]} ", ROW_STYLES[one.verdict]) if one.verdict else ""
-    name = [(words(one.name), "bold"), ": "] if one.name else []
-    aside = [" ", (words(one.aside), "dim")] if one.aside else []
-    return Padding(Text.assemble(mark, *name, words(one.text), *aside), (0, 0, 0, _INDENT))
+    said = Text()
+    if one.verdict:
+        said.append(f"{MARKS[one.verdict]} ", ROW_STYLES[one.verdict])
+    if one.name:
+        said.append(words(one.name), "bold").append(": ")
+    said.append(words(one.text))
+    if one.aside:
+        said.append(" ").append(words(one.aside), "dim")
+    return Padding(said, (0, 0, 0, _INDENT))
 
 
 def _claim(claim: Claim) -> RenderableType:
