@@ -1,15 +1,30 @@
-"""A section of the report, which a terminal, the page and Markdown each lay out.
+"""The report as sections of blocks, which a terminal, the page and Markdown each lay out.
 
-A section holds messages and figures, whose words and digits are the report's; texts only in the grids of findings.
+Blocks hold texts, messages and figures as they are: each layout escapes what it prints, in one place.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
-from loadstone.run_folder.trial import TrialVerdict
+from loadstone.judge.analysis.analysis import Row
+from loadstone.report.tables.column import Column
+from loadstone.run_folder.look import VerdictKind
+from loadstone.run_folder.trial import CheckVerdict, TrialVerdict
 from loadstone.text.message import Message
 
+Layout = Literal["page", "markdown", "terminal"]
 Unit = Literal["count", "seconds", "ns", "per_s", "share", "bytes"]
+Words = str | Message
+"""A text in the reader's language, somebody's name for something, or a message."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A place of the report; without an anchor, its name."""
+
+    text: Words
+    anchor: str | None
 
 
 @dataclass(frozen=True)
@@ -20,30 +35,44 @@ class SectionCell:
     """None: it is not known."""
     unit: Unit = "count"
     """How it is written: `1,000`, `2.5 s`; ns: as a latency; share: in per cent."""
-    said: Message | None = None
+    said: Words | None = None
     """What is printed in place of the figure, by which the cell is still sorted."""
     alarm: bool = False
+    faint: bool = False
+    """Whether it is grey on the page: a count of nothing."""
+    aside: Words = ""
+    """Behind it in brackets, smaller."""
+    link: Link | None = None
+    """Where it was found."""
+    reason: Words = ""
+    """Behind all of it."""
 
 
 @dataclass(frozen=True)
 class SectionColumn:
     """The head of a column, and what it means."""
 
-    head: Message
-    meaning: Message
+    head: Words
+    meaning: Words = ""
+    kind: Literal["figures", "words", "names", "parts"] = "figures"
+    """What its cells hold. words: sentences, which are set in many lines; parts: names of parts of a run."""
 
 
 @dataclass(frozen=True)
 class TableRow:
     """One condition of a table."""
 
-    label: str
+    label: Words
     cells: tuple[SectionCell, ...]
     """Cells of each column but the first, which has the label."""
-    short: Message
+    short: Words = ""
     """Text in one line, where there is no room for a table."""
     problems: tuple[Message, ...] = ()
     """What could not be measured, and why."""
+    verdict: CheckVerdict | None = None
+    """The mark that the page shows before the label."""
+    anchor: str | None = None
+    """Where the label leads to."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +84,10 @@ class SectionTable:
     columns: tuple[SectionColumn, ...]
     lines: tuple[TableRow, ...]
     note: str = ""
+    style: str = "sortable"
+    """In the page's style."""
+    label: Words = ""
+    """What it is called for someone who cannot see it, where that is neither its title nor the section's heading."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +106,19 @@ class Claim:
     """What the verdict means."""
     evidence: tuple[Message, ...] = ()
     """What the answer rests on."""
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What was said, with what shows here."""
+
+    claims: tuple[Claim, ...]
+    style: str
+    """In the page's style."""
+    label: Message
+    """What they are called for someone who cannot see them."""
+    then_and_now: bool = False
+    """Whether they stand in a table of what was and what is, and not in a list."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +174,371 @@ class Finding:
     grids: tuple[Grid, ...] = ()
     note: Message | None = None
     """How it was found."""
+    style: str = ""
+    """Of its kind, in the page's style."""
+    basis: Message | None = None
+    """What the grids are, where they are folded."""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A sentence or a few."""
+
+    text: Words
+    tone: Literal["plain", "note", "doubt"] = "plain"
+    """note: small on the page and dim on a terminal; doubt: yellow on a terminal."""
+    target: str = ""
+    """Anchor of what it leads to."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word within a phrase that is explained where it is pointed at."""
+
+    term: str
+    """As the glossary has it."""
+    text: str = ""
+    """What stands there; empty: the term."""
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A sentence with terms in it."""
+
+    template: str
+    """In English, with the terms by name."""
+    terms: tuple[tuple[str, Term], ...]
+    before: Words = ""
+    """What stands before it."""
+    tone: Literal["plain", "note", "source"] = "plain"
+
+
+@dataclass(frozen=True)
+class Bullet:
+    """One line of a list."""
+
+    text: Words
+    name: Words = ""
+    """What it is about, before the text."""
+    verdict: TrialVerdict | None = None
+    """Of checks, as a mark at the beginning."""
+    aside: Words = ""
+    """Behind the text, dim."""
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list."""
+
+    items: tuple[Bullet, ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture, if there are data for it and it can be drawn."""
+
+    kind: str
+    """As `Chart.kind` has it."""
+    of: str = ""
+    """Name of the table or comparison that it belongs to; empty: the first of its kind."""
+    is_titled: bool = False
+    """Whether it needs a heading where it has none of its own."""
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """A condition, and where its trials stand."""
+
+    row: Row
+    anchor: str | None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was measured under some conditions, in the columns of a table of results."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[FigureRow, ...]
+    heading: str = ""
+    """Anchor of what stands above it."""
+    every: tuple[Row, ...] = ()
+    """All rows of the table, of which these are some."""
+    vary: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    """Levels of each factor that the table varies."""
+    is_wide: bool = False
+    has_bars: bool = True
+    """Whether the rates that rows are ranked by are drawn, too."""
+    has_reasons: bool = False
+    """Whether a line below a row says what is wrong with it."""
+    has_busiest: bool = False
+    """Whether a column says which part was busiest."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names with their values."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What words mean, in groups."""
+
+    groups: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines to be copied as they stand."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A bar of how many trials have which verdict."""
+
+    shares: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class CheckLine:
+    """What a check found."""
+
+    name: str
+    figure: str
+    verdict: CheckVerdict
+    reason: Message | None
+
+
+@dataclass(frozen=True)
+class TrialLine:
+    """A trial with its checks."""
+
+    trial: str
+    anchor: str
+    group: str
+    block: int
+    order: int
+    attempt: int
+    verdict: TrialVerdict
+    rate: str
+    p99: str
+    checks: tuple[CheckLine, ...]
+
+
+@dataclass(frozen=True)
+class ConditionTrials:
+    """The trials of a condition."""
+
+    label: str
+    anchor: str
+    verdict: TrialVerdict
+    """The worst of theirs."""
+    bottleneck: Message | None
+    lines: tuple[TrialLine, ...]
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Every trial, under its condition."""
+
+    conditions: tuple[ConditionTrials, ...]
+    rate: str
+    """What the rate is called."""
+    opened: bool
+    """Whether invalid ones are unfolded."""
+    all_checks: bool
+    """Whether checks that a trial passed are named, too."""
+
+
+@dataclass(frozen=True)
+class EffectLine:
+    """What one effect comes to."""
+
+    mark: str
+    kind: str
+    """`main effect` or `interaction`."""
+    name: str
+    over: str
+    """What it was averaged over."""
+    ratio: str
+    said: str
+    rounds: str
+    verdict: VerdictKind
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A level of each factor, with its figure."""
+
+    levels: tuple[str, ...]
+    label: str
+    figure: str
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What each factor does, and the combinations that this was drawn from."""
+
+    name: str
+    """Of the comparison."""
+    anchor: str
+    question: str
+    answer: Message
+    note: str
+    lines: tuple[EffectLine, ...]
+    factors: tuple[str, ...]
+    combinations: tuple[Combination, ...]
+    basis: str
+    """How to read the combinations."""
+
+
+@dataclass(frozen=True)
+class SideFigure:
+    """One side of a pair."""
+
+    name: str
+    figure: str
+    anchor: str | None
+
+
+@dataclass(frozen=True)
+class VerdictLine:
+    """A verdict with the figures of both sides."""
+
+    name: str
+    kind: VerdictKind
+    mark: str
+    said: str
+    a: SideFigure
+    b: SideFigure
+    ratio: str
+    blocks: int
+    stalls: str
+    detectable: str
+
+
+@dataclass(frozen=True)
+class PairBlock:
+    """One block of a pair, or one round."""
+
+    block: int
+    a: Link
+    """The trial of this side."""
+    b: Link
+    figure_a: str
+    figure_b: str
+    ratio: str
+    used: bool
+    why: Message | None
+    """Why it was not used."""
+
+
+@dataclass(frozen=True)
+class JudgedPair:
+    """A verdict, and what it rests on."""
+
+    line: VerdictLine
+    alone: str
+    """The verdict where no column says by what it was judged."""
+    costs: tuple[VerdictLine, ...]
+    decided_costs: tuple[tuple[VerdictKind, str], ...]
+    """Of the costs those that are decided, as sentences."""
+    counted: str
+    """How many blocks it rests on."""
+    basis: tuple[str, ...]
+    notes: tuple[Message, ...]
+    warnings: tuple[Message, ...]
+    checks: tuple[CheckLine, ...]
+    blocks: tuple[PairBlock, ...]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The verdicts on pairs that answer one question."""
+
+    name: str
+    """Of the comparison."""
+    anchor: str
+    number: int
+    question: str
+    answer: Message
+    margin: str
+    """By what is compared, and which difference does not matter."""
+    note: str
+    heads: tuple[str, str, str]
+    """Over the figures of both sides, and over their ratio."""
+    units: str
+    """What is counted: `blocks`, `rounds`."""
+    in_rounds: bool
+    metric: str
+    pairs: tuple[JudgedPair, ...]
+    exploratory: tuple[VerdictLine, ...]
+    warnings: tuple[str, ...]
+    """Those of all pairs, folded."""
+    noise_floor: str
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures in one frame, below each other."""
+
+    parts: tuple[tuple[str, Picture], ...]
+    """Each with its heading, which may be empty."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Blocks that the page folds under a heading."""
+
+    heading: Words
+    reading: Words
+    """How they are to be read."""
+    blocks: "tuple[Block, ...]"
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Blocks under a heading within a section."""
+
+    heading: Words
+    blocks: "tuple[Block, ...]"
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class Only:
+    """Blocks of some layouts: others have no room for them, or say the same elsewhere."""
+
+    layouts: tuple[Layout, ...]
+    blocks: "tuple[Block, ...]"
+
+
+Block = (
+    Bullets
+    | Claims
+    | Code
+    | Effects
+    | Facts
+    | Figures
+    | Finding
+    | Fold
+    | Only
+    | Paragraph
+    | Part
+    | Phrase
+    | Picture
+    | Pictures
+    | SectionTable
+    | Shares
+    | Terms
+    | Trials
+    | Verdicts
+)
 
 
 @dataclass(frozen=True)
@@ -136,17 +547,8 @@ class Section:
 
     name: str
     """Leads to it: no other section of the report has it."""
-    heading: Message
-    tables: tuple[SectionTable, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    """A section that has some stands before tables and comparisons, unfolded, and has nothing else."""
-    basis: Message | None = None
-    """What the grids of the findings are, where they are folded."""
-    then_and_now: bool = False
-    """Whether the claims stand in a table of what was and what is, and not in a list."""
-    reading: Message | None = None
-    """How the tables are to be read."""
+    heading: Words
+    blocks: tuple[Block, ...]
     alarms: tuple[Message, ...] = ()
     """Promises that were broken: they open the report, and the run ends with the status of what is invalid."""
     in_outcome: bool = True
@@ -155,9 +557,33 @@ class Section:
     """Whether it is the answer: before the comparisons that it was drawn from, and unfolded."""
     closes: bool = False
     """Whether it stands behind all other sections."""
-    brief_heading: Message | None = None
+    brief_heading: Words | None = None
     """The heading on a terminal; None: the same."""
-    hint: Message | None = None
+    hint: Words = ""
     """What is in it, in a few words beside its heading where it is folded."""
     in_foot: Message | None = None
     """A sentence among those on how far the run can be trusted, in the few lines that end it."""
+    anchor: str = ""
+    """Of the heading, where it is not that of the section."""
+    layouts: tuple[Layout, ...] = ("page", "markdown", "terminal")
+    """Those that have it."""
+    is_open: bool = False
+    """Whether the page does not fold it."""
+    is_part: bool = False
+    """Whether the terminal shows its parts without its heading."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """A section that has some stands before tables and comparisons, unfolded, and has nothing else."""
+        return tuple(block for block in self.blocks if isinstance(block, Finding))
+
+
+@dataclass(frozen=True)
+class Document:
+    """All sections of a report, in their order; a layout leaves out those that it does not have."""
+
+    sections: tuple[Section, ...]
+
+    def of(self, layout: Layout) -> list[Section]:
+        """Those of one layout."""
+        return [section for section in self.sections if layout in section.layouts]

@@ -1,10 +1,8 @@
 """Figures as people read them. What is not known prints as a dash, never as zero."""
 
 import re
-from collections.abc import Callable, Mapping
 
 from loadstone.judge.verdict import UNBOUNDED, GeneratorBound
-from loadstone.report.document import SectionCell, Unit
 from loadstone.safety.terminal import plain as printable
 from loadstone.text.figures import (
     bound_suffix,
@@ -75,11 +73,6 @@ def generator_share(figure_ns: float, own_ns: float | None) -> str:
     if own_ns is None or own_ns <= OWN_SHOWN_FROM * figure_ns:
         return ""
     return _(" (≤ {own_ns} generator)", own_ns=duration(own_ns))
-
-
-def cell(figure: SectionCell) -> str:
-    """A figure of a section, or what is said in its place."""
-    return sentence(figure.said) if figure.said is not None else _WRITTEN[figure.unit](figure.value)
 
 
 def without_formula(text: str) -> str:
@@ -221,14 +214,3 @@ def has_unit(text: str, unit: str) -> bool:
     """Whether a text of `quantity` says this unit."""
     number = re.search(r"[\d,.]+", text)
     return unit in text or (number is not None and text == of_author(f"{number[0]} {unit}"))
-
-
-_WRITTEN: Mapping[Unit, Callable[[float | None], str]] = {
-    "count": count,
-    "seconds": seconds,
-    "ns": duration,
-    "per_s": rate,
-    "share": percent,
-    "bytes": size,
-}
-"""How a figure of a section is written."""

@@ -1,46 +1,60 @@
 """The report for a repository or a wiki: tables as text, pictures as SVG beside it."""
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, assert_never
 
 from loadstone.judge.analysis.analysis import (
     Analysis,
-    CheckSummary,
-    Comparison,
-    EffectsAnswer,
-    Family,
-    ResultTable,
     Row,
-    TrialView,
 )
-from loadstone.judge.verdict import Verdict
-from loadstone.report import effects as effect_lines
 from loadstone.report import figure_format as fmt
-from loadstone.report import glossary, summary, verdicts
-from loadstone.report.charts.pictures import NOT_DRAWN, pictures_of, without_pictures
-from loadstone.report.document import Grid, Section
+from loadstone.report import glossary, summary, written
+from loadstone.report.charts.pictures import NOT_DRAWN, chart_of, pictures_of, without_pictures
+from loadstone.report.document import (
+    Block,
+    Bullet,
+    Bullets,
+    Claims,
+    Code,
+    Effects,
+    Facts,
+    Figures,
+    Finding,
+    Fold,
+    Grid,
+    JudgedPair,
+    Only,
+    PairBlock,
+    Paragraph,
+    Part,
+    Phrase,
+    Picture,
+    Pictures,
+    Section,
+    SectionCell,
+    SectionTable,
+    Shares,
+    Terms,
+    TrialLine,
+    Trials,
+    VerdictLine,
+    Verdicts,
+    Words,
+)
 from loadstone.report.figure_quality import trust_text
-from loadstone.report.sections.of_analysis import findings_of, sections_of
-from loadstone.report.summary import Anchors, example_lines
+from loadstone.report.sections.of_analysis import document_of
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import (
-    FULL_LOAD,
-    FULL_LOAD_READING,
     MARKS,
-    columns_for,
-    full_load_columns,
-    goodput_name,
 )
-from loadstone.report.tables.observed import HEADING, READING, ObservedTable, observed_in
-from loadstone.text.english.figures import metric_text
+from loadstone.report.written import phrase_text, words
 from loadstone.text.language import _, translated
-from loadstone.text.message import Message
 
+_RULE = "|---:|---:|---:|---|---:|---:|---:|"
 if TYPE_CHECKING:  # what draws may be missing
     from loadstone.report.charts.chart import Chart
 
-_RULE = "|---:|---:|---:|---|---:|---:|---:|"
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~#])")
 
 
@@ -55,101 +69,88 @@ def render(analysis: Analysis) -> dict[str, bytes]:
 
 
 def _lines(analysis: Analysis, charts: "list[Chart]") -> Iterator[str]:
-    anchors = Anchors(analysis)
-    yield from (f"# {text(analysis.question)}", "", f"**{sentence(analysis.answer)}**", "")
+    yield from (f"# {text(analysis.question)}", "", f"**{text(analysis.answer)}**", "")
     if scaled := summary.scaled(analysis):
         yield from (f"*{scaled}*", "")
     badges = [badge for badge, _ in summary.status_marks(analysis)]
     yield from (f"{text(trust_text(analysis))}. {summary.trials(analysis)}.", "")
     yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
-        yield from (sentence(note), "")
+        yield from (text(note), "")
     if why := without_pictures():
         yield from (f"*{text(why)}*", "")
-    yield from (line for section in findings_of(analysis) for line in _findings(section, charts))
-    yield from (line for section in sections_of(analysis) if section.leads for line in _section(section))
-    if analysis.families:
-        yield from (_("## Verdicts"), "")
-    for answer in analysis.effects:
-        yield from _effect_tables(answer)
-        yield from (line for chart in charts if _is_of_effects(chart, answer.name) for line in picture(chart))
-    for family in analysis.families:
-        yield from _family(
-            family, [chart for chart in charts if chart.family == family.name and chart.kind != "effects"], anchors
-        )
-    for chart in charts:
-        if chart.kind == "cost":
-            yield from (f"## {chart.heading}", "", *picture(chart))
-    yield from (_("## Results"), "")
-    if analysis.published_source:
-        yield from (
-            _(
-                "Published figures: {sentence}. They are context, not a target.",
-                sentence=sentence(analysis.published_source),
-            ),
-            "",
-        )
-    for table in analysis.tables:
-        yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
-    yield from (line for section in sections_of(analysis) if not section.leads for line in _section(section))
-    yield from _observed_lines(analysis, anchors)
-    for chart in charts:
-        if chart.kind == "timeline":
-            yield from (_("## Time line"), "", *picture(chart))
-    yield from _checks(analysis, anchors)
-    yield from (line for chart in charts if chart.kind == "checks" for line in picture(chart))
-    yield from _trial_lines(analysis, anchors)
-    yield from _glossary_lines(analysis)
-    yield from (_("## How to reproduce"), "", "```sh", *summary.reproduce(analysis), "```", "")
+    for section in document_of(analysis).of("markdown"):
+        yield from _section(section, charts)
 
 
-def _is_of_effects(chart: "Chart", name: str) -> bool:
-    return chart.kind == "effects" and chart.family == name
+def _section(section: Section, charts: "Sequence[Chart]") -> Iterator[str]:
+    if section.heading:
+        yield from (f"## {text(section.heading)}", "")
+    yield from (line for alarm in section.alarms for line in (f"**{text(alarm)}**", ""))
+    yield from _blocks(section.blocks, charts, 3)
 
 
-def _family(family: Family, charts: "list[Chart]", anchors: Anchors) -> Iterator[str]:
-    yield from (f"### {text(family.question)}", "", sentence(family.answer), "")
-    yield from (text(f"{verdicts.margin_text(family)} {fmt.plain(family.note)}"), "")
-    for chart in charts:
-        if chart.kind == "forest":
-            yield from picture(chart)
-    yield from _family_lines(family, anchors)
-    for chart in charts:
-        if chart.kind == "blocks":
-            yield from picture(chart)
+def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> Iterator[str]:
+    """Lines of blocks below a heading of the level before; empty ones between blocks."""
+    for block in blocks:
+        match block:
+            case Only():
+                if "markdown" in block.layouts:
+                    yield from _blocks(block.blocks, charts, level)
+            case Part() | Fold():
+                yield from (f"{'#' * level} {text(block.heading)}", "")
+                if isinstance(block, Fold):
+                    yield from (text(block.reading), "")
+                yield from _blocks(block.blocks, charts, level + 1)
+            case Figures():
+                yield from _figures(block)
+            case Facts():
+                yield from (f"{'#' * level} {text(block.title)}", "")
+                yield from (*(f"- {text(name)}: {text(value)}" for name, value in block.facts), "")
+            case Terms():
+                terms = (one for _heading, terms in block.groups for one in terms)
+                yield from (*(f"- **{text(term)}**: {text(meaning)}" for term, meaning in terms), "")
+            case Code():
+                yield from _code(block)
+            case Finding():
+                yield from _finding(block, charts)
+            case Picture():
+                chart = chart_of(charts, block)
+                if chart is not None and block.is_titled:
+                    yield from (f"## {text(chart.heading)}", "")
+                yield from picture(chart)
+            case SectionTable():
+                yield from _table_lines(block, level)
+            case Paragraph():
+                yield from (text(block.text), "")
+            case Phrase():
+                yield from (text(phrase_text(block)), "")
+            case Bullets():
+                yield from (*map(_bullet, block.items), "")
+            case Claims():
+                yield from _claims(block)
+            case Trials():
+                yield from _trials(block)
+            case Effects():
+                yield from _effects(block)
+                yield from picture(chart_of(charts, Picture("effects", block.name)))
+            case Verdicts():
+                yield from _verdicts(block, charts)
+            case Pictures():
+                for _heading, one in block.parts:
+                    yield from picture(chart_of(charts, one))
+            case Shares():
+                yield from (text(", ".join(f"{number} {translated(kind)}" for kind, number in block.shares)), "")
+            case _:
+                assert_never(block)
 
 
-def _table(table: ResultTable, charts: "list[Chart]", anchors: Anchors) -> Iterator[str]:
-    yield from (f"### {text(table.title)}", "")
-    if table.note:
-        yield from (text(table.note), "")
-    for chart in charts:
-        if chart.kind == "rps":
-            yield from picture(chart)
-    yield from _rows(columns_for(table), table.rows, anchors)
-    trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
-    for row in trouble:
-        why = " ".join(map(sentence, row.reasons))
-        yield f"- {MARKS[row.verdict]} {text(row.label)}: {translated(row.verdict)}. {why}"
-    answers = [f"- {text(line)}" for line in example_lines(table.rows)]
-    latency = [f"- {text(line)}" for line in summary.latency_lines(table)]
-    yield from (*answers, *latency)
-    if trouble or answers or latency:
-        yield ""
-    for chart in charts:
-        if chart.kind == "latency":
-            yield from picture(chart)
-    if full_load := full_load_columns(table):
-        yield from (f"#### {translated(FULL_LOAD)}", "", translated(FULL_LOAD_READING), "")
-        yield from _rows(full_load, [row for row in table.rows if row.response_ns], anchors)
-
-
-def _rows(columns: list[Column], rows: list[Row], anchors: Anchors) -> Iterator[str]:
-    yield _("| | condition | {columns} |", columns=" | ".join(column.title for column in columns))
-    yield f"|---|---|{'---:|' * len(columns)}"
-    for row in rows:
-        cells = [_figure(column, row) for column in columns]
-        yield f"| {MARKS[row.verdict]} | {link(anchors.condition(row.trials), row.label)} | {' | '.join(cells)} |"
+def _figures(found: Figures) -> Iterator[str]:
+    yield _("| | condition | {columns} |", columns=" | ".join(column.title for column in found.columns))
+    yield f"|---|---|{'---:|' * len(found.columns)}"
+    for one in found.rows:
+        cells = [_figure(column, one.row) for column in found.columns]
+        yield f"| {MARKS[one.row.verdict]} | {link(one.anchor, one.row.label)} | {' | '.join(cells)} |"
     yield ""
 
 
@@ -159,103 +160,72 @@ def _figure(column: Column, row: Row) -> str:
     return f"~~{text(figure)}~~" if column.is_struck(row) and figure != fmt.NONE else text(figure)
 
 
-def _checks(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
-    yield from (_("## Checks"), "")
-    if not analysis.checks:
-        yield from (_("No check was made."), "")
-        return
-    yield _("| check | what it looks for | valid | suspect | invalid | unknown | worst figure |")
-    yield "|---|---|---:|---:|---:|---:|---|"
-    for check in summary.failing_first(analysis.checks):
-        worst = _worst(check, anchors)
-        counts = " | ".join(fmt.count(n) for n in (check.valid, check.suspect, check.invalid, check.unknown))
-        yield f"| {text(summary.check_title(check.name))} | {sentence(check.explanation)} | {counts} | {worst} |"
-    yield ""
+def _code(code: Code) -> Iterator[str]:
+    """In a fence that is longer than any that stands within it."""
+    lines = list(map(words, code.lines))
+    ticks = max((len(found) for found in re.findall("`+", " ".join(lines))), default=0)
+    fence = "`" * max(3, ticks + 1)
+    yield from (f"{fence}sh", *lines, fence, "")
 
 
-def _worst(check: CheckSummary, anchors: Anchors) -> str:
-    """The worst figure, and the trial that has it."""
-    if check.worst is None:
-        return fmt.NONE
-    trial = link(anchors.trial(check.worst_trial), check.worst_trial) if check.worst_trial else ""
-    return f"{text(summary.figure(check.worst))} {trial}".rstrip()
-
-
-def _observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
-    """What the monitors observed, table by table."""
-    found = [(table.title, observed_in(analysis, table)) for table in analysis.tables]
-    if not any(tables for _, tables in found):
-        return
-    yield from (f"## {translated(HEADING)}", "", translated(READING), "")
-    for title, tables in found:
-        if tables:
-            yield from (f"### {text(title)}", "")
-        for table in tables:
-            yield from _observed(table, anchors)
-
-
-def _observed(table: ObservedTable, anchors: Anchors) -> Iterator[str]:
-    part = [_("part")] if table.of_parts else []
-    yield from (f"#### {text(table.title)}", "")
-    yield f"| {' | '.join([_('condition'), *part, *(text(translated(column.header)) for column in table.columns)])} |"
-    yield f"|{'---|' * (1 + len(part))}{'---:|' * len(table.columns)}"
+def _table_lines(table: SectionTable, level: int) -> Iterator[str]:
+    """What could not be measured stands below the table."""
+    if table.title:
+        yield from (f"{'#' * level} {text(table.title)}", "")
+    if table.note:
+        yield from (text(table.note), "")
+    yield f"| {' | '.join(text(column.head) for column in table.columns)} |"
+    yield f"|---|{''.join('---:|' if column.kind == 'figures' else '---|' for column in table.columns[1:])}"
     for line in table.lines:
-        names = [link(anchors.condition(line.row.trials), line.row.label)]
-        names += [text(fmt.part_name(line.part))] if part else []
-        yield f"| {' | '.join([*names, *(text(str(cell)) for cell in line.cells)])} |"
+        yield f"| {' | '.join([link(line.anchor, line.label), *map(_cell, line.cells)])} |"
     yield ""
+    problems = [f"- {text(line.label)}: {text(said)}" for line in table.lines for said in line.problems]
+    yield from (*problems, "") if problems else ()
 
 
-def _section(section: Section) -> Iterator[str]:
-    """What a goal found: its alarms, and a table with what could not be measured below it."""
-    yield from (f"## {sentence(section.heading)}", "")
-    yield from (line for alarm in section.alarms for line in (f"**{sentence(alarm)}**", ""))
-    for table in section.tables:
-        if table.title:
-            yield from (f"### {text(table.title)}", "")
-        if table.note:
-            yield from (text(table.note), "")
-        yield f"| {' | '.join(sentence(column.head) for column in table.columns)} |"
-        yield f"|---|{'---:|' * (len(table.columns) - 1)}"
-        for line in table.lines:
-            yield f"| {' | '.join(map(text, (line.label, *map(fmt.cell, line.cells))))} |"
-        yield ""
-        problems = [f"- {text(line.label)}: {sentence(said)}" for line in table.lines for said in line.problems]
-        yield from (*problems, "") if problems else ()
-    if section.claims:
-        yield from _claims(section)
-    if section.reading is not None:
-        yield from (sentence(section.reading), "")
+def _cell(cell: SectionCell) -> str:
+    parts = [text(written.cell(cell))]
+    if cell.aside:
+        parts.append(f"({text(cell.aside)})")
+    if cell.link is not None:
+        parts.append(link(cell.link.anchor, cell.link.text))
+    if cell.reason:
+        parts[-1] += f": {text(cell.reason)}"
+    return " ".join(parts)
 
 
-def _claims(section: Section) -> Iterator[str]:
+def _bullet(bullet: Bullet) -> str:
+    mark = f"{MARKS[bullet.verdict]} " if bullet.verdict else ""
+    name = f"**{text(bullet.name)}**: " if bullet.name else ""
+    return f"- {mark}{name}{text(bullet.text)} {text(bullet.aside)}".rstrip()
+
+
+def _claims(found: Claims) -> Iterator[str]:
     """A list with what each answer rests on, or a table of what was and what is."""
-    if section.then_and_now:
+    if found.then_and_now:
         yield from (_("| then | now | verdict |"), "|---|---|---|")
-        for claim in section.claims:
-            yield f"| {text(claim.text)} | {sentence(claim.answer)} | **{sentence(claim.verdict)}** |"
+        for claim in found.claims:
+            yield f"| {text(claim.text)} | {text(claim.answer)} | **{text(claim.verdict)}** |"
     else:
-        for number, claim in enumerate(section.claims, 1):
-            yield f"{number}. {text(claim.text)} **{sentence(claim.verdict)}**: {sentence(claim.answer)}"
-            yield from (f"   - {sentence(line)}" for line in claim.evidence)
+        for number, claim in enumerate(found.claims, 1):
+            yield f"{number}. {text(claim.text)} **{text(claim.verdict)}**: {text(claim.answer)}"
+            yield from (f"   - {text(line)}" for line in claim.evidence)
     yield ""
 
 
-def _findings(section: Section, charts: "Sequence[Chart]") -> Iterator[str]:
+def _finding(one: Finding, charts: "Sequence[Chart]") -> Iterator[str]:
     """For each condition what was found, its pictures, and what that rests on."""
-    yield from (f"## {sentence(section.heading)}", "")
-    for one in section.findings:
-        own: dict[str, Chart] = {chart.kind: chart for chart in charts if chart.condition == one.condition}
-        yield from (f"### {text(one.title)}", "", f"**{sentence(one.verdict)}**", "")
-        yield from (f"- {sentence(name)}: {sentence(said)}" for name, said in one.facts)
-        yield ""
-        for shown in one.shown:
-            yield from picture(own.get(shown.kind))
-            if shown.remarks:
-                yield from (" ".join(map(sentence, shown.remarks)), "")
-        yield from (line for grid in one.grids for line in _grid(grid))
-        if one.note is not None:
-            yield from (sentence(one.note), "")
+    own: dict[str, Chart] = {chart.kind: chart for chart in charts if chart.condition == one.condition}
+    yield from (f"### {text(one.title)}", "", f"**{text(one.verdict)}**", "")
+    yield from (f"- {text(name)}: {text(said)}" for name, said in one.facts)
+    yield ""
+    for shown in one.shown:
+        yield from picture(own.get(shown.kind))
+        if shown.remarks:
+            yield from (" ".join(map(text, shown.remarks)), "")
+    yield from (line for grid in one.grids for line in _grid(grid))
+    if one.note is not None:
+        yield from (text(one.note), "")
 
 
 def _grid(grid: Grid) -> Iterator[str]:
@@ -267,139 +237,102 @@ def _grid(grid: Grid) -> Iterator[str]:
     yield ""
 
 
-def _effect_tables(answer: EffectsAnswer) -> Iterator[str]:
+def _trials(found: Trials) -> Iterator[str]:
+    """Each with the checks that it did not pass."""
+    yield _(
+        "| trial | group | block | order | attempt | verdict | {goodput_name} | P99 | checks not passed |",
+        goodput_name=text(found.rate),
+    )
+    yield "|---|---|---:|---:|---:|---|---:|---:|---|"
+    for condition in found.conditions:
+        yield f"| {target(condition.anchor)}**{text(condition.label)}** | | | | | | | | |"
+        yield from map(_trial, condition.lines)
+    yield ""
+
+
+def _trial(line: TrialLine) -> str:
+    checks = (check for check in line.checks if check.verdict != "valid")
+    failed = (f"{MARKS[check.verdict]} {check.name} {check.figure}" for check in checks)
+    figures = [fmt.NONE, fmt.NONE] if line.verdict == "invalid" else [line.rate, line.p99]
+    counts = map(str, (line.block, line.order, line.attempt))
+    rest = (line.group, *counts, translated(line.verdict), *figures, "; ".join(failed) or fmt.NONE)
+    return f"| {target(line.anchor)}{' | '.join(map(text, (line.trial, *rest)))} |"
+
+
+def _effects(found: Effects) -> Iterator[str]:
     """The question, the answer, both tables."""
-    yield from (f"### {text(answer.question)}", "", sentence(answer.answer), "")
+    yield from (f"### {text(found.question)}", "", text(found.answer), "")
     yield from (_("| | effect | against each other | ratio | what it says | based on |"), "|---|---|---|---|---|---|")
-    for line in effect_lines.lines(answer):
+    for line in found.lines:
         cells = (line.mark, line.kind, line.name, line.ratio, line.said, line.rounds)
         yield f"| {' | '.join(map(text, cells))} |"
-    yield from ("", f"| {' | '.join(map(text, answer.factors))} | {text(_('figure'))} |")
-    yield f"|{'---|' * (len(answer.factors) + 1)}"
-    for cell in answer.cells:
-        yield f"| {' | '.join(map(text, (*cell.levels, effect_lines.cell_text(answer, cell))))} |"
-    yield from ("", text(f"{effect_lines.basis(answer)} {fmt.plain(answer.note)}".strip()), "")
+    yield from ("", f"| {' | '.join(map(text, (*found.factors, _('figure'))))} |")
+    yield f"|{'---|' * (len(found.factors) + 1)}"
+    for one in found.combinations:
+        yield f"| {' | '.join(map(text, (*one.levels, one.figure)))} |"
+    yield from ("", f"{text(found.basis)} {text(found.note)}".strip(), "")
 
 
-def _head(first: str, family: Family) -> Iterator[str]:
-    a, b, ratio = map(text, verdicts.side_headings(family.comparisons))
-    rest = _("verdict | {units} | stalls of both | minimum detectable effect", units=verdicts.units(family.comparisons))
+def _verdicts(family: Verdicts, charts: "Sequence[Chart]") -> Iterator[str]:
+    """The pairs in a table, and below it what each verdict rests on."""
+    yield from (f"### {text(family.question)}", "", text(family.answer), "")
+    yield from (f"{text(family.margin)} {text(family.note)}".strip(), "")
+    yield from picture(chart_of(charts, Picture("forest", family.name)))
+    yield from _heads(_("pair"), family)
+    for pair in family.pairs:
+        yield from map(_verdict_line, (pair.line, *pair.costs))
+    yield ""
+    yield from (line for pair in family.pairs for line in _basis(pair))
+    yield ""
+    if family.exploratory:
+        yield from (_("Exploratory. {text}", text=text(glossary.meaning("exploratory"))), "")
+        yield from _heads(_("pair and metric"), family)
+        yield from map(_verdict_line, family.exploratory)
+        yield ""
+    yield from picture(chart_of(charts, Picture("blocks", family.name)))
+
+
+def _heads(first: str, family: Verdicts) -> Iterator[str]:
+    a, b, ratio = map(text, family.heads)
+    rest = _("verdict | {units} | stalls of both | minimum detectable effect", units=family.units)
     yield _("| {first} | {a} | {b} | {ratio} [interval] | {rest} |", first=first, a=a, b=b, ratio=ratio, rest=rest)
     yield f"|---{_RULE}"
 
 
-def _family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
-    """A family's verdicts, beneath its heading and its picture."""
-    yield from _head(_("pair"), family)
-    for comparison in family.comparisons:
-        yield f"| {text(verdicts.title(comparison))} | {_cells(comparison.primary, comparison, anchors)} |"
-        for cost in comparison.costs:
-            yield f"| {text(metric_text(cost.metric))} | {_cells(cost, comparison, anchors)} |"
-    yield ""
-    for comparison in family.comparisons:
-        yield f"- **{text(verdicts.title(comparison))}**: {text(' '.join(verdicts.basis(comparison)))}"
-        yield from (f"  - ! {sentence(warning)}" for warning in comparison.warnings)
-        yield from (f"  - {sentence(note)}" for note in comparison.notes)
-        yield from (
-            f"  - {MARKS[check.verdict]} {text(summary.check_title(check.name))} {text(summary.figure(check))}"
-            f"{': ' + sentence(check.reason) if check.reason else ''}"
-            for check in comparison.checks
-            if check.verdict != "valid"
-        )
-        yield _("  - blocks: {blocks}", blocks=_blocks(comparison, anchors))
-    yield ""
-    exploratory = [(one, verdict) for one in family.comparisons for verdict in one.exploratory]
-    if exploratory:
-        yield from (_("Exploratory. {text}", text=text(glossary.meaning("exploratory"))), "")
-        yield from _head(_("pair and metric"), family)
-        for one, verdict in exploratory:
-            name = f"{verdicts.title(one)}: {metric_text(verdict.metric)}"
-            yield f"| {text(name)} | {_cells(verdict, one, anchors)} |"
-        yield ""
+def _verdict_line(line: VerdictLine) -> str:
+    sides = (link(side.anchor, f"{side.name} {side.figure}") for side in (line.a, line.b))
+    rest = (line.ratio, f"{line.mark} {line.said}", str(line.blocks), line.stalls, line.detectable)
+    return f"| {' | '.join([text(line.name), *sides, *map(text, rest)])} |"
 
 
-def _cells(verdict: Verdict, comparison: Comparison, anchors: Anchors) -> str:
-    points = comparison.primary.points
-    sides = (
-        (verdict.a, [point.trial_a for point in points]),
-        (verdict.b, [point.trial_b for point in points]),
-    )
-    figures = [
-        link(anchors.condition(trials), f"{fmt.plain(side.name)} {verdicts.typical(verdict, side)}")
-        for side, trials in sides
-    ]
-    said = f"{verdicts.MARKS[verdict.kind]} {verdicts.verdict_text(verdict)}"
-    rest = (verdicts.ratio(verdict), said, str(verdict.blocks), verdicts.stalls(verdict))
-    return " | ".join([*figures, *(text(cell) for cell in rest), text(fmt.plus_minus(verdict.detectable))])
-
-
-def _blocks(comparison: Comparison, anchors: Anchors) -> str:
-    """Each block's ratio with its two trials; what was not used in brackets, with the reason."""
-    primary = comparison.primary
-    parts = []
-    for point in primary.points:
-        sides = ((point.trial_a, primary.a.name), (point.trial_b, primary.b.name))
-        trials = " ".join(link(anchors.trial(trial), name) for trial, name in sides)
-        ratio = text(verdicts.blocks_ratio(primary, point.log_ratio))
-        part = f"{point.block}: {ratio} {trials}"
-        parts.append(
-            part if point.used else _("({part}, not used: {sentence})", part=part, sentence=sentence(point.why))
-        )
-    return "; ".join(parts) or fmt.NONE
-
-
-def _trial_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
-    """Every trial, under its condition, with the checks that it did not pass."""
-    if not anchors.conditions:
-        return
-    yield from (_("## Trials"), "")
-    yield _(
-        "| trial | group | block | order | attempt | verdict | {goodput_name} | P99 | checks not passed |",
-        goodput_name=goodput_name(analysis),
-    )
-    yield "|---|---|---:|---:|---:|---|---:|---:|---|"
-    for anchor, label, views in anchors.conditions:
-        yield f"| {target(anchor)}**{text(label)}** | | | | | | | | |"
-        yield from (_trial(view, anchors) for view in views)
-    yield ""
-
-
-def _trial(view: TrialView, anchors: Anchors) -> str:
-    failed = [
-        f"{MARKS[check.verdict]} {summary.check_title(check.name)} {summary.figure(check)}"
-        for check in view.checks
+def _basis(pair: JudgedPair) -> Iterator[str]:
+    yield f"- **{text(pair.line.name)}**: {text(' '.join(pair.basis))}"
+    yield from (f"  - ! {text(warning)}" for warning in pair.warnings)
+    yield from (f"  - {text(note)}" for note in pair.notes)
+    yield from (
+        f"  - {MARKS[check.verdict]} {text(check.name)} {text(check.figure)}"
+        f"{': ' + text(check.reason) if check.reason else ''}"
+        for check in pair.checks
         if check.verdict != "valid"
-    ]
-    figures = [fmt.rate(view.goodput_per_s), fmt.duration(view.p99_ns)]
-    if view.verdict == "invalid":
-        figures = [fmt.NONE, fmt.NONE]
-    cells = [
-        target(anchors.view(view)) + text(view.trial), text(view.group), str(view.block), str(view.order),
-        str(view.attempt), translated(view.verdict), *figures, text("; ".join(failed)) or fmt.NONE,
-    ]  # fmt: skip
-    return f"| {' | '.join(cells)} |"
+    )
+    blocks = "; ".join(_pair_block(block, pair.line) for block in pair.blocks) or fmt.NONE
+    yield _("  - blocks: {blocks}", blocks=blocks)
 
 
-def _glossary_lines(analysis: Analysis) -> Iterator[str]:
-    """What the terms mean."""
-    yield from (_("## What the terms mean"), "")
-    for terms in glossary.groups_of(analysis).values():
-        yield from (f"- **{term}**: {text(meaning)}" for term, meaning in terms.items())
-    yield ""
+def _pair_block(block: PairBlock, line: VerdictLine) -> str:
+    """A block's ratio with its two trials; what was not used in brackets, with the reason."""
+    trials = " ".join(link(trial.anchor, side.name) for trial, side in ((block.a, line.a), (block.b, line.b)))
+    part = f"{block.block}: {text(block.ratio)} {trials}"
+    return part if block.used else _("({part}, not used: {sentence})", part=part, sentence=text(block.why))
 
 
-def text(raw: str) -> str:
-    """`raw` as plain text: no markup, no HTML."""
-    escaped = _MARKUP.sub(r"\\\1", fmt.plain(raw))
+def text(said: Words | None) -> str:
+    """What may stand anywhere in the document: no markup, no HTML. Everything that is not ours passes here."""
+    escaped = _MARKUP.sub(r"\\\1", words(said))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def sentence(message: Message | None) -> str:
-    """The sentence of a message as plain text; empty for none."""
-    return text(fmt.sentence(message))
-
-
-def link(anchor: str | None, raw: str) -> str:
+def link(anchor: str | None, raw: Words) -> str:
     """Text that leads to an anchor of the document; without one, the text."""
     return f"[{text(raw)}](#{anchor})" if anchor else text(raw)
 

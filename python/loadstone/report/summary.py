@@ -242,6 +242,19 @@ class Anchors:
         return next((self._condition_of[name] for name in trials if name in self._condition_of), None)
 
 
+_anchored: tuple[Analysis, Anchors] | None = None
+"""The analysis whose anchors were made last: the sections of one report lead to the same places."""
+
+
+def anchors_of(analysis: Analysis) -> Anchors:
+    """Where the trials of an analysis and their conditions stand."""
+    global _anchored
+    latest = _anchored
+    if latest is None or latest[0] is not analysis:
+        latest = _anchored = (analysis, Anchors(analysis))
+    return latest[1]
+
+
 def _free(anchor: str, taken: set[str]) -> str:
     """`anchor`, with a number behind it where it is taken."""
     number, found = 1, anchor

@@ -17,7 +17,7 @@ from loadstone.measure.goals.goal import GoalContext
 from loadstone.measure.loop import RunLoop
 from loadstone.report.json_report import with_texts
 from loadstone.report.live.progress import RunProgress
-from loadstone.report.sections.of_analysis import sections_of
+from loadstone.report.sections.of_analysis import document_of
 from loadstone.report.terminal.outcome import show
 from loadstone.report.write import DEFAULT_FORMATS, begin_report, undrawn, writable_formats, write_report
 from loadstone.run.describe import print_announcement
@@ -226,7 +226,7 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[FailIfObject
     answered = analysis.is_answered_beside_tables  # then the budget did not reach some rows
     nothing = not answered and bool(rows) and all(row.verdict == "missing" for row in rows)
     refused = [row for row in rows if row.verdict == "invalid"]
-    broken = any(section.alarms for section in sections_of(analysis))
+    broken = any(section.alarms for section in document_of(analysis).sections)
     pointless = any(answer.is_refused() for answer in analysis.parts.values())
     nothing = nothing or analysis.unanswered is not None
     invalid = bool(refused) or pointless or broken or any(pair.primary.kind == "invalid" for pair in compared)

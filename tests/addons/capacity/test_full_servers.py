@@ -11,7 +11,7 @@ from loadstone.experiment.plan.run_plan import FULL_SERVERS
 from loadstone.judge.analysis.analyse import analyse, analyse_run
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.csv_report import render
-from loadstone.report.sections.of_analysis import sections_of
+from loadstone.report.sections.of_analysis import document_of
 from loadstone.run_folder.reading import read_run
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.sentences import render_message
@@ -78,7 +78,7 @@ def test_beside_programs_that_have_its_cpu_nothing_is_known(tmp_path: Path) -> N
 def test_reports_have_a_section_and_a_file_of_it(tmp_path: Path) -> None:
     run = unpacked("json-documents", tmp_path)
     analysis = analyse(run)
-    assert "full-servers" in [section.name for section in sections_of(analysis)]
+    assert "full-servers" in [section.name for section in document_of(analysis).sections]
     lines = render(analysis)["full-servers.csv"].decode().splitlines()
     assert lines[0].startswith("label,condition,server,how,per_s,")
     assert len(lines) == 1 + len(full_servers(analysis))

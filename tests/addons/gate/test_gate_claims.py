@@ -24,6 +24,7 @@ from loadstone.judge.analysis.analyse import analyse_run
 from loadstone.judge.analysis.analysis import Comparison, Family
 from loadstone.judge.verdict import Side, Verdict
 from loadstone.report import markdown_report
+from loadstone.report.document import SectionTable
 from loadstone.run_folder.reading import read_run
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.sentences import render_message
@@ -87,7 +88,9 @@ def test_markdown_and_terminal_have_no_standing(invalid: GateResult) -> None:
 
 
 def test_the_reports_section_has_no_standing(invalid: GateResult) -> None:
-    cells = gate_section(invalid).tables[0].lines[1].cells
+    table = gate_section(invalid).blocks[0]
+    assert isinstance(table, SectionTable)
+    cells = table.lines[1].cells
     assert [cell.value for cell in cells[1:4]] == [None, 26_000.0, 32_000.0]
     assert [render_message(cell.said) for cell in cells if cell.said is not None] == ["—", "+19 % [17, 21]"]
 

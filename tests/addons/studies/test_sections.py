@@ -13,9 +13,10 @@ from loadstone.addons.studies.answers import LessonAnswers
 from loadstone.addons.studies.section import lessons_section
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import figure_format as fmt
+from loadstone.report.document import Claims
 from loadstone.report.html import page as html
-from loadstone.report.sections.crashes import crash_section
-from loadstone.report.sections.of_analysis import sections_of
+from loadstone.report.sections.of_analysis import document_of
+from loadstone.report.written import words
 from loadstone.text.message import verbatim
 
 
@@ -30,9 +31,9 @@ def test_conclusions_are_listed(analysis: Analysis) -> None:
 
 
 def test_they_stand_behind_the_tables(analysis: Analysis) -> None:
-    words = " ".join(page_of(analysis).words.split())
-    assert words.index("Published conclusions, tested") > words.index("By document size, one worker")
-    assert words.rindex("Published conclusions, tested") < words.rindex("Time line")
+    text = " ".join(page_of(analysis).words.split())
+    assert text.index("Published conclusions, tested") > text.index("By document size, one worker")
+    assert text.rindex("Published conclusions, tested") < text.rindex("Time line")
 
 
 def test_they_are_folded_on_the_page(judged: Analysis) -> None:
@@ -55,10 +56,12 @@ def test_every_lesson_is_reported_then_and_now(application: Analysis, shown: Cal
     assert lessons is not None
     found = lessons_section(lessons)
     assert found is not None
-    heading = fmt.sentence(found.heading)
+    heading = words(found.heading)
+    (claims,) = found.blocks
+    assert isinstance(claims, Claims)
     section = text[text.index(heading) :] if shown is not on_the_page else text[text.rindex(heading) :]
-    assert len(found.claims) == len(lessons.root)
-    for lesson, claim in zip(lessons.root, found.claims, strict=True):
+    assert len(claims.claims) == len(lessons.root)
+    for lesson, claim in zip(lessons.root, claims.claims, strict=True):
         assert lesson.then in section
         assert fmt.sentence(lesson.now) in section
         assert fmt.sentence(claim.verdict) in section
@@ -66,9 +69,8 @@ def test_every_lesson_is_reported_then_and_now(application: Analysis, shown: Cal
 
 
 def test_lessons_stand_behind_crashes(application: Analysis) -> None:
-    crashes, lessons = sections_of(application)
-    assert crashes == crash_section(application.crashes)
-    assert lessons.name == "lessons"
+    names = [section.name for section in document_of(application).sections]
+    assert names.index("crashes") + 1 == names.index("lessons")
 
 
 def test_hostile_texts_are_texts(application: Analysis) -> None:

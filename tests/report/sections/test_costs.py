@@ -1,7 +1,8 @@
 """CPU a request, by part: a line where there is more to tell than the cost, and what is beside it is named."""
 
 from loadstone.judge.verdict import CpuCost
-from loadstone.report import figure_format as fmt
+from loadstone.report import written
+from loadstone.report.document import SectionTable
 from loadstone.report.sections.costs import cost_section
 from loadstone.text.sentences import render_message
 
@@ -9,9 +10,11 @@ from loadstone.text.sentences import render_message
 def cells(label: str, cost: CpuCost, *, in_turns: bool) -> tuple[list[str], list[str]]:
     section = cost_section([(label, {"redis": cost}, in_turns)])
     assert section is not None
-    (line,) = section.tables[0].lines
+    table = section.blocks[0]
+    assert isinstance(table, SectionTable)
+    (line,) = table.lines
     assert line.label == f"{label}: redis"
-    return [fmt.cell(cell) for cell in line.cells], [render_message(said) for said in line.problems]
+    return [written.cell(cell) for cell in line.cells], [render_message(said) for said in line.problems]
 
 
 def test_threads_kernel_and_children_are_told_apart() -> None:

@@ -3,7 +3,7 @@
 from loadstone.addons.capacity.full_server_rates import FullServerRates, FullServers
 from loadstone.addons.capacity.model.answer import Capacities, Capacity
 from loadstone.experiment.plan.run_plan import FULL_SERVERS
-from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow
+from loadstone.report.document import Paragraph, Section, SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.text.message import message
 
 _CAPACITY_COLUMNS = (
@@ -21,8 +21,10 @@ def capacity_section(capacities: Capacities) -> Section:
     return Section(
         name="capacity",
         heading=message("capacity_heading"),
-        tables=(SectionTable("", _CAPACITY_COLUMNS, tuple(map(_capacity_line, capacities.root))),),
-        reading=message("capacity_reading"),
+        blocks=(
+            SectionTable("", _CAPACITY_COLUMNS, tuple(map(_capacity_line, capacities.root))),
+            Paragraph(message("capacity_reading"), "note"),
+        ),
         in_outcome=False,
     )
 
@@ -63,8 +65,10 @@ def full_server_section(found: FullServers) -> Section:
     return Section(
         name=FULL_SERVERS,
         heading=message("full_heading"),
-        tables=(SectionTable("", _FULL_COLUMNS, tuple(map(_full_line, found.root))),),
-        reading=message("full_reading"),
+        blocks=(
+            SectionTable("", _FULL_COLUMNS, tuple(map(_full_line, found.root))),
+            Paragraph(message("full_reading"), "note"),
+        ),
         in_outcome=False,
     )
 

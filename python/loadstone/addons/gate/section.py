@@ -1,7 +1,7 @@
 """What a report shows of a gate: its figures, of which the verdict opens the report."""
 
 from loadstone.addons.gate.result import GateFigure, GateResult
-from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow, Unit
+from loadstone.report.document import Paragraph, Section, SectionCell, SectionColumn, SectionTable, TableRow, Unit
 from loadstone.text.language import author_text
 from loadstone.text.message import message
 
@@ -34,8 +34,10 @@ def gate_section(result: GateResult) -> Section:
     return Section(
         name="gate",
         heading=message("gate_heading"),
-        tables=(SectionTable("", columns, lines),),
-        reading=result.advice,
+        blocks=(
+            SectionTable("", columns, lines),
+            *([] if result.advice is None else [Paragraph(result.advice, "note")]),
+        ),
         in_outcome=False,
         leads=True,
     )

@@ -1,4 +1,4 @@
-"""The outcome of `loadstone compare`: for a terminal, as Markdown, and as JSON."""
+"""The outcome of `loadstone compare`: for a terminal, and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from math import log
@@ -92,26 +92,6 @@ def show(report: CompareReport, console: Console) -> None:
         console.print(Text(line))
     for missed in report.missed:
         console.print(Text(_("--fail-if {sentence}", sentence=fmt.sentence(missed)), style="red"))
-
-
-def markdown(report: CompareReport) -> str:
-    """Return the report as Markdown, for a comment or a wiki."""
-    lines = [f"**{translated(_TITLES[report.kind])}**", "", *(f"- {fmt.plain(line)}" for line in run_lines(report))]
-    lines += [_("- across: {sentence}", sentence=fmt.sentence(difference)) for difference in report.differences]
-    if notable_comparisons(report):
-        lines += ["", f"| {' | '.join(headers(report))} |", "|---|---:|---:|---:|---|"]
-        rows = [cells(one, report) for one in notable_comparisons(report)]
-        lines += [f"| {' | '.join(map(_cell, row))} |" for row in rows]
-    lines += [f"\n{_cell(line)}" for _, line in cost_lines(report)]
-    lines += [f"\n{_cell(line)}" for line in summarise_rest(report)]
-    for title, found in (
-        ("Warnings", [*warnings(report), *map(fmt.sentence, report.notes)]),
-        (_("How to decide"), advice(report)),
-        (_("Objectives missed"), [fmt.sentence(line) for line in report.missed]),
-    ):
-        if found:
-            lines += ["", f"{title}:", "", *(f"- {_cell(line)}" for line in found)]
-    return "\n".join(lines) + "\n"
 
 
 def cost_lines(report: CompareReport) -> list[tuple[Verdict, str]]:
@@ -332,7 +312,3 @@ def title(report: CompareReport) -> str:
 def place_of(one: Comparison) -> str:
     """What the line of a comparison is called."""
     return _name(one)
-
-
-def _cell(text: str) -> str:
-    return fmt.plain(text).replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")

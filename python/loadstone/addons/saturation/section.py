@@ -232,8 +232,7 @@ def saturation_section(found: SaturationAnswers) -> Section | None:
     return Section(
         name="saturation",
         heading=message("saturation_heading"),
-        findings=tuple(map(_finding, found.root)),
-        basis=message("saturation_basis"),
+        blocks=tuple(map(_finding, found.root)),
     )
 
 
@@ -251,6 +250,8 @@ def _finding(answer: SaturationAnswer) -> Finding:
         shown=(Shown("saturation"), *([Shown("ramp", remarks)] if remarks else ())),
         grids=(*_shares(answer), _levels(answer)),
         note=_basis(answer),
+        style="saturation",
+        basis=message("saturation_basis"),
     )
 
 

@@ -10,7 +10,7 @@ from loadstone.addons.studies.answers import (
     LessonAnswers,
     LessonVerdict,
 )
-from loadstone.report.document import Claim, Section
+from loadstone.report.document import Claim, Claims, Section
 from loadstone.text.message import Message, message
 
 _VERDICTS: dict[AnswerVerdict, Message] = {
@@ -45,11 +45,12 @@ def conclusions_section(found: ConclusionAnswers) -> Section | None:
     counted = Counter(one.verdict for one in found.root).most_common()
     said = [message("conclusions_of_verdict", number=number, verdict=_VERDICTS[kind]) for kind, number in counted]
     counts = message("conclusions_by_verdict", counted=said)
+    heading = message("conclusions_heading")
     return Section(
         name="conclusions",
-        heading=message("conclusions_heading"),
+        heading=heading,
         brief_heading=message("conclusions_brief_heading"),
-        claims=tuple(map(_conclusion, found.root)),
+        blocks=(Claims(tuple(map(_conclusion, found.root)), "conclusions", heading),),
         in_outcome=False,
         closes=True,
         hint=counts,
@@ -72,11 +73,11 @@ def lessons_section(found: LessonAnswers) -> Section | None:
     """What was, what shows here, and whether it was caught."""
     if not found.root:
         return None
+    heading = message("lessons_heading")
     return Section(
         name="lessons",
-        heading=message("lessons_heading"),
-        claims=tuple(map(_lesson, found.root)),
-        then_and_now=True,
+        heading=heading,
+        blocks=(Claims(tuple(map(_lesson, found.root)), "lessons", heading, then_and_now=True),),
         in_outcome=False,
         closes=True,
     )

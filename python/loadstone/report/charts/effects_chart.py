@@ -4,10 +4,11 @@ depends on the other."""
 import altair as alt
 
 from loadstone.judge.analysis.analysis import EffectsAnswer, Family
-from loadstone.report import effects, verdicts
 from loadstone.report import figure_format as fmt
+from loadstone.report import verdicts
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, ChartData, layer, make, named, tooltip
+from loadstone.report.sections.effects import figure_text
 from loadstone.text.english.figures import metric_text
 from loadstone.text.language import _
 
@@ -27,7 +28,7 @@ def effects_chart(answer: EffectsAnswer, family: Family) -> Chart | None:
             continue
         across, *others = cell.levels
         line = ", ".join(others)
-        said = tooltip(**{"": fmt.plain(cell.label), "figure": effects.cell_text(answer, cell)})
+        said = tooltip(**{"": fmt.plain(cell.label), "figure": figure_text(answer, cell)})
         low, high = (cell.figure if end is None else end for end in (cell.low, cell.high))
         scale = 1e-6 if "_ns" in answer.metric else 1.0
         figures = {"value": cell.figure * scale, "low": low * scale, "high": high * scale}

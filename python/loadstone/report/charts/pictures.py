@@ -6,8 +6,11 @@ from loadstone.machine.extras import MEGABYTES, lacks
 from loadstone.text.language import _
 
 if TYPE_CHECKING:  # it takes time to load, and what draws may be missing
+    from collections.abc import Sequence
+
     from loadstone.judge.analysis.analysis import Analysis
     from loadstone.report.charts.chart import Chart
+    from loadstone.report.document import Picture
 
 NOT_DRAWN = "This picture could not be drawn."
 
@@ -19,6 +22,13 @@ def pictures_of(analysis: "Analysis") -> "list[Chart]":
     from loadstone.report.charts.chart_list import charts_of
 
     return charts_of(analysis)
+
+
+def chart_of(charts: "Sequence[Chart]", picture: "Picture") -> "Chart | None":
+    """The chart that a block of the report shows; None where there are no data for it."""
+    return next(
+        (one for one in charts if one.kind == picture.kind and picture.of in ("", one.table or one.family)), None
+    )
 
 
 def without_pictures() -> str:

@@ -4,66 +4,64 @@ import base64
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from loadstone.judge.analysis.analysis import Analysis, CheckSummary, TrialView
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import figure_format as fmt
-from loadstone.report import glossary, summary, verdicts
+from loadstone.report import glossary, summary, written
 from loadstone.report.charts import theme
-from loadstone.report.charts.pictures import pictures_of, without_pictures
+from loadstone.report.charts.pictures import chart_of, pictures_of, without_pictures
+from loadstone.report.document import CheckLine, Picture, Words
 from loadstone.report.figure_quality import trust_text
 from loadstone.report.html.sections import (
     MINOR,
-    comparison_checks,
-    effects_view,
-    family_view,
+    captions_of,
     figure,
-    finding_view,
-    hints,
+    finding_pictures,
     linked,
-    main_table,
-    table_view,
-    verdicts_picture,
+    rows_of,
 )
-from loadstone.report.sections.of_analysis import findings_of, sections_of
-from loadstone.report.summary import Anchors
-from loadstone.report.tables import columns, observed
-from loadstone.report.tables.columns import MARK_TEXTS, MARKS, goodput_name
-from loadstone.text.english.figures import blocks_text
+from loadstone.report.sections.of_analysis import document_of
+from loadstone.report.summary import anchors_of
+from loadstone.report.tables.columns import MARK_TEXTS, MARKS
+from loadstone.report.written import words
 from loadstone.text.language import ENGLISH, language, speak_in_templates, translated
 from loadstone.text.message import Message
 from loadstone.text.sentences import figures_of
 
 
-def templates_of(package: str, filters: Mapping[str, Callable[..., Any]]) -> jinja2.Environment:
-    """The templates in the folder `templates` of a package; `filters` beside those that all have."""
+def templates_of(
+    package: str, filters: Mapping[str, Callable[..., Any]], finalize: Callable[[Any], Any] | None = None
+) -> jinja2.Environment:
+    """The templates in the folder `templates` of a package; `filters` beside those that all have.
+
+    `finalize`: what is printed in place of a value, before it is escaped.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(package, "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     speak_in_templates(environment)
     environment.filters |= {
-        "said": translated, "part": fmt.part_name, "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence,
+        "said": translated, "part": fmt.part_name, "plain": fmt.plain, "sentence": fmt.sentence,
         "count": fmt.count, "rate": fmt.rate, "duration": fmt.duration, "percent": fmt.percent,
         "seconds": fmt.seconds, "check_title": summary.check_title,
     } | dict(filters)  # fmt: skip
     return environment
 
 
-_OPENED_MAX = 6
-"""More invalid trials than this stay folded."""
-_TRIALS_WITH_ALL_MAX = 100
-"""With more trials than this the checks that one passed are counted only: `trials.jsonl` has them."""
+_ORDER = ("invalid", "suspect", "unknown", "valid")
 PARAGRAPH_MAX = 4
 """Number of sentences that are read as one paragraph."""
 _LISTS = {"sentences": "parts", "effects_answer": "terms", "saturations": "answers"}
@@ -129,18 +127,37 @@ _STYLED = re.compile(r' style="((?:--bar|flex-grow):[\d.e+-]+)"')
 
 @cache
 def _templates() -> jinja2.Environment:
-    own: dict[str, Callable[..., Any]] = {"unbroken": _unbroken, "pieces": _pieces, "figure": summary.figure}
-    return templates_of("loadstone.report.html", own)
+    own: dict[str, Callable[..., Any]] = {
+        "unbroken": _unbroken, "pieces": _pieces, "figure": summary.figure, "cell": written.cell,
+        "words": words, "kind": lambda block: type(block).__name__, "worst_first": _worst_first,
+    }  # fmt: skip
+    environment = templates_of("loadstone.report.html", own, _printed)
+    said: Any = environment.globals["_"]
+    environment.globals["_"] = lambda template, **figures: said(
+        template, **{name: _printed(figure) for name, figure in figures.items()}
+    )
+    return environment
 
 
-def _unbroken(text: str) -> str:
+def _worst_first(checks: Iterable[CheckLine]) -> list[CheckLine]:
+    return sorted(checks, key=lambda check: _ORDER.index(check.verdict))
+
+
+def _printed(value: Any) -> Any:
+    """What a template prints of a text or a message: all that is not ours passes here, and is escaped behind it."""
+    if isinstance(value, Markup) or not isinstance(value, str | Message):
+        return value
+    return Markup(value) if isinstance(value, str) and value.isspace() else escape(words(value))
+
+
+def _unbroken(text: Words) -> Markup:
     """No line ends between a number and its per cent."""
-    return text.replace(" %", "\u00a0%")
+    return Markup(_printed(text).replace(" %", "\u00a0%"))
 
 
 def _pieces(text: str) -> Markup:
     """A figure with what stands behind it in brackets: between these a line may end, within them never."""
-    pieces = re.split(r" (?=[\[(])", text)
+    pieces = re.split(r" (?=[\[(])", words(text))
     return Markup(" ").join(Markup('<span class="piece">{}</span>').format(piece) for piece in pieces)
 
 
@@ -178,16 +195,25 @@ def _digest(text: str) -> str:
 
 
 def page(analysis: Analysis) -> dict[str, Any]:
-    """Everything that the template prints, by the names it uses."""
-    charts, anchors = pictures_of(analysis), Anchors(analysis)
-    opening = verdicts_picture(analysis, charts)
-    main = main_table(analysis, anchors)
-    first = None if opening or not main else next((chart for chart in charts if chart.kind == "rps"), None)
-    found = findings_of(analysis)
-    folded = [chart for chart in charts if chart is not first]
+    """Everything that the templates print, by the names they use."""
+    charts, anchors = pictures_of(analysis), anchors_of(analysis)
+    sections = document_of(analysis).of("page")
+    opening = [section.name for section in sections if section.findings]
+    opening += [section.name for section in sections if section.name in ("verdicts", "figures")]
+    drawn: set[str] = set()
+
+    def shown(block: Picture) -> dict[str, Any] | None:
+        """A picture where it stands first: none is there twice."""
+        chart = chart_of(charts, block)
+        if chart is None or chart.name in drawn:
+            return None
+        drawn.add(chart.name)
+        return figure(chart)
+
     return {
         "analysis": analysis,
-        "sections": sections_of(analysis),
+        "sections": sections,
+        "first": next(iter(opening), "details"),
         "answer_lines": answer_lines(analysis.answer),
         "headline": trust_text(analysis),
         "trials_line": summary.trials(analysis),
@@ -195,100 +221,24 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "scaled": summary.scaled(analysis),
         "without_pictures": without_pictures(),
         "time_used": summary.time_used(analysis),
-        "shares": _shares(analysis),
-        "found": found,
-        "findings": {one.name: [finding_view(each, charts) for each in one.findings] for one in found},
-        "verdicts": opening,
-        "main": main and {**main, "picture": first and figure(first)},
-        "costs": next((figure(chart) for chart in charts if chart.kind == "cost"), None),
-        "hints": hints(analysis),
-        "effects": [effects_view(answer, charts) for answer in analysis.effects],
-        "families": [family_view(family, charts, anchors) for family in analysis.families],
-        "comparison_checks": comparison_checks(analysis),
-        "counted": verdicts.units(list(verdicts.all_comparisons(analysis))),
-        "tables": [table_view(table, folded, anchors, analysis) for table in analysis.tables],
-        "timeline": next((figure(chart) for chart in charts if chart.kind == "timeline"), None),
-        "matrix": next((figure(chart) for chart in charts if chart.kind == "checks"), None),
-        "checks": [_check(check) for check in summary.failing_first(analysis.checks)],
-        "opened": sum(view.verdict == "invalid" for view in analysis.trials) <= _OPENED_MAX,
-        "all_checks": len(analysis.trials) <= _TRIALS_WITH_ALL_MAX,
-        "conditions": [_condition(anchor, label, views, analysis) for anchor, label, views in anchors.conditions],
-        "environment": _environment(analysis.environment),
-        "commands": summary.reproduce(analysis),
-        "groups": glossary.groups_of(analysis),
-        "rate": goodput_name(analysis),
         "language": language(),
-        "blocks_text": blocks_text,
         "meaning": glossary.meaning,
-        "anchors": anchors,
-        "observed": observed,
         "minor": MINOR,
-        "columns": columns,
         "marks": MARKS,
         "mark_texts": MARK_TEXTS,
-        "linked": lambda said: linked(fmt.sentence(said), anchors),
+        "linked": lambda said: linked(words(said), anchors),
+        "rows_of": rows_of,
+        "picture_of": shown,
+        "blocks_picture_of": lambda block: shown(Picture("blocks", block.name)),
+        "effects_picture_of": lambda block: shown(Picture("effects", block.name)),
+        "pictures_in": lambda block: [(heading, one) for heading, of in block.parts if (one := shown(of))],
+        "captions_of": captions_of,
+        "verdict_terms": glossary.VERDICT_TERMS,
+        "pictures_of": lambda finding: finding_pictures(finding, charts),
+        "terms_of": lambda phrase, word: {
+            name: word(one.term, one.text) if one.term else one.text for name, one in phrase.terms
+        },
     }
-
-
-def _shares(analysis: Analysis) -> list[tuple[str, int]]:
-    """Verdicts and how many trials have them, for the bar."""
-    left = max(0, analysis.trials_planned - analysis.trials_done)
-    kinds = (
-        ("valid", analysis.trials_valid),
-        ("suspect", analysis.trials_suspect),
-        ("invalid", analysis.trials_invalid),
-        ("missing", left),
-    )
-    return [(kind, number) for kind, number in kinds if number]
-
-
-def _check(check: CheckSummary) -> dict[str, Any]:
-    verdict = next((kind for kind in ("invalid", "suspect", "unknown") if getattr(check, kind)), "valid")
-    return {"check": check, "verdict": verdict, "worst": summary.figure(check.worst) if check.worst else fmt.NONE}
-
-
-def _condition(anchor: str, label: str, views: list[TrialView], analysis: Analysis) -> dict[str, Any]:
-    verdicts = [view.verdict for view in views]
-    worst = next((kind for kind in ("invalid", "suspect") if kind in verdicts), "valid")
-    names = {view.trial for view in views}
-    rows = (row for table in analysis.tables for row in table.rows if names.intersection(row.trials))
-    bottleneck = next((fmt.sentence(row.bottleneck.message) for row in rows if row.bottleneck), "")
-    return {"label": label, "trials": views, "anchor": anchor, "verdict": worst, "bottleneck": bottleneck}
-
-
-def _environment(values: dict[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The record of the environment as headings with lines below; nested keys are joined by dots."""
-    plain = [_fact(key, value) for key, value in values.items() if not isinstance(value, dict) and key != "format"]
-    groups = [(key, list(_facts(value))) for key, value in values.items() if isinstance(value, dict)]
-    return [*groups, ("further", plain)] if plain else groups
-
-
-def _facts(values: dict[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for key, value in values.items():
-        if isinstance(value, dict):
-            yield from _facts(value, f"{prefix}{key}.")
-        else:
-            yield _fact(f"{prefix}{key}", value)
-
-
-_UNITS = {"_bytes": fmt.size, "_s": fmt.seconds, "_ns": fmt.duration}
-
-
-def _fact(name: str, value: object) -> tuple[str, str]:
-    """A name and its value as text; the unit that the name ends in goes to the value."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        for end, text in _UNITS.items():
-            if name.endswith(end):
-                return name.removesuffix(end), text(value)
-    return name, _value_text(value)
-
-
-def _value_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(_value_text(item) for item in value) or fmt.NONE
-    return fmt.NONE if value is None else fmt.plain(str(value))
 
 
 def answer_lines(answer: Message) -> list[Message]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.judge.verdict import CpuCost
-from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow
+from loadstone.report.document import Paragraph, Section, SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.text.message import message
 
 OTHERS_MIN = 0.05
@@ -32,8 +32,7 @@ def cost_section(rows: Sequence[tuple[str, Mapping[str, CpuCost], bool]]) -> Sec
     return Section(
         name="cost",
         heading=message("cost_of_heading"),
-        tables=(SectionTable("", _COLUMNS, lines),),
-        reading=message("cost_of_reading"),
+        blocks=(SectionTable("", _COLUMNS, lines), Paragraph(message("cost_of_reading"), "note")),
         in_outcome=False,
     )
 

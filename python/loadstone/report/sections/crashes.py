@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadstone.judge.analysis.crashes import CrashRow, CrashTable
-from loadstone.report.document import Section, SectionCell, SectionColumn, SectionTable, TableRow
+from loadstone.report.document import Paragraph, Section, SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.text.message import Message, message
 
 _COLUMNS = (
@@ -22,10 +22,10 @@ def crash_section(tables: Sequence[CrashTable]) -> Section:
     return Section(
         name="crashes",
         heading=message("crash_heading"),
-        tables=tuple(
-            SectionTable(table.title, _COLUMNS, tuple(map(_line, table.rows)), table.note) for table in tables
+        blocks=(
+            *(SectionTable(table.title, _COLUMNS, tuple(map(_line, table.rows)), table.note) for table in tables),
+            Paragraph(message("crash_reading"), "note"),
         ),
-        reading=message("crash_reading"),
         alarms=tuple(_alarm(row) for table in tables for row in table.rows if row.broken),
     )
 

@@ -17,11 +17,11 @@ from rich.text import Text
 from loadstone.judge.analysis.analysis import Analysis, Comparison, Row
 from loadstone.judge.verdict import DECIDED
 from loadstone.machine.installation import own_command
-from loadstone.report import effects as effect_lines
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.figure_quality import different_rows, trust_text
-from loadstone.report.sections.of_analysis import findings_of, sections_of
+from loadstone.report.sections.effects import effects_of
+from loadstone.report.sections.of_analysis import document_of
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.column import STALLED, Column, columns_that_fit, headers
 from loadstone.report.tables.columns import (
@@ -34,6 +34,7 @@ from loadstone.report.tables.columns import (
     suspect_lines,
     told_apart_lines,
 )
+from loadstone.report.terminal.figures import ROW_STYLES
 from loadstone.report.terminal.sections import VERDICT_STYLES, findings, sections
 from loadstone.run_folder.earlier_runs import NEVER_TAKEN, OF_ONE_START, hides_secret, options_given
 from loadstone.text.language import _, plural
@@ -51,7 +52,6 @@ _MEANINGS_MAX = 4
 _ROWS_MIN = 3
 _LABEL_MAX = 44
 _TITLE_MIN = 24
-ROW_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red", "missing": "dim", "unknown": "dim"}
 _WITH_VALUE = {"--resume", "--budget", "--out", "--prometheus"}
 """Options of the run that the next one has otherwise, or not."""
 
@@ -74,11 +74,12 @@ def outcome_lines(
     head, foot = _head(analysis), _foot(analysis, report, folder)
     room = LINES_MAX - sum(_height(console, part) for part in [*head, *foot])
     most = min(room - 3, max(_SECTION_LINES_MIN, room - VERDICT_LINES_MIN))
-    others = _fitting(list(sections(sections_of(analysis), width, short=True)), console, most)
+    document = document_of(analysis).of("terminal")
+    others = _fitting(list(sections(document, width, short=True)), console, most)
     room -= sum(_height(console, part) for part in others)
     effects = _fitting(_effects(analysis), console, room - _table_lines_min(analysis))
     room -= sum(_height(console, part) for part in effects)
-    found = _fitting(list(findings(findings_of(analysis), short=True)), console, room)
+    found = _fitting(list(findings(document)), console, room)
     room -= sum(_height(console, part) for part in found)
     # The pairs that effects rest on stand in the report.
     pairs = (
@@ -172,7 +173,7 @@ def _head(analysis: Analysis) -> list[RenderableType]:
 
 def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[RenderableType]:
     said = [f"{trust_text(analysis)}."]
-    said += [fmt.sentence(section.in_foot) for section in sections_of(analysis) if section.in_foot is not None]
+    said += [fmt.sentence(section.in_foot) for section in document_of(analysis).sections if section.in_foot is not None]
     still: list[RenderableType] = [Text(line) for line in stall_lines(analysis, most=1)]
     parts: list[RenderableType] = [Text(), *still, Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
     if step := next_step(analysis, folder):
@@ -185,9 +186,9 @@ def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[
 def _effects(analysis: Analysis) -> list[RenderableType]:
     """A line an effect, the main ones first, after an empty one."""
     lines: list[RenderableType] = [
-        Text.assemble((f"{line.mark} ", VERDICT_STYLES[term.verdict.kind]), line.said)
-        for answer in analysis.effects
-        for term, line in zip(answer.terms, effect_lines.lines(answer), strict=True)
+        Text.assemble((f"{line.mark} ", VERDICT_STYLES[line.verdict]), line.said)
+        for answer in effects_of(analysis)
+        for line in answer.lines
     ]
     return [Text(), *lines] if lines else []
 

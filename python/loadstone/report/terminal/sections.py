@@ -1,6 +1,7 @@
 """Sections of the terminal's report: what goals found, claims, effects, verdicts of comparisons, findings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -9,16 +10,45 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.judge.analysis.analysis import Comparison, EffectsAnswer, Family
 from loadstone.judge.verdict import VerdictKind
-from loadstone.report import effects as effect_lines
-from loadstone.report import figure_format as fmt
-from loadstone.report import verdicts
-from loadstone.report.document import Claim, Finding, Grid, Section, SectionTable
-from loadstone.report.glossary import brackets
+from loadstone.report import written
+from loadstone.report.document import (
+    Block,
+    Bullet,
+    Bullets,
+    Claim,
+    Claims,
+    Code,
+    Effects,
+    Facts,
+    Figures,
+    Finding,
+    Fold,
+    Grid,
+    JudgedPair,
+    Only,
+    Paragraph,
+    Part,
+    Phrase,
+    Picture,
+    Pictures,
+    Section,
+    SectionCell,
+    SectionTable,
+    Shares,
+    Terms,
+    Trials,
+    Verdicts,
+    Words,
+)
+from loadstone.report.tables.columns import MARKS
+from loadstone.report.terminal.figures import ROW_STYLES, figures_table
+from loadstone.report.written import phrase_text, words
+from loadstone.text.language import translated
 
 _LABEL_MAX = 40
 _LABEL_SHARE = 3
+_PARAGRAPHS = {"plain": "", "note": "dim", "doubt": "yellow"}
 _TONES = {"good": "green", "open": "yellow", "bad": "red"}
 VERDICT_STYLES: dict[VerdictKind, str] = {
     "faster": "bold green",
@@ -33,140 +63,213 @@ _WITH_FACT_MAX = 3
 """Most findings that have a line with a fact below them; of more each has one line."""
 
 
-def sections(found: Sequence[Section], width: int, *, short: bool = False) -> Iterator[RenderableType]:
-    """What goals have to say under a heading of their own; `short`: a line a condition."""
+def sections(found: Iterable[Section], width: int, *, short: bool = False) -> Iterator[RenderableType]:
+    """What stands under a heading of its own; `short`: a line a condition."""
     for section in found:
-        if short and not section.in_outcome:
+        if "terminal" not in section.layouts or (short and not section.in_outcome):
             continue
-        yield Text()
-        yield Text(fmt.sentence(section.brief_heading or section.heading), style="bold")
-        yield from (Text(fmt.sentence(alarm), style="bold red") for alarm in section.alarms)
-        for table in section.tables:
+        if section.findings:
             if short:
-                yield from (Text(f"  {fmt.plain(line.label)}: {fmt.sentence(line.short)}") for line in table.lines)
                 continue
-            if table.title:
-                yield Text(fmt.plain(table.title))
-            yield _section_table(table, width)
-            for line in table.lines:
+            yield Text()
+        elif not section.is_part:
+            yield Text()
+            yield line(section.brief_heading or section.heading, "bold")
+        yield from (line(alarm, "bold red") for alarm in section.alarms)
+        yield from _short_lines(section.blocks) if short else blocks(section.blocks, width)
+
+
+def _short_lines(found: Iterable[Block]) -> Iterator[RenderableType]:
+    for block in found:
+        if isinstance(block, SectionTable):
+            yield from (Text(f"  {words(row.label)}: {words(row.short)}") for row in block.lines)
+
+
+def line(said: Words | None, style: str = "") -> Text:
+    """A text without markup. Everything that is not ours passes here or through `words`."""
+    return Text(words(said), style=style)
+
+
+def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
+    """Everything that a terminal of `width` columns says of blocks; pictures and trials stand in the report."""
+    for block in found:
+        match block:
+            case Only():
+                if "terminal" in block.layouts:
+                    yield from blocks(block.blocks, width)
+            case Part() | Fold():
+                yield Text()
+                yield line(block.heading, "bold")
+                if isinstance(block, Fold):
+                    yield line(block.reading, "dim")
+                yield from blocks(block.blocks, width)
+            case Figures():
+                yield figures_table(block, width)
+            case SectionTable():
+                yield from _table(block, width)
+            case Claims():
+                yield from map(_claim, block.claims)
+            case Paragraph():
+                yield line(block.text, _PARAGRAPHS[block.tone])
+            case Phrase():
+                yield line(phrase_text(block), "dim" if block.tone == "note" else "")
+            case Bullets():
+                yield from map(bullet, block.items)
+            case Finding():
+                yield from _finding(block)
+            case Effects():
+                yield from _effects(block)
+            case Verdicts():
+                yield from _verdicts(block, width)
+            case Facts():
+                yield line(block.title, "bold")
+                yield from (line(f"  {words(name)}: {words(value)}") for name, value in block.facts)
+            case Terms():
                 yield from (
-                    Text(f"  ! {fmt.plain(line.label)}: {fmt.sentence(said)}", style="yellow") for said in line.problems
+                    line(f"  {words(one)}: {words(meaning)}") for _, terms in block.groups for one, meaning in terms
                 )
-        if not short:
-            yield from map(_claim, section.claims)
-        if not short and section.reading is not None:
-            yield Text(fmt.sentence(section.reading), style="dim")
+            case Code():
+                yield from (line(f"  {words(one)}") for one in block.lines)
+            case Shares():
+                yield line(", ".join(f"{number} {translated(kind)}" for kind, number in block.shares))
+            case Picture() | Pictures() | Trials():
+                pass
+            case _:
+                assert_never(block)
+
+
+def bullet(one: Bullet) -> Padding:
+    """`✕ gain: 2 invalid. The generator must leave ...`."""
+    said = Text()
+    if one.verdict:
+        said.append(f"{MARKS[one.verdict]} ", ROW_STYLES[one.verdict])
+    if one.name:
+        said.append(words(one.name), "bold").append(": ")
+    said.append(words(one.text))
+    if one.aside:
+        said.append(" ").append(words(one.aside), "dim")
+    return Padding(said, (0, 0, 0, _INDENT))
 
 
 def _claim(claim: Claim) -> RenderableType:
     """What was said, and below it what shows here."""
-    answer = Text.assemble((fmt.sentence(claim.verdict), _TONES[claim.tone]), ": ", fmt.sentence(claim.answer))
-    return Padding(Group(Text(fmt.plain(claim.text)), Padding(answer, (0, 0, 0, 2))), (0, 0, 0, 2))
+    answer = Text.assemble((words(claim.verdict), _TONES[claim.tone]), ": ", words(claim.answer))
+    return Padding(Group(line(claim.text), Padding(answer, (0, 0, 0, 2))), (0, 0, 0, 2))
 
 
-def _section_table(table: SectionTable, width: int) -> Table:
+def _table(table: SectionTable, width: int) -> Iterator[RenderableType]:
     """A line a condition; on a narrow terminal without the columns at the end."""
-    first, *heads = [fmt.sentence(column.head) for column in table.columns]
-    longest = max((cell_len(fmt.plain(line.label)) for line in table.lines), default=0)
+    if table.title:
+        yield line(table.title)
+    yield _grid_of(table, width)
+    for row in table.lines:
+        yield from (Text(f"  ! {words(row.label)}: {words(said)}", style="yellow") for said in row.problems)
+
+
+def _grid_of(table: SectionTable, width: int) -> Table:
+    first, *heads = [words(column.head) for column in table.columns]
+    longest = max((cell_len(words(row.label)) for row in table.lines), default=0)
     label = max(len(first), min(_LABEL_MAX, longest, width // _LABEL_SHARE))
-    columns = [[head, *(fmt.cell(line.cells[place]) for line in table.lines)] for place, head in enumerate(heads)]
+    columns = [[head, *(_cell(row.cells[place]) for row in table.lines)] for place, head in enumerate(heads)]
     while len(columns) > 1 and label + sum(2 + max(map(cell_len, column)) for column in columns) > width:
         columns.pop()
     grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    grid.add_column(first, no_wrap=True, overflow="ellipsis", width=label)
+    grid.add_column(Text(first), no_wrap=True, overflow="ellipsis", width=label)
     for column in columns:
-        grid.add_column(column[0], justify="right", no_wrap=True)
-    for number, line in enumerate(table.lines, 1):
-        grid.add_row(Text(fmt.plain(line.label)), *(column[number] for column in columns))
+        grid.add_column(Text(column[0]), justify="right", no_wrap=True)
+    for number, row in enumerate(table.lines, 1):
+        grid.add_row(line(row.label), *(Text(column[number]) for column in columns))
     return grid
 
 
-def effects(found: Sequence[EffectsAnswer]) -> Iterator[RenderableType]:
-    """Everything that a terminal says of effects; nothing without any."""
-    for answer in found:
-        yield Text()
-        yield Text(fmt.plain(answer.question), style="bold")
-        for term, line in zip(answer.terms, effect_lines.lines(answer), strict=True):
-            style = VERDICT_STYLES[term.verdict.kind]
-            yield Padding(Text.assemble((f"{line.mark} ", style), (line.said, style)), (0, 0, 0, _INDENT))
-        grid = Table.grid(padding=(0, 2, 0, 0))
-        for cell in answer.cells:
-            grid.add_row(fmt.plain(cell.label), effect_lines.cell_text(answer, cell))
-        yield Padding(grid, (0, 0, 0, _INDENT))
-        yield Text(effect_lines.basis(answer), style="dim")
+def _cell(cell: SectionCell) -> str:
+    link = "" if cell.link is None else words(cell.link.text)
+    aside = f"({words(cell.aside)})" if cell.aside else ""
+    said = " ".join(filter(None, (written.cell(cell), aside, link)))
+    return f"{said}: {words(cell.reason)}" if cell.reason else said
 
 
-def families(found: list[Family], width: int) -> Iterator[RenderableType]:
-    """Everything that a terminal of `width` columns says of the comparisons; nothing without one."""
-    for family in found:
-        yield Text()
-        yield Text(fmt.plain(family.question), style="bold")
-        yield Padding(Text(fmt.sentence(family.answer), style="cyan"), (0, 0, 0, _INDENT))
-        yield Padding(_pairs(family.comparisons, width - _INDENT), (0, 0, 0, _INDENT))
-        for line in verdicts.together(family.comparisons):
-            yield Padding(Text(f"! {line}", style="yellow"), (0, 0, 0, _INDENT))
-        if floor := verdicts.noise_floor(family):
-            yield Padding(Text(floor), (0, 0, 0, _INDENT))
-    if any(verdicts.interval(comparison.primary) for family in found for comparison in family.comparisons):
-        yield Text(brackets(), style="dim")
+def _effects(found: Effects) -> Iterator[RenderableType]:
+    yield Text()
+    yield line(found.question, "bold")
+    for one in found.lines:
+        style = VERDICT_STYLES[one.verdict]
+        yield Padding(Text.assemble((f"{one.mark} ", style), (one.said, style)), (0, 0, 0, _INDENT))
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for combination in found.combinations:
+        grid.add_row(line(combination.label), line(combination.figure))
+    yield Padding(grid, (0, 0, 0, _INDENT))
+    yield line(found.basis, "dim")
 
 
-def _pairs(comparisons: list[Comparison], width: int) -> Table:
+def _verdicts(family: Verdicts, width: int) -> Iterator[RenderableType]:
+    yield Text()
+    yield line(family.question, "bold")
+    yield Padding(line(family.answer, "cyan"), (0, 0, 0, _INDENT))
+    yield Padding(_pairs(family.pairs, width - _INDENT), (0, 0, 0, _INDENT))
+    for warning in family.warnings:
+        yield Padding(line(f"! {warning}", "yellow"), (0, 0, 0, _INDENT))
+    if family.noise_floor:
+        yield Padding(line(family.noise_floor), (0, 0, 0, _INDENT))
+
+
+def _pairs(pairs: Sequence[JudgedPair], width: int) -> Table:
     """A line a pair where there is room for pair and verdict, else the verdict on the line below."""
-    longest = max((cell_len(verdicts.title(comparison)) for comparison in comparisons), default=0)
-    said_of_all = [
-        line
-        for comparison in comparisons
-        for line in (_said(comparison), *(said for _, said in verdicts.cost_lines(comparison)))
-    ]
+    longest = max((cell_len(words(pair.line.name)) for pair in pairs), default=0)
+    said_of_all = [said for pair in pairs for said in (pair.alone, *(said for _, said in pair.decided_costs))]
     longest_verdict = max(map(cell_len, said_of_all), default=0)
     beside = longest + longest_verdict + 4 <= width
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column()
     if beside:
         grid.add_column()
-    for one in comparisons:
-        style = VERDICT_STYLES[one.primary.kind]
-        name = Text.assemble((f"{verdicts.MARKS[one.primary.kind]} ", style), verdicts.title(one))
-        said = Text(_said(one), style=style)
-        costs = [Text(said_of, style=VERDICT_STYLES[cost.kind]) for cost, said_of in verdicts.cost_lines(one)]
+    for pair in pairs:
+        style = VERDICT_STYLES[pair.line.kind]
+        name = Text.assemble((f"{pair.line.mark} ", style), words(pair.line.name))
+        costs = [line(said, VERDICT_STYLES[kind]) for kind, said in pair.decided_costs]
+        said = Group(line(pair.alone, style), *costs)
         if beside:
-            grid.add_row(name, Group(said, *costs))
+            grid.add_row(name, said)
         else:
             grid.add_row(name)
-            grid.add_row(Padding(Group(said, *costs), (0, 0, 0, 4)))
+            grid.add_row(Padding(said, (0, 0, 0, 4)))
     return grid
 
 
-def _said(comparison: Comparison) -> str:
-    return verdicts.by_latency(comparison.primary) + verdicts.verdict_text(comparison.primary)
-
-
-def findings(found: Sequence[Section], *, short: bool = False) -> Iterator[RenderableType]:
-    """Every condition; `short`, and of several: a line a condition, and a fact; of many: that line alone."""
-    for section in found:
+def findings(found: Sequence[Section]) -> Iterator[RenderableType]:
+    """In few lines: of several conditions a line each, and a fact; of many that line alone."""
+    for section in filter(lambda section: section.findings, found):
         yield Text()
-        brief = short and len(section.findings) > 1
+        brief = len(section.findings) > 1
         for one in section.findings:
-            style = "bold green" if one.tone == "good" else _TONES[one.tone]
-            name = Text(f"{fmt.plain(one.title)}  ") if one.condition and (brief or not short) else Text()
-            yield Text.assemble((f"{one.mark} ", style), name, (fmt.sentence(one.verdict), style))
-            if brief and len(section.findings) > _WITH_FACT_MAX:
+            if not brief:
+                yield from _finding(one, short=True)
                 continue
-            if brief:
-                yield Padding(Text(fmt.sentence(one.brief), style="dim"), (0, 0, 0, _INDENT))
-            else:
-                yield from _facts(one)
-                remarks = (remark for shown in one.shown for remark in shown.remarks)
-                yield from (Padding(Text(fmt.sentence(remark)), (0, 0, 0, _INDENT)) for remark in remarks)
-            if not short:
-                yield from (_grid(grid) for grid in one.grids if grid.on_terminal)
-                yield Text(fmt.sentence(one.note), style="dim")
+            yield _found(one, is_named=True)
+            if len(section.findings) <= _WITH_FACT_MAX:
+                yield Padding(line(one.brief, "dim"), (0, 0, 0, _INDENT))
+
+
+def _found(one: Finding, *, is_named: bool) -> Text:
+    style = "bold green" if one.tone == "good" else _TONES[one.tone]
+    name = f"{words(one.title)}  " if one.condition and is_named else ""
+    return Text.assemble((f"{one.mark} ", style), name, (words(one.verdict), style))
+
+
+def _finding(one: Finding, *, short: bool = False) -> Iterator[RenderableType]:
+    """`short`: without what it rests on."""
+    yield _found(one, is_named=not short)
+    yield from _facts(one)
+    remarks = (remark for shown in one.shown for remark in shown.remarks)
+    yield from (Padding(line(remark), (0, 0, 0, _INDENT)) for remark in remarks)
+    if not short:
+        yield from (_grid(grid) for grid in one.grids if grid.on_terminal)
+        yield line(one.note, "dim")
 
 
 def _facts(found: Finding) -> Iterator[RenderableType]:
     """A part of its own for each, so that those that say least are left out where there is no room."""
-    facts = [(fmt.sentence(name), fmt.sentence(said)) for name, said in found.facts]
+    facts = [(words(name), words(said)) for name, said in found.facts]
     width = max(len(name) for name, _ in facts)
     for name, said in facts:
         grid = Table.grid(padding=(0, 2, 0, 0))
@@ -179,7 +282,7 @@ def _facts(found: Finding) -> Iterator[RenderableType]:
 def _grid(found: Grid) -> Table:
     grid = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
     for header in found.heads:
-        grid.add_column(header, justify="right", no_wrap=True)
+        grid.add_column(line(header), justify="right", no_wrap=True)
     for row in found.rows:
-        grid.add_row(*map(Text, row.cells))
+        grid.add_row(*map(line, row.cells))
     return grid

@@ -12,10 +12,13 @@ from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.figure_quality import bound_lines, trust_text
+from loadstone.report.sections.checks import check_line
+from loadstone.report.sections.results import rows_of_table
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.columns import columns_for, fixed_rate_lines, suspect_lines, told_apart_lines
 from loadstone.report.terminal.ending import says_little, verdict_line
-from loadstone.report.terminal.outcome import check_line, results_table
+from loadstone.report.terminal.figures import figures_table
+from loadstone.report.terminal.sections import bullet
 from loadstone.text.language import _
 
 ROWS_MAX = 20
@@ -66,7 +69,7 @@ def _table(table: ResultTable, width: int, is_titled: bool, most: int) -> Iterat
     if is_titled:
         yield Text(fmt.plain(table.title), style="bold")
     shown = _shown(table.rows, most)
-    yield results_table(table, shown, width)
+    yield figures_table(rows_of_table(table, shown), width)
     if left := len(table.rows) - len(shown):
         yield Text(_("… {left} more rows in the report", left=left), style="dim")
     columns = columns_for(table)
@@ -89,10 +92,10 @@ def _doubts(analysis: Analysis) -> Iterator[RenderableType]:
     """Every check for which something is invalid; else the first of a bound, a stall, and what is suspect."""
     failed = [check for check in summary.failing_first(analysis.checks) if check.invalid or check.suspect]
     if invalid := [check for check in failed if check.invalid]:
-        yield from map(check_line, invalid)
+        yield from (bullet(check_line(check)) for check in invalid)
         return
     lines = [*bound_lines(analysis), *stall_lines(analysis, most=1)]
     if lines:
         yield Text(lines[0], style="yellow")
     elif failed:
-        yield check_line(failed[0])
+        yield bullet(check_line(failed[0]))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.addons.history.compare_report import markdown, notable_comparisons, summarise_rest, warnings
+from loadstone.addons.history.compare_report import notable_comparisons, summarise_rest, warnings
 from loadstone.experiment.plan.run_plan import TABLE_GROUP
 from loadstone.text.message import message, verbatim
 from loadstone.text.sentences import render_message
@@ -38,7 +38,6 @@ def test_conditions_with_too_few_trials_are_folded_into_one_line(write: Callable
         "Nothing can be said of 2 of 2 conditions: 2 without an interval (3 trials a run; it takes 8 or more)."
     ]
     assert "UNDECIDED" not in found.text
-    assert summarise_rest(found.report)[0] in markdown(found.report)
 
 
 def test_what_has_too_few_trials_takes_no_share_of_the_level(write: Callable[..., Path]) -> None:
@@ -120,12 +119,3 @@ def test_warnings_that_differ_in_figures_only_become_one(write: Callable[..., Pa
     assert first.startswith("2 of 2 pairs, for example ")
     assert first.endswith(": 1 of 18 trials in A suspect and used: swap.")
     assert second == "The same."
-
-
-def test_markdown_holds_table_and_remedy_without_markup_of_others(write: Callable[..., Path]) -> None:
-    report = reported(write(), write(seed=2)).report
-    evil = report.model_copy(update={"notes": [verbatim("<script>|")]})
-    printed = markdown(evil)
-    assert printed.count("\n|") == 2 + len(report.comparisons)
-    assert "interleaved" in printed
-    assert "<script>" not in printed

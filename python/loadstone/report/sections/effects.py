@@ -1,0 +1,91 @@
+"""What a report shows of effects: of each factor, of their interactions, and of the combinations behind them."""
+
+from collections.abc import Iterator
+
+from loadstone.judge.analysis.analysis import Analysis, EffectCell, EffectsAnswer, EffectTerm
+from loadstone.report import figure_format as fmt
+from loadstone.report import verdicts
+from loadstone.report.document import Combination, EffectLine, Effects, Section
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.english.figures import blocks_text, metric_text
+from loadstone.text.language import _, sentence_case
+from loadstone.text.sentences import check_names
+
+
+def effects_section(analysis: Analysis) -> Section | None:
+    """The answers on factors; in Markdown they stand with the verdicts. None without one."""
+    blocks = effects_of(analysis)
+    if not blocks:
+        return None
+    return Section(
+        "effects", _("Effects"), blocks, layouts=("page", "terminal"), in_outcome=False, is_open=True, is_part=True
+    )
+
+
+def effects_of(analysis: Analysis) -> tuple[Effects, ...]:
+    """An answer for each comparison that has factors."""
+    return tuple(
+        Effects(
+            answer.name,
+            f"effects-{number}",
+            question=answer.question,
+            answer=answer.answer,
+            note=answer.note,
+            lines=tuple(lines(answer)),
+            factors=tuple(answer.factors),
+            combinations=tuple(
+                Combination(tuple(cell.levels), cell.label, figure_text(answer, cell)) for cell in answer.cells
+            ),
+            basis=_basis(answer),
+        )
+        for number, answer in enumerate(analysis.effects, 1)
+    )
+
+
+def lines(answer: EffectsAnswer) -> Iterator[EffectLine]:
+    """Every effect, the main ones first."""
+    for term in answer.terms:
+        verdict = term.verdict
+        yield EffectLine(
+            verdicts.MARKS[verdict.kind],
+            kind=_("main effect") if term.kind == "main" else _("interaction"),
+            name=fmt.plain(term.name),
+            over=fmt.plain(", ".join(term.over)),
+            ratio=verdicts.ratio(verdict),
+            said=_said(term),
+            rounds=blocks_text(verdict.blocks, verdict.unit, always_many=True) if verdict.blocks else fmt.NONE,
+            verdict=verdict.kind,
+        )
+
+
+def _said(term: EffectTerm) -> str:
+    """Its sentence, with a large letter."""
+    return sentence_case(fmt.sentence(term.message))
+
+
+def figure_text(answer: EffectsAnswer, cell: EffectCell) -> str:
+    """`12,400 [12,100, 12,700]`; what forbids a figure in place of it."""
+    if cell.figure is None:
+        return fmt.NONE if cell.refusal is None else _refused(cell.refusal)
+    value = verdicts.metric_figure(answer.metric, cell.figure)
+    if cell.low is None or cell.high is None:
+        return value
+    low, high = (verdicts.metric_figure(answer.metric, end) for end in (cell.low, cell.high))
+    return f"{value} [{low}, {high}]"
+
+
+def _refused(check: CheckResult) -> str:
+    reason = "" if check.reason is None else fmt.sentence(check.reason).rstrip(".")
+    if reason:
+        return _("INVALID: {check}, {reason}", check=check_names(check.name), reason=reason)
+    return _("INVALID: {check}", check=check_names(check.name))
+
+
+def _basis(answer: EffectsAnswer) -> str:
+    """Return how to read the figures of the combinations."""
+    return _(
+        "Typical {metric_text}; in brackets the 95 % interval beside the mean of all "
+        "combinations, which were measured in the same rounds or blocks. Main effects are "
+        "averages on the log scale.",
+        metric_text=metric_text(answer.metric),
+    )

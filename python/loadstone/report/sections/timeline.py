@@ -1,0 +1,13 @@
+"""What a report shows of the run second by second."""
+
+from loadstone.judge.analysis.analysis import Analysis
+from loadstone.report.document import Picture, Section
+from loadstone.text.language import _
+
+
+def timeline_section(analysis: Analysis) -> Section | None:
+    """A picture; None where nothing was recorded."""
+    if not analysis.timeline:
+        return None
+    hint = _("rates, P99 and CPU, second by second")
+    return Section("timeline", _("Time line"), (Picture("timeline"),), hint=hint, layouts=("page", "markdown"))
