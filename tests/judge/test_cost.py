@@ -230,7 +230,7 @@ def test_a_difference_in_cost_is_found_where_rates_say_nothing(synthetic: Any) -
 
 def test_the_dearer_side_may_be_the_second(synthetic: Any) -> None:
     (verdict,) = judged(noisy(synthetic, 7.6, seed=1), noisy(synthetic, 10.0, seed=2))
-    assert render_message(verdict.said).startswith("json uses 24 % [2")
+    assert render_message(verdict.said).startswith("hash uses 32 % [2")
 
 
 def test_equal_costs_are_called_the_same(synthetic: Any) -> None:

@@ -55,6 +55,8 @@ def slice_text(seconds: float) -> str:
 DECIMALS_MAX = 3
 TIMES_BEYOND_PERCENT = 50.0
 """A difference of more than this, up or down, is said as a factor: nobody sees that -93 % and +1366 % are the same."""
+NARROW = 0.03
+"""A small factor whose interval is no wider has a decimal more, or both ends would be alike."""
 SMALL_BOUND = 0.01
 """A bound below it is left out: the figure is as good as it can be."""
 
@@ -113,6 +115,8 @@ def times_text(
     ends = [_factor(end) for end in (low, high) if end is not None]
     value = _factor(estimate)
     decimals = max(decimals_of(ends) if ends else 0, _decimals_of_factor(value))
+    if value < 1 and ends and max(ends) - min(ends) < NARROW:
+        decimals = DECIMALS_MAX
     times = decimal(value, decimals)
     figure = _("{factor} times as fast", factor=times) if as_fast else _("{factor} times", factor=times)
     return f"{figure} {_ends_text(ends, decimals, none=1.0, excludes_none=excludes_none)}" if ends else figure

@@ -44,7 +44,9 @@ def test_parts_limit_and_predictions(redis_run: Path, monkeypatch: Patch, capsys
     assert status == 0
     assert "CPU a request" in out
     said = " ".join(out.split())
-    assert "a second: redis (95 % busy, at most" in said
+    assert "a second: redis (94.6 % busy, at most 184,923 a second)" in said
+    assert " 94.6 % 184,923 [" in said, "one figure of a part in the table and in the sentence"
+    assert "redis 94.7 % ▇" in said, "of a level that was measured, how busy it was is not predicted"
     assert "next: generator" in said
     assert "levels that it was not fitted on" in said
 

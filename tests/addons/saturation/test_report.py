@@ -19,6 +19,7 @@ from loadstone.report.charts.chart import draw
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.terminal.outcome import show
 from loadstone.report.write import write_report
+from loadstone.text.sentences import render_message
 
 
 @pytest.fixture(params=list(KINDS))
@@ -42,17 +43,15 @@ def test_every_kind_says_what_was_asked(answer: SaturationAnswer) -> None:
     assert (
         said["The limit"] == "not known" if answer.limiting is None else "the next fullest part is" in said["The limit"]
     )
-    if answer.model == "closed":
-        assert (
-            said["Saturation point"]
-            == {
-                "plateau": "10.8 [10.5, 11.1] users",
-                "peak": "17.6 [16.2, 19] users",
-                "at_least": "beyond what could be driven",
-                "none": "not found",
-            }[answer.kind]
-        )
-        assert ("retrograde" in said["Beyond it"]) == (answer.kind == "peak")
+    assert ("Replies a second" in said) == (answer.model == "closed" and len(answer.points) > 1)
+    verdict = {
+        "plateau": "THE MOST: 98,200 ",
+        "peak": "PEAK at 17.6 [16.2, 19] users: ",
+        "limit": "KEEPS ",
+        "at_least": "CAPACITY >= ",
+        "none": "NO POINT: ",
+    }
+    assert render_message(answer.message).startswith(verdict[answer.kind])
 
 
 def test_every_kind_is_drawn_or_left_out(answer: SaturationAnswer) -> None:

@@ -427,7 +427,7 @@ def test_a_damaged_log_is_named(study: Studies) -> None:
 def test_noise_beyond_four_budgets_is_not_decidable_here(study: Studies) -> None:
     made = study(1.0, sd=0.4)
     found = look_at(made.group(), made.made_experiment, made.trials(), 3.0)
-    assert verdict_text(found.verdicts[0]).startswith("NOT DECIDABLE HERE: noise floor +-")
+    assert verdict_text(found.verdicts[0]).startswith("NOT DECIDABLE HERE: noise floor 1.")
     assert found.decided
 
 

@@ -99,7 +99,7 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
     "capacity_next_meaning": "The one that would be full if that had all the CPU it takes.",
     "capacity_most": "at most /s",
     "capacity_most_meaning": "Replies a second if nothing else were the limit: CPUs over CPU a request.",
-    "capacity_filled": lambda name, busy_share: f"{parts_text(name)} {_busy(busy_share)}",
+    "capacity_filled": lambda name, busy_share: f"{parts_text(name)} {whole_percent(busy_share)}",
     "capacity_station": _station,
     "capacity_limit": _limit,
     "capacity_unknown": "How many CPUs the parts can use is not known, so nothing can be said of their limits.",

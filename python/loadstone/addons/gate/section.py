@@ -3,7 +3,7 @@
 from loadstone.addons.gate.result import GateFigure, GateResult
 from loadstone.report.document import Paragraph, Section, SectionCell, SectionColumn, SectionTable, TableRow, Unit
 from loadstone.text.language import author_text
-from loadstone.text.message import message
+from loadstone.text.message import Message, message
 
 NAMES = {
     "rate": author_text("requests a second"),
@@ -51,11 +51,15 @@ def _line(figure: GateFigure, twin: list[GateFigure | None]) -> TableRow:
         _change(figure),
         SectionCell(figure.base, unit),
         SectionCell(figure.head, unit),
-        SectionCell(figure.visible, "share"),
+        SectionCell(figure.visible, "share", None if figure.visible is None else _visible(figure.visible)),
         *(_change(one) if one is not None else SectionCell(None) for one in twin),
     )
     why = () if figure.why is None or figure.verdict != "undecided" else (figure.why,)
     return TableRow(NAMES[figure.name], cells, standing, why)
+
+
+def _visible(share: float) -> Message:
+    return message("gate_visible", share=share)
 
 
 def _change(figure: GateFigure) -> SectionCell:

@@ -289,6 +289,7 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_answer": "{head} against {base}: {verdict}",
     "gate_heading": "The gate's figures",
     "gate_change": change_text,
+    "gate_visible": share_text,
     "gate_standing": standing_text,
     "gate_known_before": "not measured: the answer was known before",
     "gate_not_begun": "not measured: no time was left for it",

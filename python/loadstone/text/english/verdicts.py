@@ -115,7 +115,7 @@ def _not_decidable(noise_floor: float | None) -> str:
     if noise_floor is None:
         return _("NOT DECIDABLE HERE: noise floor unknown")
     if is_times(noise_floor):
-        return _("NOT DECIDABLE HERE: less than {factor} times could not be told", factor=factor_text(noise_floor))
+        return _("NOT DECIDABLE HERE: noise floor {factor} times", factor=factor_text(noise_floor))
     return _("NOT DECIDABLE HERE: noise floor +-{floor}", floor=percent_text(noise_floor))
 
 

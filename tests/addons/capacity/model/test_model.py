@@ -218,7 +218,7 @@ def test_few_users_may_be_left_out() -> None:
 def test_the_limit_is_named_with_the_next() -> None:
     full = render_message(capacity_of({}, "", levels(network().per_s))[0].limit)
     assert full.startswith("The limit at ")
-    assert "users and 3,700 a second: app + redis (100 % busy, at most 3,700 a second)" in full
+    assert "users and 3,704 a second: app + redis (100 % busy, at most 3,704 a second)" in full
     assert "next: generator" in full
     far = render_message(capacity_of({}, "", [level(1, 700.0)])[0].limit)
     assert far.startswith("Nothing is full at 1 user and 700 a second. First to fill: app + redis (19 % busy")
