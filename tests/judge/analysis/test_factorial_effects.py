@@ -9,7 +9,7 @@ import pytest
 from loadstone.experiment.plan.group import Contrast
 from loadstone.judge.analysis.analysis import EffectsAnswer
 from loadstone.judge.analysis.effects import effects_of
-from loadstone.report import effects
+from loadstone.report.sections import effects
 from loadstone.text.sentences import render_message
 
 RATIOS = (("few", "set", 1.0), ("few", "get", 1.1), ("many", "set", 1.0), ("many", "get", 1.3))
@@ -88,7 +88,7 @@ def test_its_interaction_names_the_combination(judged: Judged, studies: ModuleTy
     answer = judged(spoiled(studies, 3))
     expected = "Whether get against set depends on many against few: not known, since get, many is INVALID."
     assert said(answer)[2] == expected
-    assert effects.cell_text(answer, answer.cells[3]) == "INVALID: errors, By errors"
+    assert effects.figure_text(answer, answer.cells[3]) == "INVALID: errors, By errors"
     assert [line.rounds for line in effects.lines(answer)] == ["12 blocks", "12 blocks", "—"]
     assert [line.ratio for line in effects.lines(answer)][2] == "—"
 
