@@ -191,7 +191,8 @@ def shown_address(url: str) -> str:
     """A URL without its login, and with the host that is connected to: an `@` behind that ends no login."""
     scheme, separator, rest = url.partition("://")
     host = re.split(r"[/?#]", rest, maxsplit=1)[0]
-    if not separator:
+    _, colon, port = host.rpartition("@")[2].rpartition("]")[2].rpartition(":")
+    if not separator or (colon and not port.isdecimal()):  # nobody connects there: it may be the half of a login
         return printable(hide_url(url))
     return printable(hide_url(f"{scheme}{separator}{host}") + hide_shown(rest[len(host) :]))
 

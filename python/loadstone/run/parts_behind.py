@@ -23,7 +23,7 @@ from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.in_texts import hide_url
 from loadstone.safety.secrets.references import learn_options, resolve
 from loadstone.servers import registry
-from loadstone.servers.urls import host_of
+from loadstone.servers.urls import host_of, port_of
 from loadstone.text.language import said
 
 NONE = "none"
@@ -122,7 +122,7 @@ def _process_at(name: str, url: str) -> int:
     shown = hide_url(url)[:80]
     try:
         at = urlsplit(resolve(url))
-        host, port = host_of(at), at.port or PORTS.get(at.scheme)
+        host, port = host_of(at), port_of(at) or PORTS.get(at.scheme)
     except ValueError as error:
         raise UserError(
             "--part {name}={shown}: {error}; {write}", name=name, shown=shown, error=error, write=_WRITE

@@ -19,7 +19,7 @@ from loadstone.run.command_line import files_of_folder, folder_is_trusted
 from loadstone.run.load_source import NamedSource, named_source, require_no_hosts
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
-from loadstone.safety.secrets.in_experiments import check_given
+from loadstone.safety.secrets.in_experiments import check_given, learn_experiment
 from loadstone.safety.secrets.references import give_files, learn_environment
 from loadstone.text.units import NEVER
 
@@ -80,6 +80,7 @@ def requested_experiment(options: RunRequest) -> Experiment:
     learn_environment()
     give_files(options.secret_files)
     written = options.described or find_source(options.experiment)
+    list(learn_experiment(written.data))  # also of what options replace: their errors come first
     source = _changed(written, options)
     experiment = validate_source(source)
     check_used(experiment, written.data)

@@ -46,6 +46,19 @@ def host_of(parts: SplitResult) -> str | None:
     return host
 
 
+def port_of(parts: SplitResult) -> int | None:
+    """The port that a URL names; None where it names none.
+
+    Raises ValueError, without what stands in its place: a password with a `/` in it ends there.
+    """
+    try:
+        return parts.port
+    except ValueError:
+        raise Problem(
+            "its port is no number from 0 to 65535; write '/', '?' and '#' in a password as %2F, %3F and %23"
+        ) from None
+
+
 def unfit(shown: str, error: ValidationError) -> UserError:
     """What of a URL makes no endpoint: the field, and why."""
     first = error.errors()[0]

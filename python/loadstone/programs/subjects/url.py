@@ -18,7 +18,7 @@ from loadstone.safety.errors import ServerGone, UserError
 from loadstone.safety.secrets.in_texts import hide_url
 from loadstone.servers.server import DeployContext
 from loadstone.servers.transport import error_text, remark_on_exposure, tls_context
-from loadstone.servers.urls import host_of, register_password
+from loadstone.servers.urls import host_of, port_of, register_password
 from loadstone.servers.users_server import answering_again, listening_pid
 from loadstone.text.language import _, said
 
@@ -40,7 +40,7 @@ def parse_subject_url(url: str) -> Endpoint:
     shown = hide_url(url)
     try:
         parts = urlsplit(url)
-        host, port = host_of(parts), parts.port
+        host, port = host_of(parts), port_of(parts)
     except ValueError as error:
         raise UserError("subject '{shown}': {error}; write http://HOST:PORT", shown=shown, error=error) from None
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:

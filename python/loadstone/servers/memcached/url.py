@@ -13,7 +13,7 @@ from loadstone.servers.memcached.control import MemcachedControl
 from loadstone.servers.memcached.settings import READ_BACK
 from loadstone.servers.server import DeployContext, ServerFacts
 from loadstone.servers.transport import remark_on_exposure
-from loadstone.servers.urls import host_of, options_of, password_of, unfit, valid_by
+from loadstone.servers.urls import host_of, options_of, password_of, port_of, unfit, valid_by
 from loadstone.servers.users_server import UsersServer, UsersServerSettings, listening_pid
 from loadstone.text.language import _
 
@@ -30,7 +30,7 @@ def parse_memcached_url(url: str) -> Endpoint:
     shown = hide_url(url)
     try:
         parts = urlsplit(url)
-        host, port = host_of(parts), parts.port
+        host, port = host_of(parts), port_of(parts)
     except ValueError as error:
         raise UserError(
             "url '{shown}': {error}; write {url_form}", shown=shown, error=error, url_form=MEMCACHED.url_form

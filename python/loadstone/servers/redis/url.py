@@ -14,7 +14,17 @@ from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import hide_url
 from loadstone.servers.redis.redirect_targets import ANYWHERE, HOSTS, AllowedHosts, allowed_hosts
 from loadstone.servers.redis.replicas import CHOICES, ReadFrom
-from loadstone.servers.urls import TLS_OPTIONS, TRUTH, host_of, options_of, parse_bool, password_of, tls_of, unfit
+from loadstone.servers.urls import (
+    TLS_OPTIONS,
+    TRUTH,
+    host_of,
+    options_of,
+    parse_bool,
+    password_of,
+    port_of,
+    tls_of,
+    unfit,
+)
 from loadstone.text.language import said
 
 CLUSTER = "cluster"
@@ -50,7 +60,7 @@ def parse_url(url: str) -> Endpoint:
         )
     try:
         parts = urlsplit(url)
-        host, port = host_of(parts), parts.port
+        host, port = host_of(parts), port_of(parts)
     except ValueError as error:
         raise UserError("url '{shown}': {error}; write redis://HOST:PORT", shown=shown, error=error) from None
     if parts.scheme not in REDIS.schemes:
@@ -141,7 +151,7 @@ def parse_sentinel_url(url: str) -> SentinelAddress:
     try:
         parts = urlsplit(url)
         hosts = [urlsplit(f"//{host}") for host in parts.netloc.rpartition("@")[2].split(",")]
-        places = [(host_of(host), host.port or SENTINEL_PORT) for host in hosts]
+        places = [(host_of(host), port_of(host) or SENTINEL_PORT) for host in hosts]
     except ValueError as error:
         raise UserError(
             "url '{shown}': {error}; {sentinel_form}", shown=shown, error=error, sentinel_form=SENTINEL_FORM

@@ -17,7 +17,7 @@ from loadstone.servers.sql.control import SqlControl
 from loadstone.servers.sql.session import DATABASE
 from loadstone.servers.sql.traces import create_marked, owner_of, remove_database
 from loadstone.servers.transport import ca_file_of, remark_on_exposure
-from loadstone.servers.urls import host_of, options_of, password_of
+from loadstone.servers.urls import host_of, options_of, password_of, port_of
 from loadstone.servers.users_server import UsersServer, answering_again, listening_pid
 from loadstone.text.language import _
 
@@ -46,7 +46,7 @@ def parse_sql_url(
     shown, software = hide_url(url), control.declared
     try:
         parts = urlsplit(url)
-        host, given_port = host_of(parts), parts.port
+        host, given_port = host_of(parts), port_of(parts)
     except ValueError as error:
         raise UserError(
             "url '{shown}': {error}; write {url_form}", shown=shown, error=error, url_form=software.url_form
