@@ -294,7 +294,7 @@ def _verdicts(family: Verdicts, charts: "Sequence[Chart]") -> Iterator[str]:
 
 def _heads(first: str, family: Verdicts) -> Iterator[str]:
     a, b, ratio = map(text, family.heads)
-    rest = _("verdict | {units} | stalls of both | minimum detectable effect", units=family.units)
+    rest = _("verdict | {units} | stalls of both | minimum detectable effect", units=text(family.units))
     yield _("| {first} | {a} | {b} | {ratio} [interval] | {rest} |", first=first, a=a, b=b, ratio=ratio, rest=rest)
     yield f"|---{_RULE}"
 

@@ -194,7 +194,7 @@ def _effects(found: Effects) -> Iterator[RenderableType]:
     yield line(found.question, "bold")
     for one in found.lines:
         style = VERDICT_STYLES[one.verdict]
-        yield Padding(Text.assemble((f"{one.mark} ", style), (one.said, style)), (0, 0, 0, _INDENT))
+        yield Padding(Text.assemble((f"{words(one.mark)} ", style), (words(one.said), style)), (0, 0, 0, _INDENT))
     grid = Table.grid(padding=(0, 2, 0, 0))
     for combination in found.combinations:
         grid.add_row(line(combination.label), line(combination.figure))
@@ -225,7 +225,7 @@ def _pairs(pairs: Sequence[JudgedPair], width: int) -> Table:
         grid.add_column()
     for pair in pairs:
         style = VERDICT_STYLES[pair.line.kind]
-        name = Text.assemble((f"{pair.line.mark} ", style), words(pair.line.name))
+        name = Text.assemble((f"{words(pair.line.mark)} ", style), words(pair.line.name))
         costs = [line(said, VERDICT_STYLES[kind]) for kind, said in pair.decided_costs]
         said = Group(line(pair.alone, style), *costs)
         if beside:
@@ -253,7 +253,7 @@ def findings(found: Sequence[Section]) -> Iterator[RenderableType]:
 def _found(one: Finding, *, is_named: bool) -> Text:
     style = "bold green" if one.tone == "good" else _TONES[one.tone]
     name = f"{words(one.title)}  " if one.condition and is_named else ""
-    return Text.assemble((f"{one.mark} ", style), name, (words(one.verdict), style))
+    return Text.assemble((f"{words(one.mark)} ", style), name, (words(one.verdict), style))
 
 
 def _finding(one: Finding, *, short: bool = False) -> Iterator[RenderableType]:
