@@ -21,7 +21,7 @@ KNOWN = frozenset(
         "list log loglevel loop lua maven maxmemory md memory miss mix ms mtt nfs node none notice ns offset ok on",
         "oom open os overcommit p page pages pem per ping png pool ps queue r ram rate rb read redo replica resp",
         "retry rps run seccomp seed sentinel set sets si sigterm sla slow so sock sql ssl st stderr stdin stdout",
-        "steal stream svg swpd sy system tcp tls tomcat tps trace",
+        "steal stream svg swpd sy system systemd tcp tls tomcat tps trace",
         "ttl tty udp uri url us user utf val vmstat vu vuser",
         "vusers wa wait wal worker workers write wrk yaml zipf",
     )

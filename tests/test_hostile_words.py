@@ -31,6 +31,7 @@ VALUES = [
 """No word on a command line has a NUL: the kernel ends it there."""
 BASES: dict[str, list[str]] = {
     "run": ["tiny.yaml"],
+    "setup": ["tiny.yaml"],
     "show": ["tiny.yaml"],
     "http": ["http://127.0.0.1:1/"],
     "report": ["a-run"],

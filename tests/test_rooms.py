@@ -34,6 +34,7 @@ MENTIONS = {
     "text.english.glossary": "the terms of the reports",
     "safety.secrets.known": "words that are too common to be hidden as a secret",
     "safety.secrets.in_texts": "the schemes of URLs that hold a password",
+    "run.parts_behind": "where a server listens whose URL names no port",
     "experiment.spec.experiment": "the key of a study's column",
 }
 """Who names a software all the same, and for what."""

@@ -113,7 +113,7 @@ def test_a_run_announces_its_question_and_its_time_and_forecasts_nothing() -> No
     lines = print_announcement(run_plan, experiment)
     text = " ".join(" ".join(lines).split())
     assert text.startswith(experiment.question)
-    assert "Time: about 75 s to the first look at every comparison; the budget ends it after 3 min" in text
+    assert "Time: about 66 s to the first look at every comparison; the budget ends it after 3 min" in text
     assert "8 times in 10" not in text, "a forecast before anything was measured"
     assert max(map(len, lines)) <= 110
 

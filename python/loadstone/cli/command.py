@@ -281,7 +281,8 @@ _PARSER_SAYS = tuple(
 
 def usage_error(error: TyperException) -> str:
     """What is wrong with a command line as one line, with what helps."""
-    text = error.format_message().removesuffix(".").replace("Value error, ", "")
+    told = error.message if getattr(error, "possibilities", None) else error.format_message()
+    text = told.removesuffix(".").replace("Value error, ", "")
     wrong = _as_said(text)
     context: Any = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "loadstone COMMAND")

@@ -283,7 +283,7 @@ class Verdict(AnalysisModel):
                 return self._refused()
 
     def _of_cost(self) -> Message:
-        """How much less or more B uses, or both ends where neither side is known to use less."""
+        """Say by what B uses less or more, or both ends where neither side is known to use less."""
         part = self.metric.removeprefix(COST)
         if self.kind == "faster":
             figures = {"estimate": self.estimate, "low": self.low, "high": self.high}

@@ -175,7 +175,7 @@ class Finding:
     note: Message | None = None
     """How it was found."""
     style: str = ""
-    """Of its kind, in the page's style."""
+    """Name of its kind, in the page's style."""
     basis: Message | None = None
     """What the grids are, where they are folded."""
 
@@ -221,7 +221,7 @@ class Bullet:
     name: Words = ""
     """What it is about, before the text."""
     verdict: TrialVerdict | None = None
-    """Of checks, as a mark at the beginning."""
+    """A check's, as a mark at the beginning."""
     aside: Words = ""
     """Behind the text, dim."""
 
@@ -275,7 +275,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Facts:
+class FactsBlock:
     """Names with their values."""
 
     title: str
@@ -380,11 +380,11 @@ class Combination:
 
 
 @dataclass(frozen=True)
-class Effects:
+class EffectsBlock:
     """What each factor does, and the combinations that this was drawn from."""
 
     name: str
-    """Of the comparison."""
+    """The comparison's."""
     anchor: str
     question: str
     answer: Message
@@ -422,7 +422,7 @@ class VerdictLine:
 
 
 @dataclass(frozen=True)
-class PairBlock:
+class PairUnit:
     """One block of a pair, or one round."""
 
     block: int
@@ -446,14 +446,14 @@ class JudgedPair:
     """The verdict where no column says by what it was judged."""
     costs: tuple[VerdictLine, ...]
     decided_costs: tuple[tuple[VerdictKind, str], ...]
-    """Of the costs those that are decided, as sentences."""
+    """Costs that are decided, as sentences."""
     counted: str
     """How many blocks it rests on."""
     basis: tuple[str, ...]
     notes: tuple[Message, ...]
     warnings: tuple[Message, ...]
     checks: tuple[CheckLine, ...]
-    blocks: tuple[PairBlock, ...]
+    blocks: tuple[PairUnit, ...]
 
 
 @dataclass(frozen=True)
@@ -461,13 +461,13 @@ class Verdicts:
     """The verdicts on pairs that answer one question."""
 
     name: str
-    """Of the comparison."""
+    """The comparison's."""
     anchor: str
     number: int
     question: str
     answer: Message
     margin: str
-    """By what is compared, and which difference does not matter."""
+    """What is compared, and which difference does not matter."""
     note: str
     heads: tuple[str, str, str]
     """Over the figures of both sides, and over their ratio."""
@@ -522,8 +522,8 @@ Block = (
     Bullets
     | Claims
     | Code
-    | Effects
-    | Facts
+    | EffectsBlock
+    | FactsBlock
     | Figures
     | Finding
     | Fold
@@ -564,7 +564,7 @@ class Section:
     in_foot: Message | None = None
     """A sentence among those on how far the run can be trusted, in the few lines that end it."""
     anchor: str = ""
-    """Of the heading, where it is not that of the section."""
+    """The heading's, where it is not that of the section."""
     layouts: tuple[Layout, ...] = ("page", "markdown", "terminal")
     """Those that have it."""
     is_open: bool = False

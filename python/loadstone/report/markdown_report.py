@@ -17,15 +17,15 @@ from loadstone.report.document import (
     Bullets,
     Claims,
     Code,
-    Effects,
-    Facts,
+    EffectsBlock,
+    FactsBlock,
     Figures,
     Finding,
     Fold,
     Grid,
     JudgedPair,
     Only,
-    PairBlock,
+    PairUnit,
     Paragraph,
     Part,
     Phrase,
@@ -104,7 +104,7 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
                 yield from _blocks(block.blocks, charts, level + 1)
             case Figures():
                 yield from _figures(block)
-            case Facts():
+            case FactsBlock():
                 yield from (f"{'#' * level} {text(block.title)}", "")
                 yield from (*(f"- {text(name)}: {text(value)}" for name, value in block.facts), "")
             case Terms():
@@ -131,7 +131,7 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
                 yield from _claims(block)
             case Trials():
                 yield from _trials(block)
-            case Effects():
+            case EffectsBlock():
                 yield from _effects(block)
                 yield from picture(chart_of(charts, Picture("effects", block.name)))
             case Verdicts():
@@ -259,7 +259,7 @@ def _trial(line: TrialLine) -> str:
     return f"| {target(line.anchor)}{' | '.join(map(text, (line.trial, *rest)))} |"
 
 
-def _effects(found: Effects) -> Iterator[str]:
+def _effects(found: EffectsBlock) -> Iterator[str]:
     """The question, the answer, both tables."""
     yield from (f"### {text(found.question)}", "", text(found.answer), "")
     yield from (_("| | effect | against each other | ratio | what it says | based on |"), "|---|---|---|---|---|---|")
@@ -319,7 +319,7 @@ def _basis(pair: JudgedPair) -> Iterator[str]:
     yield _("  - blocks: {blocks}", blocks=blocks)
 
 
-def _pair_block(block: PairBlock, line: VerdictLine) -> str:
+def _pair_block(block: PairUnit, line: VerdictLine) -> str:
     """A block's ratio with its two trials; what was not used in brackets, with the reason."""
     trials = " ".join(link(trial.anchor, side.name) for trial, side in ((block.a, line.a), (block.b, line.b)))
     part = f"{block.block}: {text(block.ratio)} {trials}"

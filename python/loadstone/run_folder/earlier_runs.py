@@ -50,7 +50,7 @@ TAKEN = frozenset(
         *("--data-size", "--data-size-list", "--data-size-range", "--documents", "--driver", "--duration", "--expect"),
         *("--expect-text", "--fail-if", "--header", "--host", "--iterations", "--key", "--key-maximum"),
         *("--key-pattern", "--key-stddev", "--key-zipf-exp", "--keys", "--keyspace", "--load", "--method", "--model"),
-        *("--objective", "--only", "--out", "--path", "--pipeline", "--pool", "--port", "--ramp", "--rate"),
+        *("--objective", "--only", "--out", "--part", "--path", "--pipeline", "--pool", "--port", "--ramp", "--rate"),
         *("--rate-limiting", "--rates", "--ratio", "--read-from", "--repeat", "--replay", "--request-file"),
         *("--requests", "--rps", "--scale", "--secret-file", "--seed", "--server", "--set", "--slice", "--sni"),
         *("--speed", "--streams", "--subject", "--subscribers", "--sweeps", "--test-time", "--tests", "--think"),

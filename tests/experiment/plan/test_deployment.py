@@ -209,7 +209,9 @@ def test_as_many_urls_as_replicas(app: str) -> None:
     assert refusal(by_url(app), only) == ("--subject: replicas of app are 2, and URLs given are 1; give one for each")
     run_plan = make_run_plan(by_url(app, "http://a,http://b"), only=only, blocks=1, scale=1.0)
     assert {trial.plan.pool.connections for trial in run_plan.trials} == {40}
-    fixed = app.replace("replicas: ${replicas}", "replicas: 1")
+    fixed = app.replace("replicas: ${replicas}", "replicas: 1").replace(
+        "  replicas:\n", "  replicas:\n    alike: true\n", 1
+    )
     free = make_run_plan(by_url(fixed, "http://a,http://b"), only=MARIADB, blocks=1, scale=1.0)
     assert free.trials[0].plan.pool.connections == 2 * free.trials[0].plan.model.users  # type: ignore[union-attr]
 

@@ -24,7 +24,7 @@ def test_what_a_run_will_do_as_text(small: str) -> None:
         "  by-users: By users: 4 rows (workers 2 x idle 2, operation set)",
         "",
         "7 conditions; in random order (seed 1)",
-        "Time: about 43 s, at most 74 s; starting the servers comes on top",
+        "Time: about 42 s, at most 74 s; starting the servers comes on top",
         "7 rows are measured at a fixed rate, too (50% of what each can do): at most 32 s of that",
         "7 of the tables' rows take turns: each of 48 rounds measures every row once, for 100 ms (a slice); about 37 s "
         "in all",
@@ -112,7 +112,7 @@ def test_the_json_study_says_how_long_it_takes() -> None:
     experiment = find_experiment("json-documents")
     text = description(preview_plan(make_run_plan(experiment), experiment), experiment)
     assert "89 conditions; 62 of them for tables; 4 comparisons; in random order (seed 1); " in text
-    assert "Time: about 18 min to the first look at every comparison; the budget ends it after 45 min, with" in text
+    assert "Time: about 17 min to the first look at every comparison; the budget ends it after 45 min, with" in text
     words = text[: text.index("89 conditions")].splitlines()
     assert max(map(len, words)) <= 110
 

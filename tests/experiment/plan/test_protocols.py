@@ -24,6 +24,7 @@ MENTIONS = {
     "cli/redis_experiment.py": "`loadstone redis` is for these two",
     "cli/redis_options.py": "the option by which one of the two is chosen",
     "cli/redis_command.py": "what to write in the place of other tools' options",
+    "run/parts_behind.py": "where a server listens whose URL names no port",
     "safety/secrets/known.py": "the software that has its name",
     "safety/secrets/in_texts.py": "the scheme that has its name",
     "text/korean_particles.py": "how the names of products are read aloud in Korean",

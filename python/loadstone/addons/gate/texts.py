@@ -40,7 +40,7 @@ def _logs(change: Change) -> list[float | None]:
 
 
 def change_text(change: Change) -> str:
-    """Of the head against the base: `-17 % [-19, -15]`, `2.5 times [2.3, 2.8]`; empty where it is not known."""
+    """The head against the base: `-17 % [-19, -15]`, `2.5 times [2.3, 2.8]`; empty where it is not known."""
     middle, low, high = _logs(change)
     return "" if middle is None else difference_text(middle, low, high)
 

@@ -65,7 +65,7 @@ def differs_text(hint: Hint) -> str:
 
 
 def _change(hint: Hint) -> str:
-    """Of the figure before: `6 % [4, 8] lower`; beyond a half `2.5 times [2.3, 2.8]`."""
+    """The change in per cent of the figure before: `6 % [4, 8] lower`; beyond a half `2.5 times [2.3, 2.8]`."""
     ratio, low, high = map(math.log, (hint.ratio, hint.low, hint.high))
     if is_times(ratio):
         return times_text(ratio, low, high)

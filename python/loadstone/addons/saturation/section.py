@@ -146,7 +146,7 @@ def share_rows(answer: SaturationAnswer) -> list[list[str]]:
 
 
 def _basis(answer: SaturationAnswer) -> Message:
-    """How it was measured: the sweeps, the least response time that the knee rests on, and the search."""
+    """The way it was measured: the sweeps, the least response time that the knee rests on, and the search."""
     parts = [_measured(answer)]
     if answer.unloaded_s is not None:
         figures = {"unloaded_ns": 1e9 * answer.unloaded_s, "think_ns": 1e9 * answer.think_s}

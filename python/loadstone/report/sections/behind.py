@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary
-from loadstone.report.document import Block, Code, Facts, Only, Paragraph, Section, Terms
+from loadstone.report.document import Block, Code, FactsBlock, Only, Paragraph, Section, Terms
 from loadstone.text.language import _
 
 _UNITS = {"_bytes": fmt.size, "_s": fmt.seconds, "_ns": fmt.duration}
@@ -17,7 +17,7 @@ def environment_section(analysis: Analysis) -> Section:
     plain = tuple(_fact(key, value) for key, value in values.items() if not isinstance(value, dict) and key != "format")
     groups = [(key, tuple(_facts(value))) for key, value in values.items() if isinstance(value, dict)]
     groups += [("further", plain)] if plain else []
-    blocks: tuple[Block, ...] = tuple(Facts(summary.check_title(heading), facts) for heading, facts in groups)
+    blocks: tuple[Block, ...] = tuple(FactsBlock(summary.check_title(heading), facts) for heading, facts in groups)
     return Section(
         "environment",
         _("Environment"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from loadstone.judge.analysis.analysis import Analysis, EffectCell, EffectsAnswer, EffectTerm
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
-from loadstone.report.document import Combination, EffectLine, Effects, Section
+from loadstone.report.document import Combination, EffectLine, EffectsBlock, Section
 from loadstone.run_folder.trial import CheckResult
 from loadstone.text.english.figures import blocks_text, metric_text
 from loadstone.text.language import _, sentence_case
@@ -22,10 +22,10 @@ def effects_section(analysis: Analysis) -> Section | None:
     )
 
 
-def effects_of(analysis: Analysis) -> tuple[Effects, ...]:
+def effects_of(analysis: Analysis) -> tuple[EffectsBlock, ...]:
     """An answer for each comparison that has factors."""
     return tuple(
-        Effects(
+        EffectsBlock(
             answer.name,
             f"effects-{number}",
             question=answer.question,

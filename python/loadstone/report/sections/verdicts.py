@@ -12,7 +12,7 @@ from loadstone.report.document import (
     JudgedPair,
     Link,
     Only,
-    PairBlock,
+    PairUnit,
     Paragraph,
     Phrase,
     Picture,
@@ -54,7 +54,7 @@ def verdicts_section(analysis: Analysis) -> Section | None:
 
 
 def comparisons_section(analysis: Analysis) -> Section | None:
-    """The same on the page, where it is folded."""
+    """Comparisons on the page, where they are folded."""
     if not analysis.families:
         return None
     pairs = list(verdicts.all_comparisons(analysis))
@@ -67,7 +67,7 @@ def comparisons_section(analysis: Analysis) -> Section | None:
 
 
 def _how(counted: str) -> Phrase:
-    """How conditions are compared."""
+    """The way in which conditions are compared."""
     if counted == _("rounds"):
         template = translatable(
             "Conditions take turns, slice after slice, and are compared within each {round}: {difference}, {interval}, "
@@ -139,7 +139,7 @@ def _pair(comparison: Comparison, anchors: Anchors) -> JudgedPair:
             for check in comparison.checks
         ),
         blocks=tuple(
-            PairBlock(
+            PairUnit(
                 point.block,
                 a=Link(point.trial_a, anchors.trial(point.trial_a)),
                 b=Link(point.trial_b, anchors.trial(point.trial_b)),

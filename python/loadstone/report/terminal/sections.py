@@ -19,8 +19,8 @@ from loadstone.report.document import (
     Claim,
     Claims,
     Code,
-    Effects,
-    Facts,
+    EffectsBlock,
+    FactsBlock,
     Figures,
     Finding,
     Fold,
@@ -117,11 +117,11 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
                 yield from map(bullet, block.items)
             case Finding():
                 yield from _finding(block)
-            case Effects():
+            case EffectsBlock():
                 yield from _effects(block)
             case Verdicts():
                 yield from _verdicts(block, width)
-            case Facts():
+            case FactsBlock():
                 yield line(block.title, "bold")
                 yield from (line(f"  {words(name)}: {words(value)}") for name, value in block.facts)
             case Terms():
@@ -189,7 +189,7 @@ def _cell(cell: SectionCell) -> str:
     return f"{said}: {words(cell.reason)}" if cell.reason else said
 
 
-def _effects(found: Effects) -> Iterator[RenderableType]:
+def _effects(found: EffectsBlock) -> Iterator[RenderableType]:
     yield Text()
     yield line(found.question, "bold")
     for one in found.lines:

@@ -221,7 +221,7 @@ def test_the_limit_is_named_with_the_next() -> None:
     assert "users and 3,704 a second: app + redis (100 % busy, at most 3,704 a second)" in full
     assert "next: generator" in full
     far = render_message(capacity_of({}, "", [level(1, 700.0)])[0].limit)
-    assert far.startswith("Nothing is full at 1 user and 700 a second. First to fill: app + redis (19 % busy")
+    assert far.startswith("Nothing is full at 1 user and 700 a second. First to fill: app + redis (18.9 % busy")
     ours = {"redis": STORE, "generator": GENERATOR}
     assert "The generator is the limit" in render_message(capacity_of({}, "", [level(64, 39_000.0, **ours)])[0].limit)
 
