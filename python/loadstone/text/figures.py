@@ -178,7 +178,7 @@ def difference_text(
 def size_text(
     estimate: float, low: float | None = None, high: float | None = None, *, excludes_none: bool = True
 ) -> str:
-    """A difference in per cent, behind a word that says which way: `SLOWER by 17 % [15, 19]`. From ln(B / A) of at most a half."""
+    """A difference behind a word that says which way: `SLOWER by 17 % [15, 19]`. From ln(B / A) of at most a half."""
     sign = -1 if estimate < 0 else 1
     value, ends = abs(log_percent(estimate)), [sign * log_percent(end) for end in (low, high) if end is not None]
     return _percent_of_base(value, sorted(ends), sign=False, excludes_none=excludes_none)

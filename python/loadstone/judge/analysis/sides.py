@@ -21,7 +21,7 @@ def with_figures_of_rows(families: Sequence[Family], tables: Sequence[ResultTabl
 
 
 def _with_rows(comparison: Comparison, rows: Mapping[str, Row]) -> Comparison:
-    """The comparison with its rows' figures; unchanged where it was driven otherwise than they, at a rate of its own."""
+    """The comparison with its rows' figures; unchanged where it was driven at a rate of its own."""
     if comparison.primary.rate_per_s is not None:
         return comparison
     costs = [_of_rows(one, rows) for one in comparison.costs]
