@@ -118,7 +118,7 @@ def _measured(
     except NoPlace as error:
         if output.out is not None or options.resume is not None:
             raise
-        refused = str(error)
+        refused = error.message
     elsewhere = Path(tempfile.mkdtemp(prefix=_TEMPORARY))
     try:
         return _MeasuredRun(carry(replace(options, out=elsewhere, newest_kept=False)), refused)

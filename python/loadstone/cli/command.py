@@ -23,7 +23,8 @@ from typer.exceptions import TyperException
 from loadstone.cli.options import PANELS, Option, option_of
 from loadstone.safety.errors import UserError
 from loadstone.slot import Slot
-from loadstone.text.language import Said, said, translatable
+from loadstone.text.language import said, translatable
+from loadstone.text.message import Text, message
 
 Function = Callable[..., None]
 _TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")
@@ -206,9 +207,8 @@ class CommandSpec(TyperCommand):
     def _name_as_typed(self, ctx: Any, error: UserError) -> None:
         """Makes an error name the options that it begins with as the user wrote them."""
         typed = _typed(ctx.meta["typed"], [parameter.opts for parameter in self.params])
-        text = error.args[0] if error.args else ""
-        sentence = text if isinstance(text, Said) else said("{error}", error=str(error))
-        error.args = (sentence.typed(typed), *error.args[1:])
+        if typed:
+            error.args = (message("as_typed", text=error.message, options=typed),)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The arguments first, and what names no group last."""
@@ -277,7 +277,7 @@ _PARSER_SAYS = tuple(
 """What the library that reads command lines says, as sentences that can be said in another language."""
 
 
-def usage_error(error: TyperException) -> str:
+def usage_error(error: TyperException) -> Text:
     """What is wrong with a command line as one line, with what helps."""
     text = error.format_message().removesuffix(".").replace("Value error, ", "")
     wrong = _as_said(text)
@@ -303,7 +303,7 @@ def usage_error(error: TyperException) -> str:
     return said("{wrong}{end} `{command} --help` lists what it takes", wrong=wrong, end=end, command=command)
 
 
-def _as_said(text: str) -> str:
+def _as_said(text: str) -> Text:
     for pattern, template in _PARSER_SAYS:
         if found := pattern.fullmatch(text):
             return said(template, **{name: _as_said(word) for name, word in found.groupdict().items()})

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadstone.text.language import said
+from loadstone.text.message import Text
 
 OWN_CPUS = "own"
 """The word of a server's settings (`cpus`) for CPUs that the application does not share."""
@@ -23,7 +24,7 @@ class Placement:
     generator_cpus: tuple[int, ...]
     shared: bool
     """Whether servers and generator may run on one CPU, and so spoil each other's figures."""
-    note: str
+    note: Text
     """One line for a person and the environment's record."""
     beside: bool = False
     """Whether under some condition a server has the generator's CPU, for want of another."""

@@ -34,7 +34,8 @@ from loadstone.safety.terminal import printable
 from loadstone.servers import registry
 from loadstone.servers.transport import is_loopback, stays_here
 from loadstone.servers.urls import TLS_OPTIONS
-from loadstone.text.language import Said, in_language, joined, said, translatable
+from loadstone.text.language import joined, said, translatable
+from loadstone.text.message import Message, Text
 
 
 def is_here(address: str) -> bool:
@@ -110,7 +111,7 @@ class PlannedAction:
 
     kind: str
     """Kind of the act, of `KINDS`."""
-    what: str
+    what: Text
     """On one line, without control characters; variables by their names."""
     asks: bool = False
     """Whether it is done for a stranger only after the user was asked."""
@@ -123,21 +124,21 @@ class PlannedAction:
         return f"{self.kind} {self.what}"
 
     @property
-    def told(self) -> Said:
+    def told(self) -> Message:
         """Return the act as a text that can be said in another language."""
         return said(_SPOKEN[self.kind], what=self.what)
 
     @property
     def spoken(self) -> str:
         """Return the act in the language of who reads now."""
-        return str(in_language(self.told))
+        return self.told.spoken()
 
 
 @dataclass(frozen=True)
 class _To:
     """Where something is sent."""
 
-    where: str
+    where: Text
     outside: bool
     """Whether it leaves this machine, or goes to a program of the experiment's."""
     others: bool = False
@@ -482,7 +483,7 @@ class _Acts:
 
 
 def _manifest_acts(
-    who: str, manifest: Manifest, folder: Path, environment: Mapping[str, str]
+    who: Text, manifest: Manifest, folder: Path, environment: Mapping[str, str]
 ) -> Iterator[PlannedAction]:
     """Yield the acts of an application's manifest: its build, its command, and the variables that it is given."""
     yield from _build_acts(who, manifest.build, folder)
@@ -509,7 +510,7 @@ def _driver_acts(path: Path) -> Iterator[PlannedAction]:
     yield from _given(who, manifest.run.environment)
 
 
-def _build_acts(who: str, build: Build | None, folder: Path) -> Iterator[PlannedAction]:
+def _build_acts(who: Text, build: Build | None, folder: Path) -> Iterator[PlannedAction]:
     if build is None:
         return
     root = (folder / build.root).resolve()
@@ -527,13 +528,13 @@ def _build_acts(who: str, build: Build | None, folder: Path) -> Iterator[Planned
     yield from _inherited(said("the build of {who}", who=who), build.inherits)
 
 
-def _inherited(to: str, names: Names) -> Iterator[PlannedAction]:
+def _inherited(to: Text, names: Names) -> Iterator[PlannedAction]:
     """The variables of the user's environment that a manifest names beside those that all programs inherit."""
     for name in (said("* (the whole environment)"),) if names == ALL else names:
         yield PlannedAction("sends the variable", said("{what} to {to}", what=name, to=to), asks=True)
 
 
-def _required(who: str, programs: Mapping[str, str]) -> Iterator[PlannedAction]:
+def _required(who: Text, programs: Mapping[str, str]) -> Iterator[PlannedAction]:
     if programs:
         yield PlannedAction(
             "starts",
@@ -542,7 +543,7 @@ def _required(who: str, programs: Mapping[str, str]) -> Iterator[PlannedAction]:
         )
 
 
-def _given(who: str, environment: Mapping[str, str]) -> Iterator[PlannedAction]:
+def _given(who: Text, environment: Mapping[str, str]) -> Iterator[PlannedAction]:
     """The variables that a program is given: a secret by its place, which the redactor need not know, is left out."""
     if environment:
         texts = [f"{name}={_of_variable(name, value)}" for name, value in environment.items()]
@@ -592,7 +593,7 @@ def _words(text: str) -> list[str]:
         return [text]
 
 
-def _where(to: Sequence[_To]) -> str:
+def _where(to: Sequence[_To]) -> Text:
     return joined(", ", dict.fromkeys(one.where for one in to)) if to else said("nobody")
 
 

@@ -26,6 +26,7 @@ from loadstone.servers.control import CommandInspection, CommandRefusal, Command
 from loadstone.servers.recordings import recorded_in
 from loadstone.servers.server import Server
 from loadstone.text.language import said
+from loadstone.text.message import Text
 
 SHOWN = 60
 """Number of characters of a command or statement that stand in a message."""
@@ -40,7 +41,7 @@ Check = Callable[[], None]
 class OutgoingCommand:
     """One command or statement for a server of the user's."""
 
-    place: str
+    place: Text
     """Who sends it: `operation 'set'`."""
     text: str
     check: Check
@@ -71,7 +72,7 @@ class RefusedCommand:
         )
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> Text:
         """What is said where it is sent all the same."""
         return said(
             "{option}: {place} sends '{text}' to {server}, although {reason}",
@@ -105,7 +106,7 @@ class _UsersServer:
 _Found = dict[tuple[str, str, str], RefusedCommand | None]
 
 
-def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[str, ...]:
+def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[Text, ...]:
     """A remark on each command that is not confined, where they are allowed; see `refused_by_rules`.
 
     Raises:

@@ -18,7 +18,7 @@ from loadstone.report.terminal.announcement import (
 )
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
-from loadstone.text.message import Message, message
+from loadstone.text.message import Message, Text, message
 
 
 def describe_experiment(options: RunRequest) -> tuple[str, list[str]]:
@@ -122,7 +122,7 @@ def _detectable(group: Group, blocks: int) -> float | None:
     return None if log_ratio is None else math.expm1(log_ratio)
 
 
-def try_out(say: Callable[[str], None], remark: Callable[[str], None]) -> int:
+def try_out(say: Callable[[str], None], remark: Callable[[Text], None]) -> int:
     """Print what `loadstone self-test` finds, a part as it is done; the exit status. Raises UserError."""
     from loadstone.run.self_test import SelfTestPart, self_test
 

@@ -39,7 +39,8 @@ from loadstone.safety.errors import LoadstoneError
 from loadstone.servers import registry
 from loadstone.servers.server import DeployContext
 from loadstone.text.english.run import why_not_io_uring
-from loadstone.text.language import _, plural
+from loadstone.text.language import _, plural, text_of
+from loadstone.text.message import Text
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ class SelfTestLimits:
     delay_error_ns: int = 0
 
 
-def self_test(say: Callable[[SelfTestPart], None], remark: Callable[[str], None]) -> int:
+def self_test(say: Callable[[SelfTestPart], None], remark: Callable[[Text], None]) -> int:
     """Try each part, and tell of it; the exit status. Raises UserError where another run measures here."""
     limits, failed = SelfTestLimits(), False
     with measuring(Path("loadstone self-test"), share=False, remark=remark):
@@ -178,7 +179,7 @@ def self_test(say: Callable[[SelfTestPart], None], remark: Callable[[str], None]
             try:
                 part = try_out(name)
             except (LoadstoneError, OSError, subprocess.SubprocessError) as error:
-                part = SelfTestPart(name, "FAIL", str(error))
+                part = SelfTestPart(name, "FAIL", text_of(error))
             failed = failed or part.verdict == "FAIL"
             say(part)
     say(_conclusion(limits, failed=failed))

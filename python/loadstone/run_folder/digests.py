@@ -27,6 +27,7 @@ from loadstone.run_folder.lines import FILE_MAX_BYTES, FORMAT, LineFile, LineRea
 from loadstone.safety.bounds.files import CHUNK_BYTES, read_own_bytes
 from loadstone.safety.bounds.folder_files import open_file
 from loadstone.text.language import said
+from loadstone.text.message import Text
 
 _CHECK = re.compile(rb',"check":"([0-9a-f]{8})"}\n')
 _CHECK_LETTERS = 8
@@ -134,7 +135,7 @@ class Digests:
         known = self.attempts.get(file, {}).get(attempt)
         return known is None or sha256 in known
 
-    def changed_documents(self, folder: Path) -> Sequence[str]:
+    def changed_documents(self, folder: Path) -> Sequence[Text]:
         """A note for each document that does not hold what the run wrote. Raises OSError and ValueError."""
         return [
             said("{file}: it is not as the run wrote it, and the report may be wrong; restore the file", file=name)

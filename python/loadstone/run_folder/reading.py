@@ -42,6 +42,7 @@ from loadstone.safety.bounds.files import LARGEST_BYTES, read_json, read_own_byt
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
+from loadstone.text.message import Text
 from loadstone.text.problem import Problem
 
 L = TypeVar("L", bound=RecordModel)
@@ -438,7 +439,7 @@ def _read_lines(file: Path, kind: type[L], digests: Digests) -> tuple[list[L], l
 
 
 def _read_intervals(
-    file: Path, attempts: dict[str, int], digests: Digests, notes: list[str]
+    file: Path, attempts: dict[str, int], digests: Digests, notes: list[Text]
 ) -> dict[str, tuple[IntervalLine, ...]]:
     reader, hashes = LineReader(file), AttemptHashes()
     by_trial: dict[str, list[IntervalLine]] = {}
@@ -457,7 +458,7 @@ def _read_intervals(
 
 
 def _read_samples(
-    file: Path, attempts: dict[str, int], digests: Digests, notes: list[str]
+    file: Path, attempts: dict[str, int], digests: Digests, notes: list[Text]
 ) -> dict[str, tuple[Sample, ...]]:
     reader, hashes = LineReader(file), AttemptHashes()
     by_trial: dict[str, list[Sample]] = {}
@@ -484,7 +485,7 @@ def _counts(record: dict[str, Any], attempts: dict[str, int]) -> bool:
 
 def _without_changed(
     file: Path, by_trial: dict[str, Any], attempts: dict[str, int], digests: Digests, hashes: AttemptHashes
-) -> Iterator[str]:
+) -> Iterator[Text]:
     """Take out the trials whose lines are not those that were written; a note for all of them."""
     changed = [one for one in attempts.items() if not digests.fits(file.name, one, hashes.of(one[0]))]
     for trial, _ in changed:

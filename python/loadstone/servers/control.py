@@ -17,6 +17,7 @@ from loadstone.monitors.snapshot import Snapshot
 from loadstone.run_folder.ledger import Copies, CreatedObject, CreatedObjects, ObjectKind, RemovalResult, ServerIdentity
 from loadstone.servers.declared_table import Table
 from loadstone.servers.settings_in_force import SettingNotation
+from loadstone.text.message import Text
 
 RowProgress = Callable[[int], None]
 """Called with how many rows are done, as often as one likes. It may raise, which ends the work."""
@@ -47,7 +48,7 @@ WriteRows = Callable[[RowProgress], bool]
 class CommandRefusal(Exception):
     """Why a command or a statement is not sent to a server of the user's, and what helps."""
 
-    def __init__(self, reason: str, remedy: str) -> None:
+    def __init__(self, reason: Text, remedy: Text) -> None:
         super().__init__(f"{reason}; {remedy}")
         self.reason = reason
         self.remedy = remedy
@@ -61,13 +62,13 @@ def untold(_: int) -> None:
 class CommandWarning:
     """What is wrong with a command by its look alone."""
 
-    text: str
+    text: Text
     """Behind the command."""
     is_certain: bool = False
     """Whether no server takes it."""
     is_unknown: bool = False
     """Whether no software is known that has it: it is refused, unless any command may be sent."""
-    hint: str = ""
+    hint: Text = ""
     """The nearest name that is known, as a question."""
 
 

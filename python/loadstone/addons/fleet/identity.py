@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 import loadstone
 from loadstone.addons.fleet.cluster_seam import Role
 from loadstone.text.language import said
+from loadstone.text.message import Text
 
 _BESIDE = ("clients", "subjects")
 """Links in a source tree, folders in a wheel; no part of an agent."""
@@ -63,7 +64,7 @@ def own_identity(role: Role | None) -> Identity:
     )
 
 
-def differences(ours: Identity, theirs: Identity) -> list[str]:
+def differences(ours: Identity, theirs: Identity) -> list[Text]:
     """In what two differ so that they must not measure together; a clause each, with both values."""
     found: list[str] = [
         said("{name} {their} there, {our} here", name=name, their=their, our=our)

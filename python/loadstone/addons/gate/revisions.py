@@ -146,7 +146,7 @@ def _ignoring() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        terminal.remark(str(error))
+        terminal.remark(error.message)
 
 
 def _forget_killed(top: Path, folder: Path) -> None:

@@ -162,7 +162,7 @@ class DeploymentPlanner:
         try:
             return resolved(written, self._experiment.source.folder)
         except ValueError as problem:
-            raise self._experiment.source.error(path, str(problem)) from None
+            raise self._experiment.source.error(path, problem.message) from None
 
     def _target(
         self, condition: Condition, servers: Mapping[str, Mapping[str, Any]], subjects: Mapping[str, RequiredSubject]
@@ -283,7 +283,7 @@ def _memory(experiment: Experiment, path: FieldPath, value: Any) -> int:
     try:
         size = parse(value, BYTES) if isinstance(value, str) else value
     except ValueError as problem:
-        raise experiment.source.error(path, str(problem)) from None
+        raise experiment.source.error(path, problem.message) from None
     if isinstance(size, bool) or not isinstance(size, int) or size < MEMORY_MIN_BYTES:
         raise experiment.source.error(
             path, said("'{value}' is too little or no size; write for example 512 MB", value=value)

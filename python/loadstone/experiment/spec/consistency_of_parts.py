@@ -12,6 +12,7 @@ from loadstone.experiment.spec.workload import Count, TableCount
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.bounds.replies import shortened
 from loadstone.text.language import said
+from loadstone.text.message import Text
 from loadstone.text.wording import listed, nearest, shown
 
 _PLACES = re.compile(r"\{([^{}]*)\}")
@@ -77,7 +78,7 @@ def _subject(experiment: Experiment, at: Path, name: str, subject: SubjectSpec) 
         try:
             experiment.manifest(subject.manifest)
         except ValueError as problem:
-            raise error((*at, "manifest"), str(problem)) from None
+            raise error((*at, "manifest"), problem.message) from None
 
 
 def _data(experiment: Experiment, at: Path, data: DataSpec) -> None:
@@ -298,7 +299,7 @@ def check_levels(experiment: Experiment, path: Path, factor: str, levels: Iterab
             raise experiment.source.error(path, no_level(level, factor, experiment.factors[factor].levels))
 
 
-def no_level(level: Level, factor: str, levels: Iterable[Level]) -> str:
+def no_level(level: Level, factor: str, levels: Iterable[Level]) -> Text:
     """That a level is none of a factor's, and which there are."""
     texts = [level_text(known) for known in levels]
     text = level_text(level)

@@ -13,6 +13,7 @@ from loadstone.safety.errors import BadReply, LoadstoneError
 from loadstone.safety.secrets.known import redact
 from loadstone.safety.terminal import plain, printable
 from loadstone.text.language import Said, said
+from loadstone.text.message import Text
 
 SHOWN_MAX = 80
 EXAMPLE_MAX = 120
@@ -59,7 +60,7 @@ def example_of(reply: str, most: int = EXAMPLE_MAX) -> str:
 
 
 @contextlib.contextmanager
-def read_as(server: str, command: str, expected: str) -> Iterator[None]:
+def read_as(server: str, command: str, expected: Text) -> Iterator[None]:
     """Reading a server's reply: what goes wrong with it becomes one line.
 
     Raises:
@@ -88,7 +89,7 @@ def typed(expected: str) -> Callable[[Method], Method]:
     return wrapped
 
 
-def bad_reply(server: str, command: str, expected: str, came: object) -> BadReply:
+def bad_reply(server: str, command: str, expected: Text, came: object) -> BadReply:
     """The error about a reply."""
     return BadReply(
         "server {server}: {command}: it answered {came}, and {expected} was expected; is it such a "
@@ -123,7 +124,7 @@ def finite(value: Any) -> float:
     return figure
 
 
-def _kind(reply: object) -> str:
+def _kind(reply: object) -> Text:
     names = {
         list: said("a list"),
         dict: said("a map"),
@@ -134,7 +135,7 @@ def _kind(reply: object) -> str:
     return names.get(type(reply), type(reply).__name__)
 
 
-def describe_unreadable(error: BaseException) -> str:
+def describe_unreadable(error: BaseException) -> Text:
     """What came in the place of a reply, by the error of reading it."""
     match error:
         case RecursionError():

@@ -33,6 +33,7 @@ from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import forms
 from loadstone.servers.containers import container_guard
 from loadstone.text.language import _, said
+from loadstone.text.message import Text
 
 ANSWER_S = 120.0
 """How long the engine may take to answer, to the last byte; making a container is slow on a busy disk."""
@@ -341,7 +342,7 @@ def is_socket(path: Path) -> bool:
         return False
 
 
-def message_of(error: Exception) -> str:
+def message_of(error: Exception) -> Text:
     """What an engine said, on one line."""
     for cause in (error, error.__cause__, error.__context__):
         if isinstance(cause, APIError) and cause.explanation:
@@ -412,7 +413,7 @@ class Removal:
             while data and self._guard.stdin is not None:
                 data = data[os.write(self._guard.stdin.fileno(), data) :]
 
-    def close(self) -> str:
+    def close(self) -> Text:
         """Remove both and wait until they are gone; what could not be removed, and why, or nothing."""
         try:
             reported, _ = self._guard.communicate(self._secrets() + b"stop\n", timeout=REMOVE_S)

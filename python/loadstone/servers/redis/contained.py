@@ -9,6 +9,7 @@ from loadstone.servers.redis.requirements import inspect_server
 from loadstone.servers.redis.settings import READ_BACK, SPELLING, check_settings, config_text, why_it_ended
 from loadstone.servers.server import ConfigValue, Module, ServerFacts
 from loadstone.servers.settings_in_force import differences
+from loadstone.text.message import Text
 
 
 def check(settings: Settings, modules: Sequence[Module]) -> None:  # noqa: ARG001 (the seam's signature)
@@ -44,6 +45,6 @@ class ContainedRedis:
             got = control.config_get(sorted({*READ_BACK, *settings}))
         return facts, got, differences(settings, got, SPELLING)
 
-    def why_it_ended(self, log: Sequence[str]) -> str:
+    def why_it_ended(self, log: Sequence[str]) -> Text:
         """See `Contained.why_it_ended`."""
         return why_it_ended(log)

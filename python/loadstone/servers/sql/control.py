@@ -14,6 +14,7 @@ from loadstone.servers.server import ConfigValue, ServerFacts
 from loadstone.servers.sql import traces as sql_traces
 from loadstone.servers.sql.confinement import ConfinedSql
 from loadstone.servers.sql.session import DATABASE, SqlSession
+from loadstone.text.message import Text
 
 Claim = Callable[[int], None]
 """Called with how many other rows a table holds, before it is changed; raises UserError where they must stay."""
@@ -51,7 +52,7 @@ class SqlControl(SqlSession):
         reported = self.settings({*self.RECORDED, *map(self.spelling.name, requested)})
         return facts, reported, self.differences(requested, reported)
 
-    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[str]:
+    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[Text]:
         """What the server took otherwise than requested, and what has no effect: a line each."""
         return settings_in_force.differences(requested, reported, self.spelling)
 
