@@ -55,7 +55,7 @@ _OPTIONS = re.compile(r"(--?[a-zA-Z0-9][\w-]*)(?:, --?[a-zA-Z0-9][\w-]*)*")
 _DIGITS = re.compile(r"\.[1-9]g")
 _OF_CHECKS = frozenset({"check", "checks"})
 """Figures that are names of checks."""
-_CODE = re.compile(r"[a-z0-9]+(?:[._][a-z0-9]+)+")
+CODE = re.compile(r"[a-z0-9]+(?:[._][a-z0-9]+)+")
 """What a kind looks like that is no template: of words, and in no language."""
 _SPEC = re.compile(r"[<>]?[+]?\d{0,2},?(?:\.\d{1,2})?[a-z%]?")
 
@@ -109,7 +109,7 @@ def _sentence(message: Message) -> str:
     sentence = ENGLISH.get(kind) or _of_add_ons().get(kind)
     if callable(sentence):
         return with_particles(sentence(**_spoken(figures)))
-    if sentence is None and _CODE.fullmatch(kind):
+    if sentence is None and CODE.fullmatch(kind):
         raise KeyError(kind)
     figures = figures if sentence is None else _plain(figures)
     return with_particles(_SentenceFormatter().vformat(translated(sentence or kind), (), figures))
