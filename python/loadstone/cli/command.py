@@ -42,11 +42,11 @@ class PeerOptions:
 
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Further names of options, by the field. Of these the help shows those of one letter."""
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, Text] = field(default_factory=dict)
     """Options that this command does not have, with what to write."""
-    refused_numbers: Mapping[str, str] = field(default_factory=dict)
+    refused_numbers: Mapping[str, Text] = field(default_factory=dict)
     """What to write for one of these where a number follows: to another of the peers the option means that."""
-    mistaken: Mapping[str, str] = field(default_factory=dict)
+    mistaken: Mapping[str, Text] = field(default_factory=dict)
     """What is said of a value that cannot be read, where the option means something else to them; by the field."""
 
 
@@ -132,7 +132,7 @@ def _parameter(name: str, annotation: Any, default: Any, option: Option, peers: 
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=kept, annotation=Annotated[kind, told])
 
 
-def _read(option: Option, mistaken: str | None, text: str) -> Any:
+def _read(option: Option, mistaken: Text | None, text: str) -> Any:
     assert option.read is not None
     try:
         return option.read(option.name, text)
@@ -177,7 +177,7 @@ class CommandSpec(TyperCommand):
             self._name_as_typed(ctx, error)
             raise
 
-    def _why_not(self, name: str, args: Sequence[str]) -> str:
+    def _why_not(self, name: str, args: Sequence[str]) -> Text:
         """What to write in the place of an option that cannot be read as it was typed; empty: it is no peer's."""
         of_number = self._peers.refused_numbers
         values = (after for before, after in itertools.pairwise(args) if before == name)

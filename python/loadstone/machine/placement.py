@@ -70,7 +70,7 @@ def with_own_cpus(placement: Placement, servers: Iterable[str]) -> Placement:
         return placement
     own = own_cpus(placement.server_cpus, placement.generator_cpus)
     beside = bool(set(own) & set(placement.generator_cpus))
-    where = f"CPU {_listed(own)}"
+    where: Text = f"CPU {_listed(own)}"
     if beside:
         where = said("the generator's {where}; there is no other, so the two share it", where=where)
     note = said(

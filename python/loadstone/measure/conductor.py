@@ -128,7 +128,8 @@ class BlockRunner:
 
 def _failed(prepared: Sequence[PreparedTrial], error: LoadstoneError, started_unix_ns: int) -> list[TrialRecord]:
     """The records of trials that could not be driven, with the reason."""
-    why = prepared[0].room.reason or explained(str(error), ((trial.ready, trial.oom_before) for trial in prepared))
+    lost = prepared[0].room.reason
+    why = str(lost) if lost else explained(str(error), ((trial.ready, trial.oom_before) for trial in prepared))
     return [failed_trial_record(trial.planned, trial.plan, why, started_unix_ns) for trial in prepared]
 
 

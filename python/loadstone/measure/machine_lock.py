@@ -65,7 +65,7 @@ class OtherRun(NamedTuple):
 
 
 @contextmanager
-def measuring(folder: Path, *, share: bool, remark: Callable[[Text], None]) -> Iterator[list[OtherRun]]:
+def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> Iterator[list[OtherRun]]:
     """The only run on this machine while it lasts, or with `share` one of several; the others, each named by `remark`.
 
     Raises:

@@ -214,7 +214,7 @@ class _Acts:
                 self.acts += _driver_acts(Path(meant.place))
         self._load(trial, places)
 
-    def _add(self, kind: str, what: str, *path: str, asks: bool) -> None:
+    def _add(self, kind: str, what: Text, *path: str, asks: bool) -> None:
         """`path`: where in the experiment it is written."""
         typed = self._typed(path)
         self.acts.append(PlannedAction(kind, what, asks and (typed or not self._built_in), typed))
@@ -275,7 +275,7 @@ class _Acts:
     def _setting(self, name: str, software: str, setting: str, value: Any) -> None:
         """One of a server of ours: each is listed, and asks unless its software's list says that it is harmless."""
         standing = registry.room(software).known_settings.standing(setting, value)
-        set_to = f"{name}: {_filled_in(f'{setting}: {value}')}"
+        set_to: Text = f"{name}: {_filled_in(f'{setting}: {value}')}"
         if standing == "unknown":
             set_to = said("{setting} (a setting that loadstone does not know)", setting=set_to)
         kind = "configures" if standing == "passes" else "sets on a server"

@@ -51,11 +51,11 @@ class OutgoingCommand:
 class RefusedCommand:
     """A command or statement that is not ours to send, and why."""
 
-    place: str
+    place: Text
     text: str
     server: str
-    reason: str
-    remedy: str
+    reason: Text
+    remedy: Text
 
     @property
     def error(self) -> UserError:
@@ -103,7 +103,7 @@ class _UsersServer:
     trials: list[PlannedTrial]
 
 
-_Found = dict[tuple[str, str, str], RefusedCommand | None]
+_Found = dict[tuple[str, Text, str], RefusedCommand | None]
 
 
 def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[Text, ...]:
@@ -171,7 +171,7 @@ def _refused(sent: OutgoingCommand, server: str) -> RefusedCommand | None:
     except CommandRefusal as refusal:
         return RefusedCommand(sent.place, shortened(sent.text, SHOWN), server, refusal.reason, refusal.remedy)
     except ServerGone as gone:
-        raise UserError.of(str(gone)) from None
+        raise UserError.of(gone.message) from None
     return None
 
 

@@ -18,7 +18,7 @@ from loadstone.report.terminal.announcement import (
 )
 from loadstone.run.prepare import requested_experiment, requested_plan
 from loadstone.run.request import RunRequest
-from loadstone.text.message import Message, Text, message
+from loadstone.text.message import Message, message
 
 
 def describe_experiment(options: RunRequest) -> tuple[str, list[str]]:
@@ -42,7 +42,9 @@ def describe(experiment: Experiment, run_plan: RunPlan, options: RunRequest) -> 
     from loadstone.run.consent import listing
 
     described = description(preview_plan(run_plan, experiment), experiment, _prospects(run_plan))
-    return "\n".join([described, *allowed]), list(listing(planned_actions(experiment, run_plan, options.secret_files)))
+    return "\n".join(map(str, [described, *allowed])), list(
+        listing(planned_actions(experiment, run_plan, options.secret_files))
+    )
 
 
 def print_announcement(run_plan: RunPlan, experiment: Experiment, *, report: bool = True) -> list[str]:
@@ -122,7 +124,7 @@ def _detectable(group: Group, blocks: int) -> float | None:
     return None if log_ratio is None else math.expm1(log_ratio)
 
 
-def try_out(say: Callable[[str], None], remark: Callable[[Text], None]) -> int:
+def try_out(say: Callable[[str], None], remark: Callable[[str], None]) -> int:
     """Print what `loadstone self-test` finds, a part as it is done; the exit status. Raises UserError."""
     from loadstone.run.self_test import SelfTestPart, self_test
 

@@ -39,8 +39,7 @@ from loadstone.safety.errors import LoadstoneError
 from loadstone.servers import registry
 from loadstone.servers.server import DeployContext
 from loadstone.text.english.run import why_not_io_uring
-from loadstone.text.language import _, plural, text_of
-from loadstone.text.message import Text
+from loadstone.text.language import _, in_language, plural
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,7 @@ class SelfTestLimits:
     delay_error_ns: int = 0
 
 
-def self_test(say: Callable[[SelfTestPart], None], remark: Callable[[Text], None]) -> int:
+def self_test(say: Callable[[SelfTestPart], None], remark: Callable[[str], None]) -> int:
     """Try each part, and tell of it; the exit status. Raises UserError where another run measures here."""
     limits, failed = SelfTestLimits(), False
     with measuring(Path("loadstone self-test"), share=False, remark=remark):
@@ -179,7 +178,7 @@ def self_test(say: Callable[[SelfTestPart], None], remark: Callable[[Text], None
             try:
                 part = try_out(name)
             except (LoadstoneError, OSError, subprocess.SubprocessError) as error:
-                part = SelfTestPart(name, "FAIL", text_of(error))
+                part = SelfTestPart(name, "FAIL", in_language(error))
             failed = failed or part.verdict == "FAIL"
             say(part)
     say(_conclusion(limits, failed=failed))
@@ -251,7 +250,9 @@ def _back_between_cpus_ns() -> int:
 def _cpus(name: str, placement: Placement) -> SelfTestPart:
     """Whether threads run where they are pinned, and whether servers and generator are apart."""
     if not hasattr(os, "sched_setaffinity"):
-        return SelfTestPart(name, "note", placement.note, _("other programs may move what is measured from CPU to CPU"))
+        return SelfTestPart(
+            name, "note", in_language(placement.note), _("other programs may move what is measured from CPU to CPU")
+        )
     before = os.sched_getaffinity(0)
     try:
         for cpu in before:
@@ -263,9 +264,12 @@ def _cpus(name: str, placement: Placement) -> SelfTestPart:
         os.sched_setaffinity(0, before)
     if placement.shared:
         return SelfTestPart(
-            name, "note", placement.note, _("figures hold the generator's own part: compare, but do not size")
+            name,
+            "note",
+            in_language(placement.note),
+            _("figures hold the generator's own part: compare, but do not size"),
         )
-    return SelfTestPart(name, "ok", _("pinning holds; {note}", note=placement.note))
+    return SelfTestPart(name, "ok", _("pinning holds; {note}", note=note))
 
 
 def _running_on() -> int | None:

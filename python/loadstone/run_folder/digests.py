@@ -98,7 +98,7 @@ class Digests:
         """Digests of a file of lines, by the number of a line, from 1."""
         self.attempts: dict[str, dict[Attempt, set[str]]] = {}
         """Digests of what an attempt at a trial wrote to a file, or for latency logs to a folder."""
-        self.notes: list[str] = []
+        self.notes: list[Text] = []
 
     @classmethod
     def read(cls, folder: Path) -> "Digests":
@@ -171,7 +171,7 @@ class LineCheck:
             return False
         return True
 
-    def notes(self, unreadable: int) -> list[str]:
+    def notes(self, unreadable: int) -> list[Text]:
         """What is wrong with the file, once all its lines were read; `unreadable` ones are noted elsewhere."""
         found: list[str] = []
         if self._changed:

@@ -28,10 +28,10 @@ class LatencyLogs:
         self._trials = dict(trials or {})
         self._digests = digests or Digests()
         self._looked_at: set[str] = set()
-        self._damaged: dict[str, str] = {}
+        self._damaged: dict[str, Text] = {}
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Text]:
         """A sentence for each log that was to be read and is missing or damaged."""
         return [self._damaged[trial] for trial in sorted(self._damaged)]
 

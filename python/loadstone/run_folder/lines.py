@@ -17,6 +17,7 @@ from loadstone.safety.bounds.folder_files import NotOfFolder, open_file, replace
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import redacted
 from loadstone.text.language import said
+from loadstone.text.message import Text
 
 FORMAT = 1
 """The format of the run's folder that this version writes and reads (history: `docs/run-folder.md`)."""
@@ -195,7 +196,7 @@ class LinesWritten(Protocol):
 
     def is_intact(self, number: int, line: bytes) -> bool: ...
 
-    def notes(self, unreadable: int) -> list[str]: ...
+    def notes(self, unreadable: int) -> list[Text]: ...
 
 
 class LineReader:
@@ -257,7 +258,7 @@ class LineReader:
                         self.line = line
                         yield number, record
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Text]:
         """What was left out, one sentence each for a person."""
         found = []
         if self.damaged:

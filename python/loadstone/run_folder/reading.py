@@ -102,7 +102,7 @@ class RecordedRun:
     """In the order in which they were taken."""
     intervals: dict[str, tuple[IntervalLine, ...]]
     samples: dict[str, tuple[Sample, ...]]
-    notes: tuple[str, ...]
+    notes: tuple[Text, ...]
     """What was damaged or left out, one sentence each for a person."""
     crashes: tuple[CrashRecord, ...] = ()
     """Servers that were killed, in the order in which it happened; of each try the last line counts."""
@@ -126,7 +126,7 @@ class RecordedRun:
         return LatencyLogs(self.path)
 
     @property
-    def all_notes(self) -> tuple[str, ...]:
+    def all_notes(self) -> tuple[Text, ...]:
         """`notes`, and what of the latency logs that were to be read is missing or damaged, as far as it is known."""
         return (*self.notes, *self.logs.notes)
 
@@ -312,7 +312,7 @@ def _read_document(file: Path, largest_bytes: int = LARGEST_BYTES) -> dict[str, 
     return document
 
 
-def read_trials(path: Path, digests: Digests | None = None) -> tuple[list[TrialRecord], list[str]]:
+def read_trials(path: Path, digests: Digests | None = None) -> tuple[list[TrialRecord], list[Text]]:
     """The finished trials of a run's folder in the order of their lines, and what was left out.
 
     `digests`: those of the folder, where they were read already.
@@ -409,7 +409,7 @@ def _places(trial: TrialRecord) -> Iterator[tuple[object, ...]]:
         yield from ((*condition, *place) for place in search.places(trial.search))
 
 
-def read_looks(path: Path, digests: Digests | None = None) -> tuple[list[Look], list[str]]:
+def read_looks(path: Path, digests: Digests | None = None) -> tuple[list[Look], list[Text]]:
     """The looks of a run's folder in the order of their lines, and what was left out.
 
     Raises:
@@ -418,7 +418,7 @@ def read_looks(path: Path, digests: Digests | None = None) -> tuple[list[Look], 
     return _read_lines(path / LOOKS, Look, digests or Digests.read(path))
 
 
-def read_crashes(path: Path, digests: Digests | None = None) -> tuple[list[CrashRecord], list[str]]:
+def read_crashes(path: Path, digests: Digests | None = None) -> tuple[list[CrashRecord], list[Text]]:
     """The finished crashes of a run's folder in the order of their lines, and what was left out.
 
     Raises:
@@ -427,7 +427,7 @@ def read_crashes(path: Path, digests: Digests | None = None) -> tuple[list[Crash
     return _read_lines(path / CRASHES, CrashRecord, digests or Digests.read(path))
 
 
-def _read_lines(file: Path, kind: type[L], digests: Digests) -> tuple[list[L], list[str]]:
+def _read_lines(file: Path, kind: type[L], digests: Digests) -> tuple[list[L], list[Text]]:
     reader = LineReader(file, digests.of_lines(file.name))
     lines: list[L] = []
     for number, record in reader:

@@ -194,14 +194,14 @@ class LossWatch(Protocol):
     """Watches that nothing is lost on a server of the user's."""
 
     @property
-    def where(self) -> str:
+    def where(self) -> Text:
         """Which server it is, for people."""
 
     @property
-    def what_helps(self) -> str:
+    def what_helps(self) -> Text:
         """What the user can do."""
 
-    def lost(self) -> str | None:
+    def lost(self) -> Text | None:
         """What was lost since the watch began, or will be next; None: nothing. Raises LoadstoneError."""
 
 
@@ -211,7 +211,7 @@ class UsersServerControl(Protocol):
     def confinement(self) -> Confinement:
         """What may be sent to it. The server is consulted, too; what holds without it is `Room.confinement`."""
 
-    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
+    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> Text:
         """Why what trials store on the server of this name may not fit, and what helps; empty if it does.
 
         `pid`: its process, where that is one of this machine.
@@ -284,7 +284,7 @@ class KnowsReads(Protocol):
 class LimitsValues(Protocol):
     """A control of software that takes values up to a length only."""
 
-    def too_large(self, trials: Sequence[PlannedTrial], server: str) -> str:
+    def too_large(self, trials: Sequence[PlannedTrial], server: str) -> Text:
         """Why a value that trials store on the server of this name is too long for it, and what helps; empty if none
         is."""
 

@@ -98,7 +98,7 @@ def certificate_problem(error: ssl.SSLCertVerificationError, unverified: str) ->
         unverified: the option of the URL that gives up verification, e.g. `?verify=no`.
     """
     code = error.verify_code
-    told: str = error.verify_message.rstrip(".")
+    told: Text = error.verify_message.rstrip(".")
     if code in _EXPIRED:
         remedy = said("have it renewed on the server")
     elif code in _NOT_YET:

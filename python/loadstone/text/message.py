@@ -83,9 +83,9 @@ def message(kind: str, /, **figures: TextArgument) -> Message:
     return Message(kind=kind, figures=figures)
 
 
-def verbatim(text: str) -> Message:
-    """A message that is a text already."""
-    return Message(kind=AS_WRITTEN, figures={"text": text})
+def verbatim(text: Text) -> Message:
+    """A message that is a text already, or one of ours."""
+    return text if isinstance(text, Message) else Message(kind=AS_WRITTEN, figures={"text": text})
 
 
 def message_identity(one: Message) -> Hashable:

@@ -510,7 +510,7 @@ class DaskCluster:
     def _require_alike(self) -> None:
         ours = own_identity(None)
         unlike = {name: differences(ours, theirs) for name, theirs in self.identities.items()}
-        wrong = [f"{name} has {'; '.join(found)}" for name, found in unlike.items() if found]
+        wrong = [f"{name} has {joined('; ', found)}" for name, found in unlike.items() if found]
         engines: dict[str, dict[str, list[str]]] = {}
         for name, theirs in self.identities.items():
             engines.setdefault(theirs.machine, {}).setdefault(theirs.engine, []).append(name)

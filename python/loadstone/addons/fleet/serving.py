@@ -74,8 +74,9 @@ async def run_here(token: str, who: str, function: Callable[..., object], argume
     try:
         return {"answer": await _in_thread(lambda: function(*arguments))}
     except Exception as error:
-        known = isinstance(error, DriveFailed | UserError)
-        return {"failed": error.message if known else f"{type(error).__name__}: {error}"}
+        if isinstance(error, DriveFailed | UserError):
+            return {"failed": error.message}
+        return {"failed": f"{type(error).__name__}: {error}"}
 
 
 async def _in_thread(work: Callable[[], object]) -> object:
@@ -156,7 +157,7 @@ def serve_member(
     role: Role,
     credential: Credential,
     ready: Callable[[str], None],
-    remark: Callable[[Text], None],
+    remark: Callable[[str], None],
     *,
     listen: tuple[str | None, int] = (None, 0),
     contact: str | None = None,

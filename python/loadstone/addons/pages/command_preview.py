@@ -162,7 +162,7 @@ def checked(source: str, label: str) -> str:
             options = replace(RunRequest(), built=load_experiment(source, label=label))
             requested_plan(requested_experiment(options), options)
         except LoadstoneError as error:
-            return error.message
+            return str(error)
     return ""
 
 

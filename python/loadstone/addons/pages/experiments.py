@@ -56,7 +56,7 @@ async def _list(request: Request) -> Response:
     )
 
 
-def _measuring(place: PageSettings) -> list[tuple[str, str]]:
+def _measuring(place: PageSettings) -> list[tuple[str, Text]]:
     """The runs that measure here now: where each is shown, if it is one of these pages, and what it is called."""
     shown = []
     for run in runs_measuring():
@@ -81,7 +81,7 @@ def _form_page(
     asked: _FormRequest,
     found: ExperimentFacts,
     form: Form,
-    error: str = "",
+    error: Text = "",
     *,
     is_saved: bool = False,
 ) -> Response:
@@ -201,7 +201,7 @@ def _editor(
     text: ShownText,
     *,
     is_new: bool,
-    error: str = "",
+    error: Text = "",
     version: str = "",
     locked: bool = False,
 ) -> Response:

@@ -32,7 +32,7 @@ from loadstone.safety.bounds.replies import MISREAD, shortened
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import forms
 from loadstone.servers.containers import container_guard
-from loadstone.text.language import _, said
+from loadstone.text.language import _, joined, said
 from loadstone.text.message import Text
 
 ANSWER_S = 120.0
@@ -284,7 +284,7 @@ def begin(container: Container) -> None:
     try:
         container.start()
     except APIError as error:
-        told = message_of(error).lower()
+        told = str(message_of(error)).lower()
         if "address already in use" in told or "port is already allocated" in told:
             raise PublishedPortTaken from None
         raise
@@ -296,7 +296,7 @@ def find_engine() -> Engine:
     Raises:
         UserError: no engine answers; says where it looked, and the remedy.
     """
-    looked: list[str] = []
+    looked: list[Text] = []
     named = any(os.environ.get(name) for name in ENGINE_VARIABLES)
     for place in places():
         path = Path(place.removeprefix("unix://"))
@@ -315,7 +315,7 @@ def find_engine() -> Engine:
                 looked.append(f"{path}: {message_of(error)}")
     raise UserError(
         "no container engine answers ({looked}); {how_to_start}, or use a server of another kind",
-        looked="; ".join(looked),
+        looked=joined("; ", looked),
         how_to_start=HOW_TO_START,
     )
 

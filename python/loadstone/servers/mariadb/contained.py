@@ -48,7 +48,7 @@ class ContainedMariaDb:
         """See `Contained.control`."""
         return MariaDbControl(endpoint, DATABASE, timeout_s)
 
-    def read_back(self, endpoint: Endpoint, settings: Settings) -> tuple[ServerFacts, dict[str, str], list[str]]:
+    def read_back(self, endpoint: Endpoint, settings: Settings) -> tuple[ServerFacts, dict[str, str], list[Text]]:
         """See `Contained.read_back`."""
         with self.control(endpoint, 5.0) as control:
             return control.read_back(settings)

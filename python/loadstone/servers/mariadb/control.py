@@ -77,7 +77,7 @@ class MariaDbControl(MariaDbSession, SqlControl):
         role = "replica" if reported.get("read_only", "OFF") != "OFF" else "primary"
         return ServerFacts(software, number, mode="standalone", role=role, details={"database": self.database})
 
-    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[str]:
+    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[Text]:
         """See `SqlControl.differences`."""
         lines = super().differences(requested, reported)
         if "sync_binlog" in map(canonical, requested) and reported.get("log_bin") == "OFF":

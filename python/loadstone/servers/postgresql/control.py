@@ -51,7 +51,7 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
         version = shortened(reported.get("server_version", "").partition(" ")[0], VERSION_MAX)
         return ServerFacts(POSTGRESQL.name, version, "standalone", role, details={"database": self.database})
 
-    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[str]:
+    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[Text]:
         """See `SqlControl.differences`."""
         lines = super().differences(requested, reported)
         if reported.get("fsync") == "off" and "synchronous_commit" in map(canonical, requested):

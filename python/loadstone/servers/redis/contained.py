@@ -38,7 +38,7 @@ class ContainedRedis:
         """See `Contained.control`."""
         return RedisControl(endpoint, timeout_s)
 
-    def read_back(self, endpoint: Endpoint, settings: Settings) -> tuple[ServerFacts, dict[str, str], list[str]]:
+    def read_back(self, endpoint: Endpoint, settings: Settings) -> tuple[ServerFacts, dict[str, str], list[Text]]:
         """See `Contained.read_back`."""
         facts = inspect_server(endpoint, self._modules, ours=True)
         with RedisControl(endpoint) as control:

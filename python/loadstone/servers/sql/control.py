@@ -46,7 +46,7 @@ class SqlControl(SqlSession):
     def snapshot(self) -> None:
         """None: its figures are what the monitor reads."""
 
-    def read_back(self, requested: Mapping[str, ConfigValue]) -> tuple[ServerFacts, dict[str, str], list[str]]:
+    def read_back(self, requested: Mapping[str, ConfigValue]) -> tuple[ServerFacts, dict[str, str], list[Text]]:
         """What the server is, its settings, and a line for each that is not in force as it was requested."""
         facts = self.facts()
         reported = self.settings({*self.RECORDED, *map(self.spelling.name, requested)})
