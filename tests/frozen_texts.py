@@ -39,7 +39,7 @@ from loadstone.safety.errors import LoadstoneError
 from loadstone.safety.secrets import known, references
 from loadstone.safety.terminal import shown
 from loadstone.text.language import LANGUAGES, use_language
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 from .frozen_live import live
 from .frozen_runs import FROZEN, Files, in_language, unpacked
@@ -176,7 +176,7 @@ def _carried_out(words: list[str], folder: Path) -> _Found:
     raise AssertionError(f"{shlex.join(words)} carries nothing out")
 
 
-def _mistake(case: Mapping[str, Any]) -> Text:
+def _mistake(case: Mapping[str, Any]) -> AnyText:
     """What is wrong, to be said in any language."""
     try:
         with forbid_connections(), describe_or_measure(_refuse), contextlib.redirect_stderr(io.StringIO()):

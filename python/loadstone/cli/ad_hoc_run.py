@@ -18,7 +18,7 @@ from loadstone.run_folder.earlier_runs import LATEST, RUNS, folder_to_resume
 from loadstone.safety import terminal
 from loadstone.safety.errors import NoPlace, UserError
 from loadstone.text.language import _
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +35,7 @@ _TEMPORARY = "loadstone-"
 @dataclass(frozen=True)
 class _MeasuredRun:
     outcome: "RunResult"
-    refused: Text = ""
+    refused: AnyText = ""
     """Why its folder could not be made in `runs`, and so goes at the end; empty if it could."""
 
 

@@ -24,7 +24,7 @@ from loadstone.cli.options import PANELS, Option, option_of
 from loadstone.safety.errors import UserError
 from loadstone.slot import Slot
 from loadstone.text.language import said, translatable
-from loadstone.text.message import Text, message
+from loadstone.text.message import AnyText, message
 
 Function = Callable[..., None]
 _TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")
@@ -42,11 +42,11 @@ class PeerOptions:
 
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Further names of options, by the field. Of these the help shows those of one letter."""
-    refused: Mapping[str, Text] = field(default_factory=dict)
+    refused: Mapping[str, AnyText] = field(default_factory=dict)
     """Options that this command does not have, with what to write."""
-    refused_numbers: Mapping[str, Text] = field(default_factory=dict)
+    refused_numbers: Mapping[str, AnyText] = field(default_factory=dict)
     """What to write for one of these where a number follows: to another of the peers the option means that."""
-    mistaken: Mapping[str, Text] = field(default_factory=dict)
+    mistaken: Mapping[str, AnyText] = field(default_factory=dict)
     """What is said of a value that cannot be read, where the option means something else to them; by the field."""
 
 
@@ -132,7 +132,7 @@ def _parameter(name: str, annotation: Any, default: Any, option: Option, peers: 
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=kept, annotation=Annotated[kind, told])
 
 
-def _read(option: Option, mistaken: Text | None, text: str) -> Any:
+def _read(option: Option, mistaken: AnyText | None, text: str) -> Any:
     assert option.read is not None
     try:
         return option.read(option.name, text)
@@ -177,7 +177,7 @@ class CommandSpec(TyperCommand):
             self._name_as_typed(ctx, error)
             raise
 
-    def _why_not(self, name: str, args: Sequence[str]) -> Text:
+    def _why_not(self, name: str, args: Sequence[str]) -> AnyText:
         """What to write in the place of an option that cannot be read as it was typed; empty: it is no peer's."""
         of_number = self._peers.refused_numbers
         values = (after for before, after in itertools.pairwise(args) if before == name)
@@ -277,7 +277,7 @@ _PARSER_SAYS = tuple(
 """What the library that reads command lines says, as sentences that can be said in another language."""
 
 
-def usage_error(error: TyperException) -> Text:
+def usage_error(error: TyperException) -> AnyText:
     """What is wrong with a command line as one line, with what helps."""
     text = error.format_message().removesuffix(".").replace("Value error, ", "")
     wrong = _as_said(text)
@@ -303,7 +303,7 @@ def usage_error(error: TyperException) -> Text:
     return said("{wrong}{end} `{command} --help` lists what it takes", wrong=wrong, end=end, command=command)
 
 
-def _as_said(text: str) -> Text:
+def _as_said(text: str) -> AnyText:
     for pattern, template in _PARSER_SAYS:
         if found := pattern.fullmatch(text):
             return said(template, **{name: _as_said(word) for name, word in found.groupdict().items()})

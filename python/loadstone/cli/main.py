@@ -43,7 +43,7 @@ from loadstone.safety.errors import Interrupted, LoadstoneError, UserError
 from loadstone.safety.secrets.known import redact
 from loadstone.text import language
 from loadstone.text.language import _, in_language, of_author, said
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 
 def self_test_command() -> None:
@@ -422,7 +422,7 @@ def _require_text(words: Sequence[str]) -> None:
             ) from None
 
 
-def _about_file(error: OSError) -> Text:
+def _about_file(error: OSError) -> AnyText:
     """What is wrong with a file, with the option that names it, if one does."""
     name = str(error.filename or "")
     if COMPLETION in sys.argv:
@@ -440,7 +440,7 @@ def _about_file(error: OSError) -> Text:
     return f"{error.strerror or error}{f' ({name})' if name else ''}"
 
 
-def _exit(status: int, message: Text) -> None:
+def _exit(status: int, message: AnyText) -> None:
     terminal.remark(f"loadstone: {_short(redact(in_language(message)))}")
     terminal.finish()
     sys.exit(status)

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 from loadstone.safety.errors import UserError
 from loadstone.text.language import _, in_language, said, translated
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 OS_RELEASE = Path("/etc/os-release")
 APT, DNF, BREW = "apt-get install", "dnf install", "brew install"
@@ -111,9 +111,9 @@ class Fact:
     """One row: `remedy` says what helps, and is empty when `verdict` is ok."""
 
     name: str
-    value: Text
+    value: AnyText
     verdict: Literal["ok", "warn"]
-    remedy: Text = ""
+    remedy: AnyText = ""
 
     @property
     def spoken(self) -> "Fact":
@@ -165,7 +165,7 @@ def require_programs(called: str, manifest: Requiring) -> None:
         raise UserError.of(_to_install(where, problem, program, oldest, how))
 
 
-def _to_install(where: str, problem: Text, program: str, oldest: str, how: str) -> Text:
+def _to_install(where: str, problem: AnyText, program: str, oldest: str, how: str) -> AnyText:
     if not how:
         return said(
             "{where}: {problem}; install {program} {oldest} or newer",

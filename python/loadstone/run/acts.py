@@ -35,7 +35,7 @@ from loadstone.servers import registry
 from loadstone.servers.transport import is_loopback, stays_here
 from loadstone.servers.urls import TLS_OPTIONS
 from loadstone.text.language import joined, said, translatable
-from loadstone.text.message import Message, Text
+from loadstone.text.message import AnyText, Message
 
 
 def is_here(address: str) -> bool:
@@ -111,7 +111,7 @@ class PlannedAction:
 
     kind: str
     """Kind of the act, of `KINDS`."""
-    what: Text
+    what: AnyText
     """On one line, without control characters; variables by their names."""
     asks: bool = False
     """Whether it is done for a stranger only after the user was asked."""
@@ -138,7 +138,7 @@ class PlannedAction:
 class _To:
     """Where something is sent."""
 
-    where: Text
+    where: AnyText
     outside: bool
     """Whether it leaves this machine, or goes to a program of the experiment's."""
     others: bool = False
@@ -214,7 +214,7 @@ class _Acts:
                 self.acts += _driver_acts(Path(meant.place))
         self._load(trial, places)
 
-    def _add(self, kind: str, what: Text, *path: str, asks: bool) -> None:
+    def _add(self, kind: str, what: AnyText, *path: str, asks: bool) -> None:
         """`path`: where in the experiment it is written."""
         typed = self._typed(path)
         self.acts.append(PlannedAction(kind, what, asks and (typed or not self._built_in), typed))
@@ -275,7 +275,7 @@ class _Acts:
     def _setting(self, name: str, software: str, setting: str, value: Any) -> None:
         """One of a server of ours: each is listed, and asks unless its software's list says that it is harmless."""
         standing = registry.room(software).known_settings.standing(setting, value)
-        set_to: Text = f"{name}: {_filled_in(f'{setting}: {value}')}"
+        set_to: AnyText = f"{name}: {_filled_in(f'{setting}: {value}')}"
         if standing == "unknown":
             set_to = said("{setting} (a setting that loadstone does not know)", setting=set_to)
         kind = "configures" if standing == "passes" else "sets on a server"
@@ -483,7 +483,7 @@ class _Acts:
 
 
 def _manifest_acts(
-    who: Text, manifest: Manifest, folder: Path, environment: Mapping[str, str]
+    who: AnyText, manifest: Manifest, folder: Path, environment: Mapping[str, str]
 ) -> Iterator[PlannedAction]:
     """Yield the acts of an application's manifest: its build, its command, and the variables that it is given."""
     yield from _build_acts(who, manifest.build, folder)
@@ -510,7 +510,7 @@ def _driver_acts(path: Path) -> Iterator[PlannedAction]:
     yield from _given(who, manifest.run.environment)
 
 
-def _build_acts(who: Text, build: Build | None, folder: Path) -> Iterator[PlannedAction]:
+def _build_acts(who: AnyText, build: Build | None, folder: Path) -> Iterator[PlannedAction]:
     if build is None:
         return
     root = (folder / build.root).resolve()
@@ -528,13 +528,13 @@ def _build_acts(who: Text, build: Build | None, folder: Path) -> Iterator[Planne
     yield from _inherited(said("the build of {who}", who=who), build.inherits)
 
 
-def _inherited(to: Text, names: Names) -> Iterator[PlannedAction]:
+def _inherited(to: AnyText, names: Names) -> Iterator[PlannedAction]:
     """The variables of the user's environment that a manifest names beside those that all programs inherit."""
     for name in (said("* (the whole environment)"),) if names == ALL else names:
         yield PlannedAction("sends the variable", said("{what} to {to}", what=name, to=to), asks=True)
 
 
-def _required(who: Text, programs: Mapping[str, str]) -> Iterator[PlannedAction]:
+def _required(who: AnyText, programs: Mapping[str, str]) -> Iterator[PlannedAction]:
     if programs:
         yield PlannedAction(
             "starts",
@@ -543,7 +543,7 @@ def _required(who: Text, programs: Mapping[str, str]) -> Iterator[PlannedAction]
         )
 
 
-def _given(who: Text, environment: Mapping[str, str]) -> Iterator[PlannedAction]:
+def _given(who: AnyText, environment: Mapping[str, str]) -> Iterator[PlannedAction]:
     """The variables that a program is given: a secret by its place, which the redactor need not know, is left out."""
     if environment:
         texts = [f"{name}={_of_variable(name, value)}" for name, value in environment.items()]
@@ -593,7 +593,7 @@ def _words(text: str) -> list[str]:
         return [text]
 
 
-def _where(to: Sequence[_To]) -> Text:
+def _where(to: Sequence[_To]) -> AnyText:
     return joined(", ", dict.fromkeys(one.where for one in to)) if to else said("nobody")
 
 

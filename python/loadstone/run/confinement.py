@@ -26,7 +26,7 @@ from loadstone.servers.control import CommandInspection, CommandRefusal, Command
 from loadstone.servers.recordings import recorded_in
 from loadstone.servers.server import Server
 from loadstone.text.language import said
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 SHOWN = 60
 """Number of characters of a command or statement that stand in a message."""
@@ -41,7 +41,7 @@ Check = Callable[[], None]
 class OutgoingCommand:
     """One command or statement for a server of the user's."""
 
-    place: Text
+    place: AnyText
     """Who sends it: `operation 'set'`."""
     text: str
     check: Check
@@ -51,11 +51,11 @@ class OutgoingCommand:
 class RefusedCommand:
     """A command or statement that is not ours to send, and why."""
 
-    place: Text
+    place: AnyText
     text: str
     server: str
-    reason: Text
-    remedy: Text
+    reason: AnyText
+    remedy: AnyText
 
     @property
     def error(self) -> UserError:
@@ -72,7 +72,7 @@ class RefusedCommand:
         )
 
     @property
-    def remark(self) -> Text:
+    def remark(self) -> AnyText:
         """What is said where it is sent all the same."""
         return said(
             "{option}: {place} sends '{text}' to {server}, although {reason}",
@@ -103,10 +103,10 @@ class _UsersServer:
     trials: list[PlannedTrial]
 
 
-_Found = dict[tuple[str, Text, str], RefusedCommand | None]
+_Found = dict[tuple[str, AnyText, str], RefusedCommand | None]
 
 
-def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[Text, ...]:
+def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[AnyText, ...]:
     """A remark on each command that is not confined, where they are allowed; see `refused_by_rules`.
 
     Raises:

@@ -26,7 +26,7 @@ from loadstone.run.load_source import NamedSource, named_source, require_no_host
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import give_files, learn_environment
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 from loadstone.text.units import NEVER
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Prepared:
     experiment: Experiment
     run_plan: RunPlan
     placement: Placement
-    remarks: tuple[Text, ...] = ()
+    remarks: tuple[AnyText, ...] = ()
     """What the user must know before it starts: which commands were let pass."""
     source: NamedSource | None = None
     """What makes the load; None: this machine's engine, or clients' programs."""
@@ -207,7 +207,7 @@ def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunReques
     require_consent(experiment, run_plan, trust=trust, of_folder=of_folder, secret_files=files, files_sent=sent)
 
 
-def _check_parts(run_plan: RunPlan, options: RunRequest, source: NamedSource | None) -> tuple[Text, ...]:
+def _check_parts(run_plan: RunPlan, options: RunRequest, source: NamedSource | None) -> tuple[AnyText, ...]:
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
     from loadstone.drivers.native import require_drivable, require_release_engine
     from loadstone.programs.clients.chosen import chosen_drivers

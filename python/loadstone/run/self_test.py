@@ -249,10 +249,9 @@ def _back_between_cpus_ns() -> int:
 
 def _cpus(name: str, placement: Placement) -> SelfTestPart:
     """Whether threads run where they are pinned, and whether servers and generator are apart."""
+    note = in_language(placement.note)
     if not hasattr(os, "sched_setaffinity"):
-        return SelfTestPart(
-            name, "note", in_language(placement.note), _("other programs may move what is measured from CPU to CPU")
-        )
+        return SelfTestPart(name, "note", note, _("other programs may move what is measured from CPU to CPU"))
     before = os.sched_getaffinity(0)
     try:
         for cpu in before:
@@ -263,12 +262,8 @@ def _cpus(name: str, placement: Placement) -> SelfTestPart:
     finally:
         os.sched_setaffinity(0, before)
     if placement.shared:
-        return SelfTestPart(
-            name,
-            "note",
-            in_language(placement.note),
-            _("figures hold the generator's own part: compare, but do not size"),
-        )
+        means = _("figures hold the generator's own part: compare, but do not size")
+        return SelfTestPart(name, "note", note, means)
     return SelfTestPart(name, "ok", _("pinning holds; {note}", note=note))
 
 

@@ -17,7 +17,7 @@ from loadstone.safety.bounds.folder_files import NotOfFolder, open_file, replace
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import redacted
 from loadstone.text.language import said
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 FORMAT = 1
 """The format of the run's folder that this version writes and reads (history: `docs/run-folder.md`)."""
@@ -196,7 +196,7 @@ class LinesWritten(Protocol):
 
     def is_intact(self, number: int, line: bytes) -> bool: ...
 
-    def notes(self, unreadable: int) -> list[Text]: ...
+    def notes(self, unreadable: int) -> list[AnyText]: ...
 
 
 class LineReader:
@@ -258,7 +258,7 @@ class LineReader:
                         self.line = line
                         yield number, record
 
-    def notes(self) -> list[Text]:
+    def notes(self) -> list[AnyText]:
         """What was left out, one sentence each for a person."""
         found = []
         if self.damaged:

@@ -13,7 +13,7 @@ from typing import Self
 
 from loadstone.safety.secrets.known import redact
 from loadstone.text.language import said
-from loadstone.text.message import Message, Text
+from loadstone.text.message import AnyText, Message
 from loadstone.text.problem import SaidError
 
 
@@ -40,7 +40,7 @@ class UserError(LoadstoneError):
 class SubjectFailed(UserError):
     """An application that loadstone starts does not come up."""
 
-    def __init__(self, subject: str, problem: Text) -> None:
+    def __init__(self, subject: str, problem: AnyText) -> None:
         """`subject`: its name; `problem`: what is wrong with it, without the name."""
         Exception.__init__(self, said("subject {name}: {problem}", name=subject, problem=problem))
         self.subject = subject

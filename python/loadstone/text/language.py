@@ -26,7 +26,7 @@ from string import Formatter
 from typing import Any
 
 from loadstone.text.korean_particles import resolve_particles
-from loadstone.text.message import Message, Text
+from loadstone.text.message import AnyText, Message
 
 ENGLISH, KOREAN = "en", "ko"
 LANGUAGES = (ENGLISH, KOREAN)
@@ -166,12 +166,12 @@ def said(template: str, /, **figures: Any) -> Message:
     return Message(kind=template, figures={name: _figure(figures[name]) for name in _names(template)})
 
 
-def as_it_is(text: Text, /) -> Message:
+def as_it_is(text: AnyText, /) -> Message:
     """A text that is written already, braces in it too, in every language."""
     return text if isinstance(text, Message) else Message(kind="{text}", figures={"text": text})
 
 
-def text_of(error: BaseException) -> Text:
+def text_of(error: BaseException) -> AnyText:
     """What an error says, without secrets where it is one of ours."""
     own = getattr(error, "message", error.args[0] if len(error.args) == 1 else None)
     return own if isinstance(own, Message) else str(error)

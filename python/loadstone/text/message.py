@@ -74,7 +74,7 @@ class Message(BaseModel):
         return {name: _restored(value) for name, value in figures.items()}
 
 
-Text: TypeAlias = Message | str
+AnyText: TypeAlias = Message | str
 """A text of ours, or one that somebody else wrote."""
 
 
@@ -83,7 +83,7 @@ def message(kind: str, /, **figures: TextArgument) -> Message:
     return Message(kind=kind, figures=figures)
 
 
-def verbatim(text: Text) -> Message:
+def verbatim(text: AnyText) -> Message:
     """A message that is a text already, or one of ours."""
     return text if isinstance(text, Message) else Message(kind=AS_WRITTEN, figures={"text": text})
 

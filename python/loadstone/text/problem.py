@@ -3,7 +3,7 @@
 from typing import Any, Self, TypeVar
 
 from loadstone.text.language import as_it_is, said
-from loadstone.text.message import Message, Text
+from loadstone.text.message import AnyText, Message
 
 AnySaidError = TypeVar("AnySaidError", bound="SaidError")
 
@@ -20,7 +20,7 @@ class SaidError(Exception):
         super().__init__(said(template, **figures))
 
     @classmethod
-    def of(cls, text: Text, /) -> Self:
+    def of(cls, text: AnyText, /) -> Self:
         """The error of a text that is written already: braces in it stay, and one that is `said` keeps its template."""
         return _remade(cls, (as_it_is(text),))
 

@@ -36,7 +36,7 @@ from loadstone.addons.fleet.spec import FleetSpec
 from loadstone.safety.errors import DriveFailed, Interrupted, UserError
 from loadstone.text.language import joined
 from loadstone.text.language import said as said_as
-from loadstone.text.message import Message, Text
+from loadstone.text.message import AnyText, Message
 
 T = TypeVar("T")
 JOIN_S = 10.0
@@ -125,7 +125,7 @@ class DaskCluster:
         self._token = uuid.uuid4().hex if claim else ""
         self._members: tuple[Member, ...] = ()
         self._addresses: dict[str, str] = {}
-        self._gone: dict[str, Text] = {}
+        self._gone: dict[str, AnyText] = {}
         self._heard: dict[str, list[Heard]] = {}
         self._said: queue.SimpleQueue[tuple[str, str, object] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -184,7 +184,7 @@ class DaskCluster:
         result: T = answer["answer"]
         return result
 
-    def _why_unreached(self, name: str, error: Exception) -> Text:
+    def _why_unreached(self, name: str, error: Exception) -> AnyText:
         """The system tells how a process ended a little after its connections break."""
         until = time.monotonic() + END_S
         while isinstance(error, OSError) and name not in self.lost() and time.monotonic() < until:
@@ -210,7 +210,7 @@ class DaskCluster:
         with contextlib.suppress(concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
             asked.result(CONNECT_S)
 
-    def lost(self) -> Mapping[str, Text]:
+    def lost(self) -> Mapping[str, AnyText]:
         """See `cluster_seam.Cluster`."""
         with self._lock:
             return dict(self._gone)
@@ -378,7 +378,7 @@ class DaskCluster:
             waited = [launched for launched in waited if not launched.ended()]
             await asyncio.sleep(0.02)
 
-    def _lose(self, name: str, why: Text | None) -> None:
+    def _lose(self, name: str, why: AnyText | None) -> None:
         with self._lock:
             if name in self._gone:
                 return
@@ -413,7 +413,7 @@ class DaskCluster:
 
         threading.Thread(target=start, name="fleet-again", daemon=True).start()
 
-    def _all_lost(self, why: Text) -> None:
+    def _all_lost(self, why: AnyText) -> None:
         ending = self._scheduler.ending() if self._scheduler is not None and not self._closing else None
         for member in self._members:
             self._lose(

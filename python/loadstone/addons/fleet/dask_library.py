@@ -18,7 +18,7 @@ from loadstone.addons.fleet import certificates
 from loadstone.addons.fleet.certificates import Credential
 from loadstone.safety.errors import UserError
 from loadstone.text.language import text_of
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 try:
     import dask.config
@@ -111,7 +111,7 @@ def set_up(folder: Path | None = None) -> Iterator[None]:
         yield
 
 
-def reason(error: BaseException) -> Text:
+def reason(error: BaseException) -> AnyText:
     """The innermost error's words, on one line."""
     while (cause := error.__cause__ or error.__context__) is not None:
         error = cause

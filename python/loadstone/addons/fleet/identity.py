@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 import loadstone
 from loadstone.addons.fleet.cluster_seam import Role
 from loadstone.text.language import said
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 _BESIDE = ("clients", "subjects")
 """Links in a source tree, folders in a wheel; no part of an agent."""
@@ -64,9 +64,9 @@ def own_identity(role: Role | None) -> Identity:
     )
 
 
-def differences(ours: Identity, theirs: Identity) -> list[Text]:
+def differences(ours: Identity, theirs: Identity) -> list[AnyText]:
     """In what two differ so that they must not measure together; a clause each, with both values."""
-    found: list[Text] = [
+    found: list[AnyText] = [
         said("{name} {their} there, {our} here", name=name, their=their, our=our)
         for name, our, their in (
             ("loadstone", ours.loadstone, theirs.loadstone),

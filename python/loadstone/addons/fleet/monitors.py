@@ -27,7 +27,7 @@ from loadstone.monitors.monitor import OTHER_MACHINE, Monitor, Sample
 from loadstone.monitors.watch import MonitorTargets
 from loadstone.run_folder.facts import HOST
 from loadstone.servers import registry
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 T = TypeVar("T")
 MonitorReply = dict[str, Any]
@@ -82,7 +82,7 @@ class FleetMonitors:
             monitors.append(BesideServers(self._beside, self._pool, f"watch-{next(self._numbers)}", watch))
         return monitors
 
-    def _lost(self, member: Member, why: Text) -> None:
+    def _lost(self, member: Member, why: AnyText) -> None:
         if member.name not in self._noted:
             self._noted.add(member.name)
             self._note(f"monitor {member.name}: {why}; its figures may be missing")

@@ -24,7 +24,7 @@ from loadstone.addons.fleet.identity import own_identity
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.safety.errors import DriveFailed, UserError
 from loadstone.text.language import _, said
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 CLAIM_S = 15.0
 """How long agents stay a command's that is not heard of any more."""
@@ -46,7 +46,7 @@ class _Holder:
     released: str = ""
     """The command that let it go last: what of its calls comes later claims nothing."""
 
-    def refused(self, token: str, who: str) -> Text | None:
+    def refused(self, token: str, who: str) -> AnyText | None:
         """Take or renew the claim of a command; why not, if another one holds it."""
         now = time.monotonic()
         if token == self.released:
@@ -178,7 +178,7 @@ def serve_member(
         ended = await _ended(watch_input=watch_input)
         told = False
         while not ended.is_set():
-            why: Text = said("the connection to the scheduler was lost")
+            why: AnyText = said("the connection to the scheduler was lost")
             try:
                 async with _joined(scheduler, name, credential, identity, listen, contact) as worker:
                     told = False

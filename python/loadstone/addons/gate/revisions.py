@@ -25,7 +25,7 @@ from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import redact
 from loadstone.safety.secrets.references import variables
 from loadstone.text.language import said
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 AS_IT_STANDS, TREE = ".", "-tree"
 BUILD_LONGEST_S, BUILD_POLL_S, GIT_LONGEST_S = 900.0, 0.05, 600.0
@@ -240,7 +240,7 @@ def _kept(log: Path) -> Path:
     return log
 
 
-def _last_lines(log: Path) -> Text:
+def _last_lines(log: Path) -> AnyText:
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - LINES_BYTES))
         lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]

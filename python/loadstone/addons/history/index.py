@@ -29,7 +29,7 @@ from loadstone.run_folder.files import ARCHIVE, run_folders
 from loadstone.run_folder.reading import read_run
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.text.language import text_of
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 VERDICTS = ("faster", "equivalent", "mixed", "undecided", "not_decidable", "invalid")
 LETTERS_MAX = 400
@@ -386,7 +386,7 @@ class Collected:
     """The figures of several runs."""
 
     runs: list[RunFigures]
-    unread: dict[str, Text]
+    unread: dict[str, AnyText]
     """Run -> why it cannot be read."""
     left: int
     """Runs that are still to be computed."""

@@ -21,7 +21,7 @@ from loadstone.run_folder.look import VerdictKind
 from loadstone.safety.bounds.files import read_own_bytes, require_few_values, why
 from loadstone.safety.errors import UserError
 from loadstone.text.language import LANGUAGES, _, use_language
-from loadstone.text.message import Message, Text
+from loadstone.text.message import AnyText, Message
 from loadstone.text.sentences import render_message
 
 DOCUMENT_BYTES = 64 * 1024 * 1024
@@ -197,7 +197,7 @@ class RunRow(BaseModel):
 
 def read_row(path: Path, *, archived: bool = False) -> RunRow:
     """The line of a folder. Never raises for what stands in it; a folder that vanished has a line that says so."""
-    said: list[Text] = []
+    said: list[AnyText] = []
     plan = _document(path / PLAN, _Plan, said)
     analysis = _document(path / ANALYSIS, _Analysis, said)
     environment = _document(path / ENVIRONMENT, _Environment, said)
@@ -280,7 +280,7 @@ def size_of(path: Path) -> int:
     return total
 
 
-def _document(file: Path, kind: type[T], said: list[Text]) -> T | None:
+def _document(file: Path, kind: type[T], said: list[AnyText]) -> T | None:
     """What is taken of a document; None where there is none. What is wrong with it is added to what is said."""
     try:
         text = read_own_bytes(file, DOCUMENT_BYTES)
@@ -297,7 +297,7 @@ def _document(file: Path, kind: type[T], said: list[Text]) -> T | None:
     return None
 
 
-def _tags(path: Path, said: list[Text]) -> Tags:
+def _tags(path: Path, said: list[AnyText]) -> Tags:
     try:
         return read_tags(path)
     except UserError as error:

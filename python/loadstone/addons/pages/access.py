@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from loadstone.addons.pages.settings import PageSettings
 from loadstone.safety import defect, terminal
 from loadstone.text.language import ENGLISH, LANGUAGES, in_language, of_request, said, use_language
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 BODY_BYTES_MAX = 1024 * 1024
 """Limit of a form. An experiment has a few kB."""
@@ -64,7 +64,7 @@ HEADERS = {
 class RefusedRequest(Exception):
     """A request that is not answered."""
 
-    def __init__(self, status: int, why: Text) -> None:
+    def __init__(self, status: int, why: AnyText) -> None:
         super().__init__(why)
         self.status = status
 
@@ -264,7 +264,7 @@ def _with_headers(send: Send, nonce: str) -> Send:
     return sent
 
 
-async def say(scope: Scope, send: Send, status: int, why: Text) -> None:
+async def say(scope: Scope, send: Send, status: int, why: AnyText) -> None:
     """One sentence as plain text; the connection ends, so that nothing more is read of what was refused."""
     with use_language(scope.get("state", {}).get("language") or _language(scope)):
         body = f"loadstone: {in_language(why)}\n".encode()

@@ -25,7 +25,7 @@ from loadstone.measure.machine_lock import runs_measuring
 from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.safety.errors import UserError
 from loadstone.text.language import _, of_author, said
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 Make = Callable[[ExperimentFacts | None], CommandLine]
 """Makes a command line, for an experiment of which these are the facts. Raises UserError."""
@@ -56,7 +56,7 @@ async def _list(request: Request) -> Response:
     )
 
 
-def _measuring(place: PageSettings) -> list[tuple[str, Text]]:
+def _measuring(place: PageSettings) -> list[tuple[str, AnyText]]:
     """The runs that measure here now: where each is shown, if it is one of these pages, and what it is called."""
     shown = []
     for run in runs_measuring():
@@ -81,7 +81,7 @@ def _form_page(
     asked: _FormRequest,
     found: ExperimentFacts,
     form: Form,
-    error: Text = "",
+    error: AnyText = "",
     *,
     is_saved: bool = False,
 ) -> Response:
@@ -201,7 +201,7 @@ def _editor(
     text: ShownText,
     *,
     is_new: bool,
-    error: Text = "",
+    error: AnyText = "",
     version: str = "",
     locked: bool = False,
 ) -> Response:
@@ -220,7 +220,7 @@ def _editor(
     )
 
 
-def _literal(name: str) -> Text:
+def _literal(name: str) -> AnyText:
     return said(
         "{name}: a password stands in it as it is, so it is shown without it and can only be read here; write "
         "${{env:NAME}} in its place with an editor of yours, and start `loadstone serve` with this variable",

@@ -18,7 +18,7 @@ from loadstone.experiment.spec.subject_names import is_built_in
 from loadstone.experiment.spec.workload import TableCount
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said, text_of
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 from loadstone.text.units import BYTES, duration_s, parse
 
 ROWS_MAX = 1_000_000_000
@@ -148,7 +148,7 @@ class DeploymentPlanner:
             filled = str(self._filled(count, condition))
             yield StoredCount(operation=stored.operation, server=stored.server, count=filled)
 
-    def _error(self, path: FieldPath, problem: Text, condition: Condition) -> UserError:
+    def _error(self, path: FieldPath, problem: AnyText, condition: Condition) -> UserError:
         told = said("{problem} for {condition}; narrow a `when`", problem=problem, condition=condition_text(condition))
         return self._experiment.source.error(path, told)
 

@@ -8,7 +8,7 @@ from loadstone.experiment.spec.experiment import Factor, level_behind
 from loadstone.experiment.spec.levels import REFERENCE, Condition, level_text
 from loadstone.safety.secrets.references import resolve
 from loadstone.text.language import text_of
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 from loadstone.text.units import kind_of, parse
 
 FieldPath = tuple[str | int, ...]
@@ -17,7 +17,7 @@ FieldPath = tuple[str | int, ...]
 class FieldError(Exception):
     """A value that cannot be used: its path below the part that was read, and what is wrong."""
 
-    def __init__(self, path: FieldPath, problem: Text) -> None:
+    def __init__(self, path: FieldPath, problem: AnyText) -> None:
         super().__init__(problem)
         self.path = path
         self.problem = problem

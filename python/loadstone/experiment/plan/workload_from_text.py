@@ -14,7 +14,7 @@ from loadstone.experiment.spec.levels import level_text
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
 from loadstone.text.language import said, text_of
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 ReadRecording = Callable[[Path], RecordedLoad]
 """What a recording holds. Raises UserError where it cannot be read."""
@@ -240,7 +240,7 @@ def _repeat(times: Any, path: FieldPath) -> int:
     return times
 
 
-def _placeholders(text: object, path: FieldPath, known: re.Pattern[str], remedy: Text) -> None:
+def _placeholders(text: object, path: FieldPath, known: re.Pattern[str], remedy: AnyText) -> None:
     for placeholder in _BRACES.finditer(text if isinstance(text, str) else ""):
         if placeholder[0] not in ("{{", "}}") and not (placeholder[1] and known.fullmatch(placeholder[1])):
             raise FieldError(

@@ -11,7 +11,7 @@ from loadstone.experiment.spec.workload import Count, TableCount
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.bounds.replies import shortened
 from loadstone.text.language import said, text_of
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 from loadstone.text.wording import listed, nearest, shown
 
 _PLACES = re.compile(r"\{([^{}]*)\}")
@@ -100,7 +100,7 @@ def _into(experiment: Experiment, at: Path, into: DataInto, data: DataSpec) -> N
             at, said("{server} is {one}: write `table`, and no `commands`", server=into.server, one=software.one)
         )
     if software.rows == "commands" and (not into.commands or into.table is not None):
-        others: Text = ""
+        others: AnyText = ""
         for one in with_tables():
             others = said("{others} and no {title}", others=others, title=one.title) if others else one.title
         raise error(
@@ -299,7 +299,7 @@ def check_levels(experiment: Experiment, path: Path, factor: str, levels: Iterab
             raise experiment.source.error(path, no_level(level, factor, experiment.factors[factor].levels))
 
 
-def no_level(level: Level, factor: str, levels: Iterable[Level]) -> Text:
+def no_level(level: Level, factor: str, levels: Iterable[Level]) -> AnyText:
     """That a level is none of a factor's, and which there are."""
     texts = [level_text(known) for known in levels]
     text = level_text(level)

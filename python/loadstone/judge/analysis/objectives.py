@@ -15,7 +15,7 @@ from loadstone.run_folder.facts import DRIVER
 from loadstone.safety.errors import UserError
 from loadstone.slot import Slot
 from loadstone.text.language import said
-from loadstone.text.message import Message, Text, message
+from loadstone.text.message import AnyText, Message, message
 from loadstone.text.units import parse_any
 
 
@@ -64,7 +64,7 @@ _TEXT = re.compile(
 )
 
 
-def _grammar() -> Text:
+def _grammar() -> AnyText:
     """What an objective may be."""
     known = {"quantiles": ", ".join(_QUANTILES), "rates": ", ".join(_RATES), "errors": _ERRORS}
     if not FIGURES.names():

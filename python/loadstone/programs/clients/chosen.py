@@ -14,7 +14,7 @@ from loadstone.programs.build import OtherVersion
 from loadstone.programs.clients.manifest import DriverManifest, read_driver_manifest
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
-from loadstone.text.message import Message, Text
+from loadstone.text.message import AnyText, Message
 from loadstone.text.wording import listed, nearest
 
 _VERSION = re.compile(r"\d[0-9A-Za-z.+-]{0,39}", re.ASCII)
@@ -134,7 +134,7 @@ def chosen_drivers(run_plan: RunPlan) -> dict[str, ChosenDriver]:
     return chosen
 
 
-def measured_without(run_plan: RunPlan, lacking: Collection[str]) -> Text:
+def measured_without(run_plan: RunPlan, lacking: Collection[str]) -> AnyText:
     """Return how to measure what these drivers are not needed for, where a factor's levels tell them from the
     others."""
     trials = run_plan.every_trial

@@ -20,7 +20,7 @@ from loadstone.servers.transport import error_text, remark_on_exposure, tls_cont
 from loadstone.servers.urls import host_of, register_password
 from loadstone.servers.users_server import answering_again, listening_pid
 from loadstone.text.language import _, said
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 ASK_S = 5.0
 RETURN_S, POLL_S = 30.0, 0.5
@@ -130,7 +130,7 @@ class UrlSubject:
         """Whether every replica takes connections; one that answers late is alive."""
         return not self.last_output()
 
-    def last_output(self) -> Text:
+    def last_output(self) -> AnyText:
         """Why one does not take connections; see `subject.Subject.last_output`."""
         for endpoint in self._endpoints:
             try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from loadstone.text.language import said, text_of
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 MEBIBYTE = 1024**2
@@ -157,7 +157,7 @@ def received(count: int) -> None:
             )
 
 
-def bound_that_ended(error: BaseException | None) -> Text | None:
+def bound_that_ended(error: BaseException | None) -> AnyText | None:
     """Which bound of a conversation ended what was said, for a message; None: another error."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said, text_of
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 from loadstone.text.problem import Problem
 
 LARGEST_BYTES = 512 * 1024 * 1024
@@ -146,7 +146,7 @@ def _finite(text: str) -> float:
     return figure if abs(figure) <= FIGURE_MAX else _refuse(text)
 
 
-def why(error: Exception) -> Text:
+def why(error: Exception) -> AnyText:
     """What is wrong with a file, for the end of a line."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__

