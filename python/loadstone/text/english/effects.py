@@ -117,10 +117,6 @@ def _saturation_points(points: Sequence[str], without: int) -> str:
     )
 
 
-def _saturates(label: str, users: float, low: float, high: float) -> str:
-    return _("{label} at {users:,.0f} users [{low:,.0f}, {high:,.0f}]", label=label, users=users, low=low, high=high)
-
-
 def _cpu(conditions: Sequence[str], full: int) -> str:
     said = "; ".join(conditions)
     if not full:
@@ -153,7 +149,7 @@ EFFECTS: dict[str, str | Callable[..., str]] = {
     "lesson_separated": _separated,
     "lesson_no_saturation": "This run did not search for a saturation point.",
     "lesson_saturation_points": _saturation_points,
-    "lesson_saturates": _saturates,
+    "lesson_saturates": "{label} at {users:,.0f} users [{low:,.0f}, {high:,.0f}]",
     "lesson_cpu": _cpu,
     "lesson_cpu_of": lambda part, cores: f"{part} {cores:.2f}",
     "lesson_cpu_of_condition": _cpu_of_condition,
