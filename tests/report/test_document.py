@@ -25,7 +25,9 @@ from loadstone.report.terminal import outcome, sections
 from loadstone.text.language import translatable
 from loadstone.text.message import Message, verbatim
 
-HOSTILE = "[red]z[/red] a|b <script>x</script> <img src=x> [l](javascript:1) ![i](x) `c` **b** \x1b[2J\n# h\n```"
+HOSTILE = (
+    "\u202e\u2066[red]z[/red] a|b <script>x</script> <img src=x> [l](javascript:1) ![i](x) `c` **b** \x1b[2J\n# h\n```"
+)
 PIPE = re.compile(r"(?<!\\)\|")
 KINDS = typing.get_args(Block)
 OURS = {"anchor", "target", "style"}
@@ -142,7 +144,7 @@ def test_hostile_texts_stay_texts_on_the_page(kind: type, made: Made, empty_anal
         assert tag in TAGS
         assert not [name for name in attributes if name.startswith("on") or name == "src"]
         assert not (attributes.get("href") or "#").startswith("javascript")
-    assert "\x1b" not in page.text
+    assert not {"\x1b", "\u202e", "\u2066"} & set(page.text)
     assert ("<script>x</script>" in page.text) is (kind not in SILENT["page"])
 
 

@@ -9,11 +9,10 @@ from html.parser import HTMLParser
 import pytest
 
 from loadstone.judge.analysis.analysis import Analysis
-from loadstone.report.document import Finding, Grid, GridRow, Section
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.html import page as html
-from loadstone.report.html.page import PARAGRAPH_MAX, _templates, answer_lines
-from loadstone.report.tables.columns import MARKS, columns_for
+from loadstone.report.html.page import PARAGRAPH_MAX, answer_lines
+from loadstone.report.tables.columns import columns_for
 from loadstone.report.verdicts import short_text, verdict_text
 from loadstone.text.message import Message, message, verbatim
 from loadstone.text.sentences import render_message
@@ -342,22 +341,3 @@ def test_an_answer_that_came_back_from_a_file_is_the_same() -> None:
 
 
 BIDI = "a\u202eb\u2066c<script>"
-
-
-@pytest.mark.fault(
-    "text that a terminal or a page obeys in the grid of an add-on's finding",
-    "it is shown, and obeyed by neither",
-    area="foreign",
-)
-@pytest.mark.parametrize("has_verdicts", [True, False])
-def test_the_grid_of_a_finding_holds_nothing_that_a_page_obeys(has_verdicts: bool) -> None:
-    grid = Grid("g", (BIDI, BIDI), (GridRow((BIDI, BIDI), "valid" if has_verdicts else None),), has_verdicts)
-    said = verbatim(BIDI)
-    finding = Finding("", BIDI, "good", "!", said, ((said, said),), said, grids=(grid,), note=said)
-    section = Section("s", said, findings=(finding,), basis=said)
-    context = {"section": section, "findings": {"s": [{"finding": finding, "shown": []}]}}
-    names = {"marks": MARKS, "mark_texts": MARKS, "meaning": str}
-    page_text = _templates().get_template("findings.html.j2").render(**context, **names)
-    assert page_text.count("a b c&lt;script&gt;") >= 8
-    assert not {"\u202e", "\u2066"} & set(page_text)
-    assert "<script>" not in page_text

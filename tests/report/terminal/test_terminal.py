@@ -9,6 +9,7 @@ from rich.console import Console
 
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.figure_format import sentence
+from loadstone.report.sections.results import ROWS_KEPT
 from loadstone.report.terminal import outcome as terminal
 from loadstone.report.verdicts import verdict_text
 from loadstone.text.message import Message, message, verbatim
@@ -125,7 +126,7 @@ def test_a_long_table_is_shortened_and_says_where_the_rest_is(judged: Analysis) 
     rows = [row.model_copy(update={"label": f"{row.label} {lap}"}) for lap in (1, 2) for row in table.rows]
     text = printed(judged.model_copy(update={"tables": [table.model_copy(update={"rows": rows})]}), 120)
     shown = [line for line in text.splitlines() if re.match(r"[✓!✕–] (set|get|update), ", line)]
-    assert len(shown) == terminal.ROWS_KEPT
+    assert len(shown) == ROWS_KEPT
     assert f"… {len(rows) - len(shown)} more rows in the report" in text
     assert sum("set, " in line for line in shown) == sum("update, " in line for line in shown)
 
