@@ -19,7 +19,6 @@ what the limit can do at most by `loadstone capacity` (CPUs over the cost by /pr
 
 import argparse
 import bisect
-import contextlib
 import json
 import os
 import re
@@ -27,7 +26,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -37,6 +35,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench.capacity.process_cpu import Watch, threads
 from bench.common.result_lines import add_line
 from loadstone.machine.ports import free_port
 
@@ -86,26 +85,12 @@ class Running:
             return int(told.read())
 
 
-class ProcWatch:
-    """Reads what both processes ran by /proc, every `EVERY_S`, from `with` to its end."""
+class ProcWatch(Watch[dict[str, float]]):
+    """Reads what both processes ran by /proc, every `EVERY_S`."""
 
     def __init__(self, one: Running) -> None:
         self._pids = {"service": one.service, "redis": one.redis}
-        self._readings: list[tuple[float, dict[str, float]]] = []
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> "ProcWatch":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._ended.wait(EVERY_S):
-            self._readings.append((time.time(), {part: ran_s(pid) for part, pid in self._pids.items()}))
+        super().__init__(lambda: {part: ran_s(pid) for part, pid in self._pids.items()}, EVERY_S)
 
     def between(self, from_s: float, to_s: float) -> dict[str, float]:
         """Seconds that each ran in this time (since 1970), between two readings by a line."""
@@ -120,11 +105,7 @@ class ProcWatch:
 
 def ran_s(pid: int) -> float:
     """What all threads of a process ran, to the nanosecond, as the scheduler counts it."""
-    ran = 0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(OSError):
-            ran += int((task / "schedstat").read_text().split()[0])
-    return ran / 1e9
+    return sum(ran for _, (ran, _) in threads(pid))
 
 
 @contextmanager

@@ -4,8 +4,9 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Generic, Self, TypeVar
 
 EVERY_S = 0.2
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -15,16 +16,19 @@ Threads = dict[str, tuple[float, float]]
 """Thread -> seconds that it ran, and seconds that it was ready to run and had no CPU."""
 
 
-class CpuWatch:
-    """Reads all processes every `EVERY_S`, from `with` to its end; and all threads of the one in `followed`."""
+Read = TypeVar("Read")
 
-    def __init__(self) -> None:
-        self.followed: int | None = None
-        self._readings: list[tuple[float, Reading, Threads]] = []
+
+class Watch(Generic[Read]):
+    """Reads something every `every_s`, from `with` to its end, and keeps each reading with its time (since 1970)."""
+
+    def __init__(self, read: Callable[[], Read], every_s: float) -> None:
+        self._read, self._every_s = read, every_s
+        self._readings: list[tuple[float, Read]] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> "CpuWatch":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -33,8 +37,16 @@ class CpuWatch:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._ended.wait(EVERY_S):
-            self._readings.append((time.time(), dict(_processes()), dict(_threads(self.followed))))
+        while not self._ended.wait(self._every_s):
+            self._readings.append((time.time(), self._read()))
+
+
+class CpuWatch(Watch[tuple[Reading, Threads]]):
+    """Reads all processes every `EVERY_S`; and all threads of the one in `followed`."""
+
+    def __init__(self) -> None:
+        self.followed: int | None = None
+        super().__init__(lambda: (dict(_processes()), dict(threads(self.followed))), EVERY_S)
 
     def shares(self, from_s: float, to_s: float) -> dict[str, float]:
         """Cores that each program took in this time (seconds since 1970), its processes together; largest first."""
@@ -42,8 +54,8 @@ class CpuWatch:
         if begin is None or end is None:
             return {}
         found: dict[str, float] = {}
-        for pid, (name, cpu_s) in end[1].items():
-            before_s = begin[1].get(pid, (name, 0.0))[1]
+        for pid, (name, cpu_s) in end[1][0].items():
+            before_s = begin[1][0].get(pid, (name, 0.0))[1]
             found[name] = found.get(name, 0.0) + (cpu_s - before_s) / (end[0] - begin[0])
         largest = sorted(found.items(), key=lambda one: -one[1])
         return {name: round(share, 3) for name, share in largest if share >= 0.01}
@@ -51,19 +63,19 @@ class CpuWatch:
     def busiest_thread(self, from_s: float, to_s: float) -> tuple[float, float] | None:
         """Of the followed process: for which shares of this time its busiest thread ran, and waited for a CPU."""
         begin, end = self._ends(from_s, to_s)
-        if begin is None or end is None or not end[2]:
+        if begin is None or end is None or not end[1][1]:
             return None
         wall_s = end[0] - begin[0]
         shares = [
-            tuple((now - then) / wall_s for now, then in zip(figures, begin[2].get(thread, (0.0, 0.0)), strict=True))
-            for thread, figures in end[2].items()
+            tuple((now - then) / wall_s for now, then in zip(figures, begin[1][1].get(thread, (0.0, 0.0)), strict=True))
+            for thread, figures in end[1][1].items()
         ]
         ran, waited = max(shares)
         return round(ran, 3), round(waited, 3)
 
     def _ends(
         self, from_s: float, to_s: float
-    ) -> tuple[tuple[float, Reading, Threads] | None, tuple[float, Reading, Threads] | None]:
+    ) -> tuple[tuple[float, tuple[Reading, Threads]] | None, tuple[float, tuple[Reading, Threads]] | None]:
         """The first and the last reading inside."""
         inside = [one for one in self._readings if from_s <= one[0] <= to_s]
         return (inside[0], inside[-1]) if len(inside) > 1 else (None, None)
@@ -78,7 +90,8 @@ def _processes() -> Iterator[tuple[int, tuple[str, float]]]:
                 yield int(entry.name), (program, (int(fields[11]) + int(fields[12])) * _TICK_S)
 
 
-def _threads(pid: int | None) -> Iterator[tuple[str, tuple[float, float]]]:
+def threads(pid: int | None) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Each thread of a process that is there, with seconds that it ran and that it waited for a CPU."""
     if pid is None:
         return
     folder = Path(f"/proc/{pid}/task")
