@@ -13,15 +13,16 @@ from loadstone.report.tables.columns import BOTTLENECKS, COLUMNS, USUAL
 from loadstone.report.verdicts import MARKS
 
 TEMPLATES = [path for path in (resources.files("loadstone.report.html") / "templates").iterdir() if ".j2" in path.name]
+SECTIONS = [path for path in resources.files("loadstone.report.sections").iterdir() if path.name.endswith(".py")]
 
 
-def test_every_term_of_the_templates_has_an_explanation() -> None:
+def test_every_term_of_the_report_has_an_explanation() -> None:
     used = {
         term
-        for path in TEMPLATES
-        for term in re.findall(r'(?:word|head|meaning)\("([^"]+)"', path.read_text(encoding="utf-8"))
+        for path in (*TEMPLATES, *SECTIONS)
+        for term in re.findall(r'(?:word|head|meaning|Term)\("([^"]+)"', path.read_text(encoding="utf-8"))
     }
-    assert len(used) >= 10
+    assert len(used) > 12
     assert used <= set(TERMS)
 
 
