@@ -4,10 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, assert_never
 
-from loadstone.judge.analysis.analysis import (
-    Analysis,
-    Row,
-)
+from loadstone.judge.analysis.analysis import Analysis, Row
 from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, written
 from loadstone.report.charts.pictures import NOT_DRAWN, chart_of, pictures_of, without_pictures
@@ -45,16 +42,14 @@ from loadstone.report.document import (
 from loadstone.report.figure_quality import trust_text
 from loadstone.report.sections.of_analysis import document_of
 from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import (
-    MARKS,
-)
+from loadstone.report.tables.columns import MARKS
 from loadstone.report.written import phrase_text, words
 from loadstone.text.language import _, translated
 
-_RULE = "|---:|---:|---:|---|---:|---:|---:|"
 if TYPE_CHECKING:  # what draws may be missing
     from loadstone.report.charts.chart import Chart
 
+_RULE = "|---:|---:|---:|---|---:|---:|---:|"
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~#])")
 
 

@@ -3,20 +3,22 @@
 from collections.abc import Callable, Iterator, Mapping, MutableSet, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from loadstone.drivers.driver import Driver
-from loadstone.drivers.outcome import OnStates
 from loadstone.experiment.plan.required import named_host
-from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.monitors.monitor import Monitor
-from loadstone.monitors.watch import MonitorTargets
-from loadstone.programs.clients.chosen import ChosenDriver
 from loadstone.run.request import LostAgent, RunRequest
 from loadstone.safety.errors import UserError
-from loadstone.servers.remote_host import NamedHost
 
-MonitorsOf = Callable[[MonitorTargets], Sequence[Monitor]]
+if TYPE_CHECKING:  # they take time to load, and a mistake on the command line is answered before
+    from loadstone.drivers.driver import Driver
+    from loadstone.drivers.outcome import OnStates
+    from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan
+    from loadstone.monitors.monitor import Monitor
+    from loadstone.monitors.watch import MonitorTargets
+    from loadstone.programs.clients.chosen import ChosenDriver
+    from loadstone.servers.remote_host import NamedHost
+
+MonitorsOf: TypeAlias = "Callable[[MonitorTargets], Sequence[Monitor]]"
 """The monitors for what a run lets them see."""
 
 
@@ -24,10 +26,10 @@ class LoadSource(Protocol):
     """Machines that make the load of a run, and what else they offer while the run needs them."""
 
     @property
-    def driver(self) -> Driver:
+    def driver(self) -> "Driver":
         """What drives on all of them."""
 
-    def hosts(self) -> AbstractContextManager[Callable[[str], NamedHost]]:
+    def hosts(self) -> "AbstractContextManager[Callable[[str], NamedHost]]":
         """The machines on which servers and applications are started, by the names that the experiment has."""
 
     def monitors(self, here: MonitorsOf, note: Callable[[str], None]) -> AbstractContextManager[MonitorsOf]:
@@ -45,7 +47,7 @@ class OpeningRun:
     """What becomes of the run when an agent was lost."""
     note: Callable[[str], None]
     """Told in a line when one was lost, and when the run waits for it."""
-    show: OnStates
+    show: "OnStates"
     """Told how each agent is, whenever that changed."""
     pids: MutableSet[int]
     """The processes on this machine that make load; those of agents here are added."""
@@ -56,7 +58,7 @@ class OpeningRun:
 class NamedSource(Protocol):
     """A load source as the user named it; nothing of it is opened."""
 
-    def check(self, run_plan: RunPlan, chosen: Mapping[str, ChosenDriver]) -> None:
+    def check(self, run_plan: "RunPlan", chosen: "Mapping[str, ChosenDriver]") -> None:
         """Raises UserError where it cannot make the load of every trial, or a part cannot run on its host."""
 
     def open(self, run: OpeningRun) -> AbstractContextManager[LoadSource]:
@@ -71,7 +73,7 @@ def named_source(options: RunRequest) -> NamedSource | None:
     return named
 
 
-def hosts_of(trial: PlannedTrial) -> Iterator[tuple[str, str]]:
+def hosts_of(trial: "PlannedTrial") -> Iterator[tuple[str, str]]:
     """The parts that are to run on a machine of a name: where they stand in the experiment, and that name."""
     for name, settings in trial.servers.items():
         host = named_host(settings)
@@ -82,7 +84,7 @@ def hosts_of(trial: PlannedTrial) -> Iterator[tuple[str, str]]:
             yield f"subjects.{name}", subject.host
 
 
-def require_no_hosts(run_plan: RunPlan) -> None:
+def require_no_hosts(run_plan: "RunPlan") -> None:
     """Raises UserError where a part is to run on a machine of a name: nothing knows one."""
     for trial in run_plan.every_trial:
         for where, host in hosts_of(trial):

@@ -48,11 +48,8 @@ def require_all(run_plan: RunPlan, options: RunRequest, *, trusted: bool = False
     lacking = missing(needs_of(run_plan, trusted=trusted))
     if not lacking:
         return
-    of_drivers = {
-        trial.driver
-        for trial in run_plan.every_trial
-        if trial.driver != NATIVE and missing(_of_driver(trial.driver, trusted=trusted))
-    }
+    drivers = {trial.driver for trial in run_plan.every_trial} - {NATIVE}
+    of_drivers = {word for word in drivers if missing(_of_driver(word, trusted=trusted))}
     only_drivers = all(need.needed_by.startswith("driver ") for need in lacking)
     raise UserError(
         "this machine lacks {lacking}{remedy}{others}",

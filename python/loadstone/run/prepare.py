@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadstone.experiment.plan.design.run_design import make_run_plan
-from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.spec.consistency import check_used
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.loading import find_source, validate_source
@@ -25,6 +23,7 @@ from loadstone.text.units import NEVER
 
 if TYPE_CHECKING:
     from loadstone.experiment.plan.operations import RecordedLoad
+    from loadstone.experiment.plan.run_plan import RunPlan
     from loadstone.run.parts_behind import NamedParts
     from loadstone.run_folder.plan_summary import PlanSummary
 
@@ -34,7 +33,7 @@ class Prepared:
     """A run that may be started."""
 
     experiment: Experiment
-    run_plan: RunPlan
+    run_plan: "RunPlan"
     placement: Placement
     remarks: tuple[str, ...] = ()
     """What the user must know before it starts: which commands were let pass."""
@@ -80,7 +79,7 @@ def requested_experiment(options: RunRequest) -> Experiment:
     learn_environment()
     give_files(options.secret_files)
     written = options.described or find_source(options.experiment)
-    list(learn_experiment(written.data))  # also of what options replace: their errors come first
+    learn_experiment(written.data)  # also of what options replace: their errors come first
     source = _changed(written, options)
     experiment = validate_source(source)
     check_used(experiment, written.data)
@@ -122,11 +121,13 @@ def requested_plan(
     cpus: tuple[int, ...] = (),
     cpu_count: int = 1,
     memory_bytes: Callable[[], int | None] = installed_bytes,
-) -> RunPlan:
+) -> "RunPlan":
     """The design of the run; `cpus` are those that the driver may have, of `cpu_count` in all.
 
     `memory_bytes` tells how much memory the machine has; None: enough. Raises UserError.
     """
+    from loadstone.experiment.plan.design.run_design import make_run_plan  # only now: it takes time to load
+
     kept = _kept_plan(options)
     run_plan = make_run_plan(
         experiment,
@@ -154,7 +155,7 @@ def _read_recording(path: Path) -> "RecordedLoad":
     return recorded_load(path)
 
 
-def _check_rows_at_rate(run_plan: RunPlan, options: RunRequest) -> None:
+def _check_rows_at_rate(run_plan: "RunPlan", options: RunRequest) -> None:
     """Raises UserError where a rate is given that no row can have."""
     if run_plan.at_rate is not None or options.at_rate in (None, NEVER) or options.resume is not None:
         return
@@ -198,7 +199,7 @@ def _check_goals(experiment: Experiment) -> None:
         check_goals(experiment)
 
 
-def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunRequest) -> None:
+def _require_trust(experiment: Experiment, run_plan: "RunPlan", options: RunRequest) -> None:
     """Before anything is started or connected to: a stranger's experiment may do what it would. Raises UserError."""
     if options.typed:
         return
@@ -212,7 +213,7 @@ def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunReques
     require_consent(experiment, run_plan, trust=trust, of_folder=of_folder, secret_files=files, files_sent=sent)
 
 
-def _check_parts(run_plan: RunPlan, options: RunRequest, source: NamedSource | None) -> tuple[str, ...]:
+def _check_parts(run_plan: "RunPlan", options: RunRequest, source: NamedSource | None) -> tuple[str, ...]:
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
     from loadstone.drivers.native import require_drivable, require_release_engine
     from loadstone.programs.clients.chosen import chosen_drivers
@@ -244,7 +245,7 @@ def _check_parts(run_plan: RunPlan, options: RunRequest, source: NamedSource | N
     return (*remarks, *confined(run_plan, ask=True, allow=options.allow_any_command))
 
 
-def _require_same_plan(folder: Path, run_plan: RunPlan) -> None:
+def _require_same_plan(folder: Path, run_plan: "RunPlan") -> None:
     from loadstone.run_folder.plan_summary import summarise_plan  # only now: it takes time to load
     from loadstone.run_folder.resume import require_same_plan
 

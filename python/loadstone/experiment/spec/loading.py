@@ -28,7 +28,7 @@ def load_experiment(path_or_text: Path | str, *, label: str = "experiment.yaml")
 
 def validate_source(source: ExperimentSource) -> Experiment:
     """The experiment of a source, with everything in it held against everything else. Raises UserError."""
-    problems = list(learn_experiment(source.data))
+    problems = learn_experiment(source.data)
     experiment = Experiment.from_source(source)
     cross_check(experiment)
     for path, problem in problems:

@@ -15,7 +15,7 @@ _FACTOR = re.compile(r"\$\{(?P<name>[\w-]+)(?:\.(?P<behind>[\w-]+))?\}")
 _KEPT_NOWHERE = f"://{REDACTED}@"
 
 
-def learn_experiment(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+def learn_experiment(data: Mapping[str, Any]) -> list[tuple[Path, str]]:
     """Learn every secret that stands in an experiment's data; what is wrong, each with its path.
 
     A level is printed in every report and tells conditions apart, so none may be a secret itself.
@@ -31,7 +31,7 @@ def learn_experiment(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
                     learn(str(_mapping(values).get(reference["behind"], "")), sure=sure)
             elif sure and path[:1] != ("factors",):
                 problems += [_level_problem(path, reference["name"], level) for level in _secret_levels(factor)]
-    yield from problems
+    return problems
 
 
 def learn_setting(path: Path, value: object) -> None:
