@@ -108,3 +108,6 @@ def test_only_a_redis_is_asked_and_none_that_a_folder_names(monkeypatch: pytest.
     words_are_of_folder(trusted=False)
     with pytest.raises(UserError, match="add --trust"):
         named_parts(RunRequest(asked=("db=redis://192.0.2.7",)))
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: pytest.fail("a host of the folder's is looked up"))
+    with pytest.raises(UserError, match="add --trust"):
+        parts("db=redis://${env:HOME}.example.org")

@@ -61,6 +61,12 @@ def named_parts(options: RunRequest) -> NamedParts:
     for text in options.parts:
         if text != NONE:
             name, process = _read("--part", text)
+            if "://" in process and options.of_folder and not folder_is_trusted():
+                raise UserError(
+                    "--part {name}={shown}: the folder's command looks its host up; add --trust if you mean that",
+                    name=name,
+                    shown=hide_url(process)[:80],
+                )
             pid = _process(name, process)
             parts[name] = PartBehind(name, pid, kind_of(pid))
     for text in options.asked:
