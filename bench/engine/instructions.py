@@ -6,8 +6,9 @@ The program built from `engine/examples/instructions.rs` drives a null server in
 for many requests; callgrind counts each thread apart, so that the difference is what a request costs the engine's
 thread. Without `--example` it is built first; `--build` does nothing else. Needs valgrind.
 
-The program fails where a count is above its limit. No neighbour disturbs a count, but compilers differ by some per
-cent, and so do the batches in which replies to several connections come: the limits leave a fifth.
+The program fails where a count is above its limit. Compilers differ by some per cent; and on a machine with
+neighbours, replies to several connections come in smaller batches, each of which is more work a request: the limits
+leave a fifth, and what is above its limit is counted again, twice at most, with nothing else beside it.
 """
 
 import argparse
@@ -23,6 +24,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FEW, MANY = 1_600, 6_400
+AGAIN = 2
+"""How often what is above its limit is counted again."""
 ENGINE_THREAD = 3
 """Of the example: after its main thread and the null server's."""
 
@@ -97,6 +100,10 @@ def main() -> None:
         sys.exit("instructions: valgrind is missing: install it (as root: apt-get install valgrind)")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         counts = list(pool.map(lambda case: counted(example, case), CASES))
+    for number, case in enumerate(CASES):
+        for _ in range(AGAIN):
+            if counts[number] > case.limit:
+                counts[number] = min(counts[number], counted(example, case))
     print(f"{'user instructions a request':<32} {'pipeline':>8} {'connections':>12} {'counted':>8} {'at most':>8}")
     for case, count in zip(CASES, counts, strict=True):
         print(f"{case.name:<32} {case.depth:8} {case.connections:12} {count:8.0f} {case.limit:8}")

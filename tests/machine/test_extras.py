@@ -46,7 +46,7 @@ def test_the_command_is_for_the_environment_that_lacks_it(base: None, monkeypatc
     assert base is None
     assert extras.command_for("json", "charts") == ("pip", "install", "loadstone[json,charts]")
     monkeypatch.setattr(extras.shutil, "which", lambda _: "/usr/bin/pip")
-    assert extras.command_for("json") == (sys.executable, "-m", "pip", "install", "loadstone[json]")
+    assert extras.command_for("json") == (sys.executable, "-P", "-m", "pip", "install", "loadstone[json]")
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     assert extras.command_for("json") == ("uv", "pip", "install", "--python", sys.executable, "loadstone[json]")
 

@@ -3,8 +3,9 @@
 import os
 import socket
 import stat
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -63,18 +64,26 @@ def test_what_is_no_process_of_this_machine_is_one_line(text: str, said: str) ->
     assert "\n" not in str(error.value)
 
 
-def test_a_unit_is_known_by_its_control_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    groups = [(os.getpid(), "/system.slice/shop.service"), (os.getppid(), "/user.slice")]
+@pytest.fixture
+def a_process() -> Iterator[int]:
+    """One without children: below this one there may be servers of other tests."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        yield process.pid
+        process.kill()
+
+
+def test_a_unit_is_known_by_its_control_group(monkeypatch: pytest.MonkeyPatch, a_process: int) -> None:
+    groups = [(a_process, "/system.slice/shop.service"), (os.getppid(), "/user.slice")]
     monkeypatch.setattr(module, "_groups", lambda: iter(groups))
-    assert [part.pid for part in parts("shop=shop", "again=shop.service").parts] == [os.getpid()] * 2
+    assert [part.pid for part in parts("shop=shop", "again=shop.service").parts] == [a_process] * 2
 
 
-def test_a_container_is_known_by_its_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_container_is_known_by_its_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, a_process: int) -> None:
     engine = tmp_path / "docker"
-    engine.write_text(f'#!/bin/sh\n[ "$6" = shop-redis ] && echo {os.getpid()}\n')
+    engine.write_text(f'#!/bin/sh\n[ "$6" = shop-redis ] && echo {a_process}\n')
     engine.chmod(engine.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
-    assert [part.pid for part in parts("db=shop-redis").parts] == [os.getpid()]
+    assert [part.pid for part in parts("db=shop-redis").parts] == [a_process]
 
 
 def test_what_may_not_be_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def command_for(*extras: Extra) -> Sequence[str]:
     pip = shutil.which("pip")
     if pip is not None and Path(pip).parent == Path(sys.executable).parent:
         return ("pip", "install", named)
-    return (sys.executable, "-m", "pip", "install", named)
+    return (sys.executable, "-P", "-m", "pip", "install", named)
 
 
 def add(extras: Sequence[Extra], progress: Callable[[str], None]) -> None:

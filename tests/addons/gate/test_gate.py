@@ -54,7 +54,8 @@ def test_a_version_that_costs_twice_as_much_is_red(lab: Lab, service: Path) -> N
     assert "Traceback" not in done.err
     assert done.status == 1, done.out + done.err
     assert "50 against" in done.out or "400 against" in done.out
-    assert "SLOWER by" in done.out.splitlines()[0]
+    assert "SLOWER, " in done.out.splitlines()[0]
+    assert " times [" in done.out.splitlines()[0]
     (folder,) = (lab.folder / "runs").glob("*/")
     result = json.loads((folder / "gate.json").read_text())
     assert (result["verdict"], result["status"], result["level"]) == ("slower", 1, 0.05)

@@ -26,7 +26,7 @@ def test_what_a_run_will_do_as_text(small: str) -> None:
         "7 conditions; in random order (seed 1)",
         "Time: about 42 s, at most 74 s; starting the servers comes on top",
         "7 rows are measured at a fixed rate, too (50% of what each can do): at most 32 s of that",
-        "7 of the tables' rows take turns: each of 48 rounds measures every row once, for 100 ms (a slice); about 37 s "
+        "7 of the tables' rows take turns: each of 48 rounds measures every row once, for 100 ms (a slice); about 36 s "
         "in all",
         "Nothing is compared: the tables only describe this run",
         "Server redis: embedded",

@@ -30,7 +30,8 @@ class IndexRenewal:
         self._failed: Exception | None = None
 
     def renew(self, wait_s: float) -> int:
-        """Have the index renewed; how many folders are still to be read after so long, or at once if they are many.
+        """Have the index renewed; how many folders are still to be read after so long, or at once if they are many:
+        at least one, where they are not counted by then.
 
         Raises what reading raised.
         """
@@ -44,7 +45,7 @@ class IndexRenewal:
                 self._changed.wait_for(lambda: self._answered >= mine or self._failed, wait_s)
             if self._failed is not None:
                 raise self._failed
-            return 0 if self._answered >= mine else self._left
+            return 0 if self._answered >= mine else max(1, self._left)
 
     def _read(self) -> None:
         try:
