@@ -78,7 +78,7 @@ def measured(folder: Path, *words: str) -> tuple[str, list[dict[str, Any]], dict
 
 
 def commands_of(theirs: UserRedis) -> set[str]:
-    """The commands that its Redis was sent, by whomever: what asks here sends AUTH, and INFO, which is counted later."""
+    """The commands that its Redis was sent, by whomever: this sends AUTH, and INFO, which is counted later."""
     with theirs.client(password=PASSWORD, protocol=2, driver_info=None) as client:
         return {name.removeprefix("cmdstat_") for name in client.info("commandstats")}
 
