@@ -120,8 +120,8 @@ impl Engine {
         Ok(self.drive.lease(lease(seconds)?))
     }
 
-    fn hold_intervals(&self, seconds: f64) -> PyResult<()> {
-        self.drive.hold_intervals(self::seconds(seconds)?);
+    fn hold_intervals(&self, seconds: f64, from_s: f64) -> PyResult<()> {
+        self.drive.hold_intervals(self::seconds(seconds)?, self::seconds(from_s)?.as_secs_f64());
         Ok(())
     }
 

@@ -242,8 +242,8 @@ impl Drive {
     }
 
     /// Hands out what is measured seldom; see [`Outbox::hold`].
-    pub fn hold_intervals(&self, length: Duration) {
-        self.outbox.hold(length);
+    pub fn hold_intervals(&self, length: Duration, from_s: f64) {
+        self.outbox.hold(length, from_s);
     }
 
     /// The next interval as JSON; None after `timeout` or when all were taken.

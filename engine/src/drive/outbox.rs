@@ -19,22 +19,25 @@ struct Contents {
     broken: bool,
 }
 
-/// How long intervals of the measured phase wait for each other.
+/// How long intervals that end while something is measured wait for each other.
 #[derive(Debug)]
 struct Hold {
     length: Duration,
-    is_measured: bool,
+    from_s: f64,
     delivered: Instant,
 }
 
 impl Hold {
-    /// Whether an interval waits. The first one that is measured does not, nor does one in which a server was full:
-    /// whoever watches the room on it must know at once.
+    /// Whether an interval waits. One in which a server was full does not: whoever watches the room on it must know at
+    /// once.
     fn holds(&mut self, interval: &Interval) -> bool {
-        let was_measured = std::mem::replace(&mut self.is_measured, interval.phase == Phase::Measure);
+        /// Ends are sums of lengths.
+        const ROUNDING_S: f64 = 1e-6;
         const FULL: &str = ErrorKind::ServerOom.name();
         let is_full = interval.operations.values().any(|operation| operation.errors.contains_key(FULL));
-        let waits = was_measured && self.is_measured && !is_full && self.delivered.elapsed() < self.length;
+        let ends_s = interval.start_s + interval.duration_s;
+        let is_of_these = interval.phase <= Phase::Measure && ends_s > self.from_s + ROUNDING_S;
+        let waits = is_of_these && !is_full && self.delivered.elapsed() < self.length;
         if !waits {
             self.delivered = Instant::now();
         }
@@ -98,10 +101,10 @@ impl Outbox {
         self.announce();
     }
 
-    /// Intervals that are measured, and in which no server was full, are handed out together after so long, or when that
-    /// phase is over: whoever takes one takes time from the CPU of the load.
-    pub fn hold(&self, length: Duration) {
-        self.contents().hold = Some(Hold { length, is_measured: false, delivered: Instant::now() });
+    /// Intervals that end later than `from_s`, and in which no server was full, are handed out together after `length`,
+    /// or when the measured phase is over: whoever takes one takes time from the CPU of the load.
+    pub fn hold(&self, length: Duration, from_s: f64) {
+        self.contents().hold = Some(Hold { length, from_s, delivered: Instant::now() });
     }
 
     /// The collector holds the guard; if that is dropped without a record, no caller waits for one.
@@ -190,35 +193,37 @@ mod tests {
         }
     }
 
-    /// How many intervals can be taken after each of these.
-    fn ready(hold: Duration, intervals: &[(Phase, u64)]) -> Vec<usize> {
+    /// How many intervals can be taken after each of these, a second each.
+    fn ready(hold: Duration, from_s: f64, intervals: &[(Phase, u64)]) -> Vec<usize> {
         let outbox = Outbox::default();
-        outbox.hold(hold);
-        let after = |(phase, refused)| {
-            outbox.add_interval(interval(phase, refused));
+        outbox.hold(hold, from_s);
+        let after = |(second, &(phase, refused)): (usize, &(Phase, u64))| {
+            outbox.add_interval(Interval { start_s: second as f64, ..interval(phase, refused) });
             std::iter::from_fn(|| outbox.next_interval(Duration::ZERO)).count()
         };
-        intervals.iter().copied().map(after).collect()
+        intervals.iter().enumerate().map(after).collect()
     }
 
     #[test]
     fn what_is_measured_is_handed_out_at_its_ends() {
         use Phase::{Drain, Measure, WarmUp};
         let phases = [WarmUp, WarmUp, Measure, Measure, Measure, Drain].map(|phase| (phase, 0));
-        assert_eq!(ready(Duration::from_secs(3600), &phases), [1, 1, 1, 0, 0, 3]);
-        assert_eq!(ready(Duration::ZERO, &phases), [1; 6]);
+        assert_eq!(ready(Duration::from_secs(3600), 2.0, &phases), [1, 1, 0, 0, 0, 4]);
+        assert_eq!(ready(Duration::from_secs(3600), 1.0, &phases), [1, 0, 0, 0, 0, 5]);
+        assert_eq!(ready(Duration::from_secs(3600), 3.0, &phases), [1, 1, 1, 0, 0, 3]);
+        assert_eq!(ready(Duration::ZERO, 2.0, &phases), [1; 6]);
     }
 
     #[test]
     fn that_a_server_is_full_is_handed_out_at_once() {
         let phases = [0, 0, 1, 0, 0].map(|refused| (Phase::Measure, refused));
-        assert_eq!(ready(Duration::from_secs(3600), &phases), [1, 0, 2, 0, 0]);
+        assert_eq!(ready(Duration::from_secs(3600), 1.0, &phases), [1, 0, 2, 0, 0]);
     }
 
     #[test]
     fn nothing_that_was_held_is_lost_with_the_collector() {
         let outbox = Arc::new(Outbox::default());
-        outbox.hold(Duration::from_secs(3600));
+        outbox.hold(Duration::from_secs(3600), 0.0);
         let guard = outbox.guard();
         (0..3).for_each(|_| outbox.add_interval(interval(Phase::Measure, 0)));
         drop(guard);

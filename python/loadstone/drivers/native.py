@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from loadstone import _engine
 from loadstone.drivers.driver import OnInterval, OnRest, RoundsOptions, nothing
+from loadstone.drivers.held_intervals import held_from_s
 from loadstone.drivers.outcome import DriveRecord, Interval, read_interval, read_record
 from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.machine import clock
@@ -72,7 +73,9 @@ class NativeDriver:
             engine: Running
             if rounds is None:
                 engine = _engine.Engine(*plans)
-                engine.hold_intervals(HOLD_S)
+                (plan,) = shares
+                before_s = plan.phases.ramp_up_s + plan.phases.warm_up_s
+                engine.hold_intervals(HOLD_S, held_from_s(before_s, plan.interval_s))
             else:
                 engine = _engine.Rounds(plans, rounds.model_dump_json())
             engine.start()

@@ -7,18 +7,17 @@ from types import TracebackType
 from typing import Self
 
 from loadstone.drivers.driver import OnInterval
+from loadstone.drivers.held_intervals import EARLY_S, is_told_early
 from loadstone.drivers.outcome import DriveRecord, Interval
 from loadstone.experiment.plan.run_plan import Block
 from loadstone.machine.own_threads import ServerCpuTime, kept_to
 from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.measure.processes import same_parts, watch_of, watched_apart
 from loadstone.measure.sampler import Sampler
-from loadstone.monitors.monitor import SHORTEST_S, Sample
+from loadstone.monitors.monitor import Sample
 from loadstone.programs.ready import RunningParts
 from loadstone.run_folder.observation import ObservedDrive
 
-EARLY_S = 0.1
-"""How long before the measured phase of a whole trial monitors look."""
 _ROUNDING_S = 1e-6
 
 
@@ -130,7 +129,7 @@ class Beginnings:
     """Which intervals of a whole trial begin what its samples must tell from what came before.
 
     The measured phase is told a little early: what is asked then takes no time from what is measured. That needs as
-    long a time before as rates are reported over (`monitors.monitor.SHORTEST_S`).
+    long a time before as rates are reported over.
     """
 
     def __init__(self) -> None:
@@ -141,7 +140,7 @@ class Beginnings:
         """Whether this next interval does; `before_s`: length of the phases before the measured one."""
         earlier, self._earlier = self._earlier, interval
         left_s = before_s - (interval.start_s + interval.duration_s)
-        is_before = interval.phase not in ("measure", "drain") and before_s >= SHORTEST_S + EARLY_S - _ROUNDING_S
+        is_before = interval.phase not in ("measure", "drain") and is_told_early(before_s)
         if is_before and not self._told_early and left_s <= EARLY_S + _ROUNDING_S:
             self._told_early = True
             return True

@@ -33,6 +33,7 @@ from typing import Any
 
 from loadstone import _engine
 from loadstone.addons.fleet.certificates import tls_files_in_memory
+from loadstone.drivers.held_intervals import held_from_s
 
 HEARTBEAT_S = 1.0
 HOLD_S = 0.4
@@ -162,8 +163,11 @@ def _made(order: Order) -> Running:
     if order["rounds"] is not None:
         return _engine.Rounds(plans, json.dumps(order["rounds"]))
     engine = _engine.Engine(*plans)
-    if order["plans"][0]["phases"]["measure_operations"] is None:
-        engine.hold_intervals(HOLD_S)
+    (plan,) = order["plans"]
+    phases = plan["phases"]
+    if phases["measure_operations"] is None:
+        before_s = float(phases["ramp_up_s"]) + float(phases["warm_up_s"])
+        engine.hold_intervals(HOLD_S, held_from_s(before_s, float(plan["interval_s"])))
     return engine
 
 
