@@ -19,8 +19,8 @@ class Engine:
         The engine sees to that by itself, whatever Python does. False once it has: nothing revives it. Raises
         ValueError unless that is above 0 and at most a day."""
     def hold_intervals(self, seconds: float, from_s: float) -> None:
-        """Before `start`: hand out intervals that end later than `from_s`, and in which no server was full, together after
-        so long or when the measured phase is over. Raises ValueError if these are no lengths of time."""
+        """Before `start`: hand out intervals that end later than `from_s`, and in which no server was full, together
+        after so long or when the measured phase is over. Raises ValueError if these are no lengths of time."""
     def end_measure(self, at_monotonic_ns: int) -> None:
         """End the measure phase at that instant, or at once if it has passed, but not before `measure_s`."""
     def next_interval(self, timeout_s: float) -> str | None:

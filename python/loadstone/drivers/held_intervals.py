@@ -1,7 +1,7 @@
 """Which intervals of a drive without rests are handed out later than they end.
 
-To take one costs time of the generator's CPU, where the server has the other one: two milliseconds of Python are three in
-a thousand of a trial that measures for two thirds of a second, and its P99 shows them.
+To take one costs time of the generator's CPU, where the server has the other one: two milliseconds of Python are three
+in a thousand of a trial that measures for two thirds of a second, and its P99 shows them.
 """
 
 EARLY_S = 0.1
@@ -19,8 +19,8 @@ def is_told_early(before_s: float) -> bool:
 def held_from_s(before_s: float, interval_s: float) -> float:
     """Intervals that end later than this are handed out together.
 
-    Where monitors were told early, these are all that are measured, and the one before, of which the end is the beginning
-    of the measured phase, unless that is the one by which they are told.
+    Where monitors were told early, these are all that are measured, and the one before, of which the end is the
+    beginning of the measured phase, unless that is the one by which they are told.
     """
     if not is_told_early(before_s):
         return before_s + interval_s
