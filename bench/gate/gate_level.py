@@ -95,6 +95,9 @@ def simulate(
     return found
 
 
+ENDS = ("slower_low", "slower_high")
+
+
 def spreads_of(rows: Sequence[Mapping[str, Any]], figures: int, rng: np.random.Generator) -> Floats:
     """Of each gate: the spread of a block's ln ratio of rate and of CPU, that gives such wide intervals."""
     widths: dict[tuple[int, float], float] = {}
@@ -111,9 +114,15 @@ def spreads_of(rows: Sequence[Mapping[str, Any]], figures: int, rng: np.random.G
             if key not in widths:
                 interval = signed_rank(rng.normal(size=(400, one["units"])), alpha)
                 widths[key] = float(np.median(np.asarray(interval.high) - np.asarray(interval.low)))
-            spreads.append((math.log1p(one["slower_high"]) - math.log1p(one["slower_low"])) / widths[key])
+            low, high = (lost_ln(one["name"], one[end], of_base=row.get("of_base", False)) for end in ENDS)
+            spreads.append((high - low) / widths[key])
         found.append(spreads)
     return np.array(found)
+
+
+def lost_ln(name: FigureName, slower: float, *, of_base: bool) -> float:
+    """The ln ratio that `slower` of a gate's figure is: a share of the base, in older rows of whichever was slower."""
+    return -math.log1p(-slower) if name == "rate" and of_base else math.log1p(slower)
 
 
 def figure_at(name: FigureName, interval: tuple[float, float, float], level: float, tolerance: float) -> GateFigure:

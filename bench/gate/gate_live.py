@@ -102,6 +102,7 @@ def gate(program: Path, version: str, round_ns: float, options: argparse.Namespa
         "place": options.place,
         "level": options.level,
         "status": done.returncode,
+        "of_base": True,
         "verdict": result.get("verdict", ""),
         "figures": [{key: one[key] for key in kept} for one in result.get("figures", [])],
         "said": result.get("message", {}).get("text") or done.stderr[-300:],

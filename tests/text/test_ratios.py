@@ -47,6 +47,24 @@ def test_a_difference_is_of_the_base_and_beyond_a_half_a_factor(
     assert difference_text(*log(*percents)) == text
 
 
+@pytest.mark.parametrize(
+    ("percents", "text"),
+    [
+        ((27.455, 0.001, 43.947), "+27 % [>0, 44]"),
+        ((20, -0.001, 40), "+20 % [<0, 40]"),
+        ((12, 0.09, 15), "+12.0 % [0.1, 15.0]"),
+        ((0.04, 0.03, 0.05), "+0.04 % [0.03, 0.05]"),
+        ((90, 0.01, 300), "1.9 times [>1, 4.0]"),
+        ((-85, -99.7, 5429), "0.15 times [0.003, 55]"),
+        ((979, -99.9999, 1e16), "10.8 times [<0.001, >1,000,000]"),
+    ],
+)
+def test_an_end_near_no_difference_says_its_side_and_ends_far_apart_have_their_own_digits(
+    percents: tuple[float, float, float], text: str
+) -> None:
+    assert difference_text(*log(*percents)) == text
+
+
 def test_what_everybody_computes() -> None:
     """From 208,547 to 173,641 is 17 % less, and from 173,641 to 208,547 is 20 % more."""
     assert difference_text(math.log(173_641 / 208_547)) == "-17 %"

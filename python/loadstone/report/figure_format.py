@@ -10,8 +10,10 @@ from loadstone.text.figures import (
     decimals_of_one,
     difference_text,
     digits,
+    is_times,
     log_percent,
     three_digits,
+    times_text,
 )
 from loadstone.text.figures import duration as exact_duration
 from loadstone.text.language import _, of_author, translatable, translated
@@ -176,9 +178,11 @@ def _is_unknown(found: GeneratorBound) -> bool:
 
 
 def plus_minus(log_ratio: float | None) -> str:
-    """A size of a difference, either way, from a log ratio: `±5 %`, `±1.6 %`."""
+    """A size of a difference, either way, from a log ratio: `±5 %`, `±1.6 %`; beyond a half a factor, `2.5 times`."""
     if log_ratio is None:
         return NONE
+    if is_times(abs(log_ratio)):
+        return times_text(abs(log_ratio))
     value = log_percent(abs(log_ratio))
     return f"±{decimal(value, decimals_of_one(value))} %"
 

@@ -55,6 +55,8 @@ def slice_text(seconds: float) -> str:
 DECIMALS_MAX = 3
 TIMES_BEYOND_PERCENT = 50.0
 """A difference of more than this, up or down, is said as a factor: nobody sees that -93 % and +1366 % are the same."""
+FAR_APART = 100.0
+"""Ends of a factor's interval that lie so many times apart have digits of their own."""
 NARROW = 0.03
 """A small factor whose interval is no wider has a decimal more, or both ends would be alike."""
 SMALL_BOUND = 0.01
@@ -67,13 +69,19 @@ def log_percent(log_ratio: float) -> float:
 
 
 def decimals_of(values: Sequence[float]) -> int:
-    """Two figures of the interval's width (or of a single value), and more where one would print as zero."""
+    """Two figures of the interval's width (or of a single value), and more where one would print as zero.
+
+    For an end of an interval that is one more at most: of what is nearer to zero, `_ends_text` says the side.
+    """
     finite = [value for value in values if math.isfinite(value)]
-    width = max(finite) - min(finite) if len(finite) > 1 else abs(sum(finite))
-    decimals = 0 if width >= 3 else 1 if width >= 0.3 else 2
-    while decimals < DECIMALS_MAX and any(value and not round(value, decimals) for value in finite):
-        decimals += 1
-    return decimals
+    is_interval = len(finite) > 1
+    width = max(finite) - min(finite) if is_interval else abs(sum(finite))
+    least = 0 if width >= 3 else 1 if width >= 0.3 else 2
+    most = min(DECIMALS_MAX, least + 1) if is_interval else DECIMALS_MAX
+    for decimals in range(least, most + 1):
+        if all(round(value, decimals) or not value for value in finite):
+            return decimals
+    return least if is_interval else most
 
 
 def decimals_of_one(value: float) -> int:
@@ -114,12 +122,24 @@ def times_text(
     """`14.7 times [13.1, 16.3]` from log ratios; `as_fast`: 14.7 times as fast; `excludes_none`: see `_ends_text`."""
     ends = [_factor(end) for end in (low, high) if end is not None]
     value = _factor(estimate)
-    decimals = max(decimals_of(ends) if ends else 0, _decimals_of_factor(value))
+    is_far = len(ends) > 1 and ends[-1] > FAR_APART * ends[0]
+    decimals = max(decimals_of(ends) if ends and not is_far else 0, _decimals_of_factor(value))
     if value < 1 and ends and max(ends) - min(ends) < NARROW:
         decimals = DECIMALS_MAX
     times = decimal(value, decimals)
     figure = _("{factor} times as fast", factor=times) if as_fast else _("{factor} times", factor=times)
+    if is_far:
+        return f"{figure} [{', '.join(map(_far_factor, ends))}]"
     return f"{figure} {_ends_text(ends, decimals, none=1.0, excludes_none=excludes_none)}" if ends else figure
+
+
+def _far_factor(value: float) -> str:
+    """An end of an interval so wide that it has digits of its own: `0.003`, `55`, `<0.001`, `>1,000,000`."""
+    if value < 0.0005:
+        return "<0.001"
+    if math.isfinite(value) and value > 1e6:
+        return ">1,000,000"
+    return decimal(value, 0 if value >= 10 else _decimals_of_factor(value))
 
 
 def factor_text(log_ratio: float) -> str:
@@ -136,7 +156,8 @@ def _decimals_of_factor(value: float) -> int:
 
 
 def _ends_text(ends: Sequence[float], decimals: int, *, none: float = 0.0, excludes_none: bool = False) -> str:
-    """`[9, 15]`; an end that is exactly no difference is `>0` or `<0` where the interval is known to hold none.
+    """`[9, 15]`; an end that is exactly no difference is `>0` or `<0` where the interval is known to hold none, and so
+    is one that is too near to it to be printed: `[>0, 44]`.
 
     A difference that is decided step by step may have been cut there: its interval begins beside it, not on it.
 
@@ -147,6 +168,10 @@ def _ends_text(ends: Sequence[float], decimals: int, *, none: float = 0.0, exclu
         excludes_none: whether the difference was shown to be real.
     """
     signs = [">" if excludes_none and ends[0] == none else "", "<" if excludes_none and ends[-1] == none else ""]
+    near = [math.isfinite(end) and end != none and not round(end - none, decimals) for end in ends]
+    signs = [
+        (">" if end > none else "<") if is_near else sign for end, is_near, sign in zip(ends, near, signs, strict=True)
+    ]
     shown = [f"{sign}{f'{none:g}' if sign else decimal(end, decimals)}" for sign, end in zip(signs, ends, strict=True)]
     return f"[{', '.join(shown)}]"
 
