@@ -74,10 +74,10 @@ def test_json_is_needed_only_where_a_condition_needs_it(lab: Lab, plain_redis: t
 
 
 def test_the_budget_cuts_the_table_short(lab: Lab) -> None:
-    options = ["--budget", "12 s", "--set", "design.rounds=never"]
-    done = lab.loadstone("run", lab.experiment(measure="3 s"), *options)
+    options = ["--budget", "8 s", "--set", "design.rounds=never"]
+    done = lab.loadstone("run", lab.experiment(measure="2 s"), *options)
     assert done.status in (0, 3), done.err
-    assert "Time: 12 s, the budget; about " in done.err
+    assert "Time: 8 s, the budget; about " in done.err
     assert 0 < len(lab.trials()) < 6
     assert "not measured" in " ".join(done.out.split())
     notes = json.loads((lab.run() / "analysis.json").read_text())["notes"]
@@ -88,7 +88,7 @@ def test_the_budget_cuts_the_table_short(lab: Lab) -> None:
 
 
 def test_the_budget_gives_every_row_of_a_table_in_rounds_some(lab: Lab) -> None:
-    done = lab.loadstone("run", lab.experiment(measure="3 s"), "--set", "design.rounds=auto", "--budget", "20 s")
+    done = lab.loadstone("run", lab.experiment(measure="3 s"), "--set", "design.rounds=auto", "--budget", "12 s")
     assert done.status in (0, 3), done.err
     rows = [trial for trial in lab.trials() if trial["group"] == "table" and trial["block"] == 1]
     assert len(rows) == 6

@@ -201,7 +201,7 @@ def test_one_server_by_two_addresses_is_held_against_the_commands_of_both_sides(
     same = server.url.replace("127.0.0.1", "localhost")
     assert same != server.url
     done = loadstone(
-        "redis", server.url, "--against", same, "-t", "get", "-c", "4", "--budget", "20s", "--twin", "--out", "kept",
+        "redis", server.url, "--against", same, "-t", "get", "-c", "4", "--budget", "12s", "--twin", "--out", "kept",
         folder=here,
     )  # fmt: skip
     assert done.returncode in DONE, done.stderr

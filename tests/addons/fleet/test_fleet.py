@@ -102,7 +102,7 @@ def test_what_a_fleet_cannot_do_is_refused_before_anything_starts(
     area="fleet",
 )
 def test_an_agent_whose_engine_is_killed_is_named_and_left_out(lab: Lab) -> None:
-    path = lab.experiment(measure="4 s", change=MANY)
+    path = lab.experiment(measure="2500 ms", change=MANY)
     command = lab.begin("run", path, *SETS)
     driving(lab, command)
     processes(command, ENGINE)[0].send_signal(signal.SIGKILL)
@@ -208,7 +208,7 @@ def test_two_agents_take_turns_on_two_servers_by_one_timetable(
 ) -> None:
     urls = plain_redis[1], users_redis[1]
     done = lab.loadstone(
-        "redis", urls[0], "--against", urls[1], "-t", "set", "-c", "8", "--budget", "20s", "--share-machine",
+        "redis", urls[0], "--against", urls[1], "-t", "set", "-c", "8", "--budget", "12s", "--share-machine",
         "--fleet", "local:2", "--out", "kept",
     )  # fmt: skip
     assert done.status in MEASURED, done.err
