@@ -8,13 +8,13 @@ from pathlib import Path
 from loadstone.servers.redis.local import LocalRedis
 from loadstone.text.message import Message
 from loadstone.text.sentences import render_message
-from tests.end_to_end.conftest import MANY, Lab
+from tests.end_to_end.conftest import CALM, MANY, Lab
 
 ONLY = ("--only", "operation=set")
 
 
 def test_resume_needs_no_more_than_the_folder(lab: Lab) -> None:
-    command = lab.begin("run", lab.experiment(measure="30 s", change=MANY), *ONLY, "--quick", "--json")
+    command = lab.begin("run", lab.experiment(measure="30 s", change=MANY, calm=CALM), *ONLY, "--quick", "--json")
     lab.until(command.under_load)
     command.signal(signal.SIGINT)
     done = command.wait()
@@ -27,7 +27,7 @@ def test_resume_needs_no_more_than_the_folder(lab: Lab) -> None:
 
 
 def test_resume_finishes_what_was_begun(lab: Lab) -> None:
-    path = lab.experiment(measure="1 s")
+    path = lab.experiment(measure="1 s", calm=CALM)
     command = lab.begin("run", path, *ONLY, "--blocks", "2")
     lab.until(lambda: lab.runs() and lab.lines())
     command.signal(signal.SIGKILL)
@@ -75,7 +75,7 @@ def test_json_is_needed_only_where_a_condition_needs_it(lab: Lab, plain_redis: t
 
 def test_the_budget_cuts_the_table_short(lab: Lab) -> None:
     options = ["--budget", "8 s", "--set", "design.rounds=never"]
-    done = lab.loadstone("run", lab.experiment(measure="2 s"), *options)
+    done = lab.loadstone("run", lab.experiment(measure="2 s", calm=CALM), *options)
     assert done.status in (0, 3), done.err
     assert "Time: 8 s, the budget; about " in done.err
     assert 0 < len(lab.trials()) < 6

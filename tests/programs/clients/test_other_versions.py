@@ -17,7 +17,7 @@ OTHERS = [
     ("ioredis", "5.8.2", "npm"),
     ("jedis", "7.3.0", "mvn"),
     pytest.param("lettuce", "7.4.1.RELEASE", "mvn", marks=pytest.mark.prove),  # built as jedis is
-    ("go-redis", "9.20.0", "go"),
+    pytest.param("go-redis", "9.20.0", "go", marks=pytest.mark.prove),  # as the pinned one, after another `go get`
 ]
 TOOLS = {"python3": "redis-py", "npm": "ioredis", "mvn": "jedis", "go": "go-redis"}
 
