@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take l
     "Redis that loadstone started dies in a trial", "the trial is invalid, the rest runs, status 3", area="servers"
 )
 def test_a_killed_redis_of_ours_spoils_one_trial_and_the_rest_goes_on(lab: Lab) -> None:
-    command = lab.begin("run", lab.experiment(measure="1500 ms", many=MANY, calm=CALM))
+    command = lab.begin("run", lab.experiment(measure="1 s", many=MANY, calm=CALM))
     lab.until(lambda: lab.runs() and lab.trials())
     lab.until(command.under_load)  # between two trials it would only be started again, and no trial be spoiled
     command.servers()[0].kill()
