@@ -94,7 +94,7 @@ def test_a_redis_that_was_killed_and_came_back_is_invalid(lab: Lab, users_redis:
     server, url = users_redis
     patience = "  keys: {count: 100} =>   keys: {count: 100}\n  timeouts: {gone_s: 60}"
     only = ("--only", "operation=set", "--only", "workers=1")
-    path = lab.experiment(measure="10 s", many=MANY, calm=CALM, patience=patience)
+    path = lab.experiment(measure="5 s", many=MANY, patience=patience)
     command = lab.begin("run", path, *only, "--server", f"redis={url}")
     with redis.Redis.from_url(url) as client:
         lab.until(lambda: writes(client) > 1000)  # all connections are open by then
