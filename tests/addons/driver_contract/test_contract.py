@@ -27,7 +27,7 @@ OF_CONNECTING = {
 }
 """What a library does by itself with a connection: in both ways of ioredis by the same lines."""
 KEPT = {
-    "lettuce": OF_THE_LIBRARY | OF_CONNECTING - {"arrivals that are dropped"},
+    "lettuce": (OF_THE_LIBRARY | OF_CONNECTING) - {"arrivals that are dropped"},
     "redis-py:mode=asyncio": OF_THE_LIBRARY | OF_CONNECTING | {"counts, pool of 64", "stop", "the end of its input"},
     "ioredis:pool=exclusive": OF_THE_LIBRARY | {"counts, pool of 64"},
 }
