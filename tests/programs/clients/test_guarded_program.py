@@ -33,7 +33,6 @@ SHARE = Plan.model_validate(
         "model": {"kind": "closed", "users": 8},
         "pool": {"connections": 16},
         "phases": {"warm_up_s": 1, "measure_s": 1},
-        "interval_s": 0.1,
         "operations": [{"name": "set", "commands": [{"args": ["JSON.SET", "{key}", "$", "{document}"]}]}],
     }
 )
