@@ -24,6 +24,8 @@ PATIENCE_S, CLEAN_S = 180.0, 60.0
 MANY_CONNECTIONS = 16
 MANY = f"pool: {{connections: 4}} => pool: {{connections: {MANY_CONNECTIONS}}}"
 """A change of the experiment: more connections than loadstone itself has to a server."""
+CALM = 'users: "${workers}"} => users: "${workers}", think_time_ms: 10}'
+"""Another one, where the rate is no matter: the run leaves the CPUs to what runs beside it."""
 
 EXPERIMENT = """\
 format: 1

@@ -9,14 +9,15 @@ import pytest
 from tests.end_to_end.conftest import Lab, check_of, lab_in
 
 RATES = "at_rate: never, rounds: never => at_rate: 50 %"
-ROWS = 3
+ROWS = 2
+ONLY = ("--only", "workers=1", "--only", "operation=set,get")
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A run that ended, which the tests only read."""
     with lab_in(tmp_path_factory.mktemp("at-rate")) as lab:
-        done = lab.loadstone("run", lab.experiment(rates=RATES), "--only", "workers=1", "--json")
+        done = lab.loadstone("run", lab.experiment(rates=RATES), *ONLY, "--json")
         assert done.status in (0, 3), done.err  # 3: this machine spoiled a trial
         yield lab
 

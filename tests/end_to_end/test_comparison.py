@@ -84,12 +84,12 @@ def test_the_budget_ends_a_comparison_and_more_budget_goes_on_with_it(lab: Lab) 
     assert 0 <= ended["blocks"] < 8
     starts = begun_s(lab)
     assert max(starts, default=0.0) - min(starts, default=0.0) < 4, "no block begins that does not fit"
-    second = lab.loadstone("run", path, *ONLY, "--budget", "20 s", "--resume", lab.run())
+    second = lab.loadstone("run", path, *ONLY, "--budget", "12 s", "--resume", lab.run())
     assert second.status in (0, 3), second.err
     went_on = looks(lab)[-1]
     assert went_on["stop"]
     assert went_on["blocks"] > ended["blocks"]
-    assert json.loads((lab.run() / "plan.json").read_text())["budget_s"] == 20
+    assert json.loads((lab.run() / "plan.json").read_text())["budget_s"] == 12
     conditions = blocks(lab)
     assert all(conditions[block] == {"set", "get"} for block in range(1, went_on["blocks"] + 1))
 

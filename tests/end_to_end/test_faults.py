@@ -14,7 +14,7 @@ import redis
 from loadstone.machine.placement import place
 from loadstone.servers.redis.local import LocalRedis
 from tests.busy_loops import SHELL_LOOP
-from tests.end_to_end.conftest import MANY, Lab, lab_in, reason_of
+from tests.end_to_end.conftest import CALM, MANY, Lab, lab_in, reason_of
 
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take l
     "Redis that loadstone started dies in a trial", "the trial is invalid, the rest runs, status 3", area="servers"
 )
 def test_a_killed_redis_of_ours_spoils_one_trial_and_the_rest_goes_on(lab: Lab) -> None:
-    command = lab.begin("run", lab.experiment(measure="1500 ms", many=MANY))
+    command = lab.begin("run", lab.experiment(measure="1 s", many=MANY, calm=CALM))
     lab.until(lambda: lab.runs() and lab.trials())
     lab.until(command.under_load)  # between two trials it would only be started again, and no trial be spoiled
     command.servers()[0].kill()
@@ -43,7 +43,7 @@ def test_a_killed_redis_of_ours_spoils_one_trial_and_the_rest_goes_on(lab: Lab) 
 )
 def test_a_killed_redis_of_the_users_ends_the_run_with_status_3(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
     server, url = users_redis
-    command = lab.begin("run", lab.experiment(measure="1500 ms"), "--server", f"redis={url}")
+    command = lab.begin("run", lab.experiment(measure="1500 ms", calm=CALM), "--server", f"redis={url}")
     lab.until(lambda: lab.runs() and lab.trials())
     os.kill(next(iter(server.pids.values())), signal.SIGKILL)
     done = command.wait()
@@ -59,7 +59,7 @@ def test_a_killed_redis_of_the_users_ends_the_run_with_status_3(lab: Lab, users_
     area="interrupted",
 )
 def test_a_killed_loadstone_leaves_no_server_and_resume_finishes(lab: Lab) -> None:
-    path = lab.experiment(measure="700 ms")
+    path = lab.experiment(measure="700 ms", calm=CALM)
     command = lab.begin("run", path)
     lab.until(lambda: lab.runs() and len(lab.trials()) >= 2)
     command.signal(signal.SIGKILL)
@@ -76,7 +76,7 @@ def test_a_killed_loadstone_leaves_no_server_and_resume_finishes(lab: Lab) -> No
 
 @pytest.mark.fault("Ctrl-C", "finished trials are reported, status 130, with the command to resume", area="interrupted")
 def test_ctrl_c_keeps_what_was_finished_and_says_how_to_go_on(lab: Lab) -> None:
-    command = lab.begin("run", lab.experiment(measure="700 ms"))
+    command = lab.begin("run", lab.experiment(measure="700 ms", calm=CALM))
     lab.until(lambda: lab.runs() and lab.trials())
     command.signal(signal.SIGINT)
     done = command.wait()
@@ -91,7 +91,7 @@ def test_ctrl_c_keeps_what_was_finished_and_says_how_to_go_on(lab: Lab) -> None:
 @pytest.mark.fault("Ctrl-C with your Redis", "no key of the run stays there", area="interrupted")
 def test_ctrl_c_leaves_no_key_on_a_users_redis(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
     _, url = users_redis
-    command = lab.begin("run", lab.experiment(measure="3 s"), "--server", f"redis={url}")
+    command = lab.begin("run", lab.experiment(measure="3 s", calm=CALM), "--server", f"redis={url}")
     with redis.Redis.from_url(url) as client:
         lab.until(client.dbsize)
         command.signal(signal.SIGINT)
@@ -101,7 +101,7 @@ def test_ctrl_c_leaves_no_key_on_a_users_redis(lab: Lab, users_redis: tuple[Loca
 
 @pytest.mark.fault("Ctrl-C twice", "loadstone ends at once without traceback or lost line", area="interrupted")
 def test_ctrl_c_twice_ends_at_once(lab: Lab) -> None:
-    command = lab.begin("run", lab.experiment(measure="700 ms"))
+    command = lab.begin("run", lab.experiment(measure="700 ms", calm=CALM))
     lab.until(lambda: lab.runs() and lab.trials())
     command.signal(signal.SIGINT)
     command.signal(signal.SIGINT)
@@ -152,7 +152,7 @@ def test_a_full_disk_loses_nothing_that_was_finished(lab: Lab, tmp_path: Path) -
         pytest.skip("this machine lets nobody mount a file system")
     try:
         filler = small / "filler"
-        command = lab.begin("run", lab.experiment(measure="700 ms"), "--out", small / "runs")
+        command = lab.begin("run", lab.experiment(measure="700 ms", calm=CALM), "--out", small / "runs")
         lab.until(lambda: list(small.glob("runs/*/trials.jsonl")) and "b01-001" in _trials(small))
         with pytest.raises(OSError, match="No space left"):
             _fill(filler)

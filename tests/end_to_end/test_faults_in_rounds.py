@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from loadstone.servers.redis.local import LocalRedis
-from tests.end_to_end.conftest import MANY_CONNECTIONS, Lab, check_of
+from tests.end_to_end.conftest import CALM, MANY_CONNECTIONS, Lab, check_of
 
 pytestmark = pytest.mark.timeout(600)
 ROWS = 6
@@ -19,7 +19,7 @@ TURNS = "rounds: never} => rounds: auto}"
 
 def rows_in_turns(lab: Lab, measure: str = "2 s", **replaced: str) -> Path:
     """Six rows of `measure` each, which take turns; together they have more connections than loadstone itself."""
-    return lab.experiment(measure=measure, turns=TURNS, **replaced)
+    return lab.experiment(measure=measure, turns=TURNS, calm=CALM, **replaced)
 
 
 def test_a_killed_redis_of_ours_spoils_the_rows_that_took_turns(lab: Lab) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 from loadstone.servers.redis.local import LocalRedis
 from loadstone.text.message import Message
 from loadstone.text.sentences import render_message
-from tests.end_to_end.conftest import MANY, Lab
+from tests.end_to_end.conftest import CALM, MANY, Lab
 
 ONLY = ("--only", "operation=set")
 
 
 def test_resume_needs_no_more_than_the_folder(lab: Lab) -> None:
-    command = lab.begin("run", lab.experiment(measure="30 s", change=MANY), *ONLY, "--quick", "--json")
+    command = lab.begin("run", lab.experiment(measure="30 s", change=MANY, calm=CALM), *ONLY, "--quick", "--json")
     lab.until(command.under_load)
     command.signal(signal.SIGINT)
     done = command.wait()
@@ -27,7 +27,7 @@ def test_resume_needs_no_more_than_the_folder(lab: Lab) -> None:
 
 
 def test_resume_finishes_what_was_begun(lab: Lab) -> None:
-    path = lab.experiment(measure="1 s")
+    path = lab.experiment(measure="1 s", calm=CALM)
     command = lab.begin("run", path, *ONLY, "--blocks", "2")
     lab.until(lambda: lab.runs() and lab.lines())
     command.signal(signal.SIGKILL)
@@ -74,10 +74,10 @@ def test_json_is_needed_only_where_a_condition_needs_it(lab: Lab, plain_redis: t
 
 
 def test_the_budget_cuts_the_table_short(lab: Lab) -> None:
-    options = ["--budget", "12 s", "--set", "design.rounds=never"]
-    done = lab.loadstone("run", lab.experiment(measure="3 s"), *options)
+    options = ["--budget", "8 s", "--set", "design.rounds=never"]
+    done = lab.loadstone("run", lab.experiment(measure="2 s", calm=CALM), *options)
     assert done.status in (0, 3), done.err
-    assert "Time: 12 s, the budget; about " in done.err
+    assert "Time: 8 s, the budget; about " in done.err
     assert 0 < len(lab.trials()) < 6
     assert "not measured" in " ".join(done.out.split())
     notes = json.loads((lab.run() / "analysis.json").read_text())["notes"]
@@ -88,7 +88,7 @@ def test_the_budget_cuts_the_table_short(lab: Lab) -> None:
 
 
 def test_the_budget_gives_every_row_of_a_table_in_rounds_some(lab: Lab) -> None:
-    done = lab.loadstone("run", lab.experiment(measure="3 s"), "--set", "design.rounds=auto", "--budget", "20 s")
+    done = lab.loadstone("run", lab.experiment(measure="3 s"), "--set", "design.rounds=auto", "--budget", "12 s")
     assert done.status in (0, 3), done.err
     rows = [trial for trial in lab.trials() if trial["group"] == "table" and trial["block"] == 1]
     assert len(rows) == 6

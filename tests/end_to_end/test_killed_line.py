@@ -53,7 +53,7 @@ def lines_left(lab: Lab) -> list[psutil.Process]:
     area="servers",
 )
 def test_one_trial_is_spoiled_and_says_why_and_the_rest_goes_on(lab: Lab) -> None:
-    command = lab.begin("run", behind_a_line(lab, "2500 ms", many=MANY))
+    command = lab.begin("run", behind_a_line(lab, "1200 ms", many=MANY))
     lab.until(lambda: lab.runs() and lab.trials())
     lab.until(command.under_load)
     line_of(command).kill()

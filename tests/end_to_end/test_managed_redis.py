@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from loadstone.servers.redis.local import LocalRedis
-from tests.end_to_end.conftest import Command, Done, Lab
+from tests.end_to_end.conftest import CALM, Command, Done, Lab
 
 pytestmark = pytest.mark.timeout(600)
 MEASURED = (0, 3)
@@ -43,7 +43,9 @@ def managed(users_redis: tuple[LocalRedis, str]) -> Iterator[Managed]:
 def experiment(lab: Lab, link: str) -> Path:
     """The tiny experiment on that server, with the URL as a reference alone."""
     kind = 'kind: url, modules: [json], url: "${env:MANAGED_REDIS}"'
-    return lab.experiment(at=f"redis: {{kind: embedded, modules: [json]}} => redis: {{{kind}, link: {link}}}")
+    return lab.experiment(
+        at=f"redis: {{kind: embedded, modules: [json]}} => redis: {{{kind}, link: {link}}}", calm=CALM
+    )
 
 
 def forms(secret: str) -> set[bytes]:
@@ -122,7 +124,7 @@ def test_nor_in_what_it_says_where_the_server_refuses(lab: Lab, managed: Managed
 
 def test_a_name_and_a_password_in_variables_of_their_own(lab: Lab, managed: Managed) -> None:
     kind = f'kind: url, modules: [json], url: "redis://${{env:R_USER}}:${{env:R_PASSWORD}}@127.0.0.1:{managed.port}/0"'
-    path = lab.experiment(at=f"redis: {{kind: embedded, modules: [json]}} => redis: {{{kind}, link: 0 ms}}")
+    path = lab.experiment(at=f"redis: {{kind: embedded, modules: [json]}} => redis: {{{kind}, link: 0 ms}}", calm=CALM)
     done = lab.loadstone("run", "--trust", path, *ONLY, R_USER=USER, R_PASSWORD=PASSWORD)
     assert done.status in MEASURED, done.err
     assert left(lab, done) == []

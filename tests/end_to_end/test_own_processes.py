@@ -89,8 +89,8 @@ def calls(trial: dict[str, Any], command: str) -> int:
 def applications(lab: Lab) -> Path:
     """Two applications of which one computes without end, compared in slices of 100 ms."""
     path = experiment(lab, behaviours="[burns, right]")
-    text = path.read_text()
-    text = text[: text.index("  stored:")] + "design: {table_blocks: 1, slice: 100 ms}\n" + COMPARED
+    text = path.read_text().replace(", think_time_ms: 10", "")
+    text = text[: text.index("  stored:")] + "design: {table_blocks: 1, slice: 100 ms, at_rate: never}\n" + COMPARED
     path.write_text(text)
     return path
 

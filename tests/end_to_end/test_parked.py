@@ -21,10 +21,10 @@ BUSY = "[burns, right]"
 @pytest.mark.alone
 def test_what_a_trial_does_not_need_takes_nothing_beside_it(lab: Lab) -> None:
     path = experiment(lab, behaviours=BUSY)
-    path.write_text(path.read_text().replace("table_blocks: 1", "table_blocks: 3"))
+    path.write_text(path.read_text().replace("table_blocks: 1", "table_blocks: 2"))
     done = lab.loadstone("run", "--trust", path)
     trials = lab.trials()
-    assert len(trials) == 6, done.err
+    assert len(trials) == 4, done.err
     for trial in trials:
         facts = trial["facts"]
         counted = stored(trial)

@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from loadstone.servers.redis.local import LocalRedis
-from tests.end_to_end.conftest import MANY, MANY_CONNECTIONS, Lab, check_of
+from tests.end_to_end.conftest import CALM, MANY, MANY_CONNECTIONS, Lab, check_of
 
 pytestmark = pytest.mark.timeout(600)
 FOREIGN = 20_000
@@ -63,7 +63,7 @@ def test_what_fits_runs_and_no_foreign_key_is_lost(lab: Lab, small_cache: tuple[
 def test_the_first_eviction_ends_the_run(lab: Lab, small_cache: tuple[str, redis.Redis]) -> None:
     """Somebody else fills the server while it is loaded, so that it throws keys away."""
     url, client = small_cache
-    command = lab.begin("run", lab.experiment(measure="60 s", many=MANY), "--server", f"redis={url}")
+    command = lab.begin("run", lab.experiment(measure="60 s", many=MANY, calm=CALM), "--server", f"redis={url}")
     lab.until(lambda: client.info("clients")["connected_clients"] >= MANY_CONNECTIONS)
     fill(client, "more", 2000, 10_000)
     done = command.wait()
@@ -94,7 +94,7 @@ def test_a_redis_that_was_killed_and_came_back_is_invalid(lab: Lab, users_redis:
     server, url = users_redis
     patience = "  keys: {count: 100} =>   keys: {count: 100}\n  timeouts: {gone_s: 60}"
     only = ("--only", "operation=set", "--only", "workers=1")
-    path = lab.experiment(measure="10 s", many=MANY, patience=patience)
+    path = lab.experiment(measure="5 s", many=MANY, patience=patience)
     command = lab.begin("run", path, *only, "--server", f"redis={url}")
     with redis.Redis.from_url(url) as client:
         lab.until(lambda: writes(client) > 1000)  # all connections are open by then

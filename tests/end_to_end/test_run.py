@@ -11,7 +11,7 @@ from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
 from loadstone.servers.redis.local import LocalRedis
-from tests.end_to_end.conftest import Done, Lab, check_of, lab_in
+from tests.end_to_end.conftest import CALM, Done, Lab, check_of, lab_in
 
 Recorded = tuple[Lab, Done]
 
@@ -73,7 +73,7 @@ def test_a_users_redis_is_left_as_it_was(lab: Lab, users_redis: tuple[LocalRedis
     server, url = users_redis
     client = redis.Redis.from_url(url)
     client.set("mine", "untouched")
-    done = lab.loadstone("run", lab.experiment(), "--server", f"redis={url}")
+    done = lab.loadstone("run", lab.experiment(calm=CALM), "--server", f"redis={url}")
     assert done.status in (0, 3), done.err
     assert client.keys("*") == [b"mine"]
     assert client.get("mine") == b"untouched"
@@ -110,7 +110,7 @@ def test_report_needs_the_folder_only(lab: Lab, moved: Path) -> None:
 
 
 def test_two_blocks_repeat_each_condition_in_another_order(lab: Lab) -> None:
-    lab.loadstone("run", lab.experiment(measure="100 ms"), "--blocks", "2", "--seed", "7")
+    lab.loadstone("run", lab.experiment(measure="100 ms", calm=CALM), "--blocks", "2", "--seed", "7")
     trials = lab.trials()
     orders = [[t["condition"] for t in trials if t["block"] == block] for block in (1, 2)]
     assert len(orders[0]) == len(orders[1]) == 6

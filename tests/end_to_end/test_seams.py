@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.end_to_end.conftest import PATIENCE_S, Done, Lab
+from tests.end_to_end.conftest import CALM, PATIENCE_S, Done, Lab
 
 HOSTILE = "Is it \\e[31mred\\e]52;c;AAAA\\a and \\u202eback\\u009b2J?"
 OBEYED = set("\x1b\x07\r\u202e\x9b\x00")
@@ -43,7 +43,7 @@ def deserved(lab: Lab) -> int:
 )
 def test_a_full_disk_at_the_report_hides_no_result(lab: Lab) -> None:
     full = f'ulimit -f {SPACE_BLOCKS}; exec "$@"'
-    done = shell(lab, full, "run", lab.experiment(), "--only", "operation=set", "--json")
+    done = shell(lab, full, "run", lab.experiment(calm=CALM), "--only", "operation=set", "--json")
     assert done.status == (deserved(lab) or 2), done.err
     assert "Took " in done.err, "the result stands on the terminal"
     assert json.loads(done.out)["trials_done"] == 2
@@ -63,7 +63,9 @@ def test_a_full_disk_at_the_report_hides_no_result(lab: Lab) -> None:
 @pytest.mark.fault("stderr is closed, full or without reader", "the run goes on with its status", area="input")
 @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", ">&- 2>&-"])
 def test_a_run_without_stderr_has_the_status_that_its_data_deserve(lab: Lab, closed: str) -> None:
-    done = shell(lab, f'exec "$@" {closed}', "run", lab.experiment(), "--only", "operation=set", "--only", "workers=1")
+    done = shell(
+        lab, f'exec "$@" {closed}', "run", lab.experiment(calm=CALM), "--only", "operation=set", "--only", "workers=1"
+    )
     assert done.status == deserved(lab)
     assert (lab.run() / "report.html").is_file()
     assert ("Does the whole way work?" in done.out) == (">&- 2" not in closed)
@@ -73,7 +75,7 @@ def test_a_run_without_stderr_has_the_status_that_its_data_deserve(lab: Lab, clo
 
 @pytest.mark.fault("stderr is closed, full or without reader")
 def test_a_reader_of_the_progress_that_goes_away_ends_nothing(lab: Lab) -> None:
-    command = lab.begin("run", lab.experiment(), "--only", "operation=set", "--only", "workers=1", "--verbose")
+    command = lab.begin("run", lab.experiment(calm=CALM), "--only", "operation=set", "--only", "workers=1", "--verbose")
     assert command.process.stderr is not None
     command.process.stderr.close()
     assert command.process.stdout is not None
@@ -85,7 +87,7 @@ def test_a_reader_of_the_progress_that_goes_away_ends_nothing(lab: Lab) -> None:
 
 @pytest.mark.fault("terminal escapes, blanks or look-alike letters in names and replies", "escaped", area="input")
 def test_errors_and_questions_hold_nothing_that_a_terminal_obeys(lab: Lab) -> None:
-    path = lab.experiment(question=f'question: Does the whole way work? => question: "{HOSTILE}"')
+    path = lab.experiment(question=f'question: Does the whole way work? => question: "{HOSTILE}"', calm=CALM)
     run = lab.loadstone("run", path, "--only", "operation=set", "--only", "workers=1")
     said = [run, *(lab.loadstone(*words) for words in (("show", path), ("report", "latest"), ("runs",)))]
     said.append(lab.loadstone("report", "latest", "--json"))
@@ -138,7 +140,7 @@ def rogue() -> Iterator[int]:
 
 @pytest.mark.fault("malformed replies on a control connection")
 def test_a_server_that_answers_nonsense_is_named_in_one_line(lab: Lab, rogue: int) -> None:
-    done = lab.loadstone("run", lab.experiment(), "--server", f"redis=redis://127.0.0.1:{rogue}")
+    done = lab.loadstone("run", lab.experiment(calm=CALM), "--server", f"redis=redis://127.0.0.1:{rogue}")
     assert done.status == 2
     assert f"server 127.0.0.1:{rogue}: " in done.error_line
     assert "it answered lists in lists without end" in done.error_line

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.conftest import MANY, Lab, check_of
+from tests.end_to_end.conftest import CALM, MANY, Lab, check_of
 
 pytestmark = pytest.mark.timeout(300)
 STOPPED_S = 2.5
@@ -15,7 +15,9 @@ KEYS = "  keys: {count: 100}"
 
 def _stopped(lab: Lab, which: str, *changes: str) -> tuple[list[dict[str, Any]], str]:
     """The trials of a run in which the Redis or loadstone was stopped under load, and what was printed."""
-    experiment = lab.experiment(measure="5 s", many=MANY, **{f"change{n}": one for n, one in enumerate(changes)})
+    experiment = lab.experiment(
+        measure="5 s", many=MANY, calm=CALM, **{f"change{n}": one for n, one in enumerate(changes)}
+    )
     command = lab.begin("run", experiment, "--only", "operation=set", "--only", "workers=4")
     lab.until(command.under_load)
     time.sleep(1.0)

@@ -43,7 +43,7 @@ workload:
   target: "${case.server}"
   model: {kind: closed, users: "${case.users}"}
   pool: {connections: "${case.connections}"}
-  phases: {warm_up_s: 300 ms, measure_s: 2 s}
+  phases: {warm_up_s: 300 ms, measure_s: 1 s}
   keys: {count: 100, distribution: uniform}
   documents: {payload_bytes: "${case.payload}"}
   operations:
@@ -63,7 +63,7 @@ servers:
 workload:
   model: {kind: closed, users: "${users}"}
   pool: {connections: 16}
-  phases: {warm_up_s: 300 ms, measure_s: 2 s}
+  phases: {warm_up_s: 300 ms, measure_s: 1 s}
   keys: {count: 100, distribution: uniform}
   documents: {payload_bytes: 100 B}
   operations:
@@ -194,7 +194,7 @@ def served_by(program: str) -> Iterator[int]:
 def test_a_lock(lab: Lab) -> None:
     with served_by(LOCKED) as port:
         url = f"http://127.0.0.1:{port}/"
-        (row,) = rows(lab, "http", url, "-c", "8", "--duration", "8", "--repeat", "2", "--at-rate", "never").values()
+        (row,) = rows(lab, "http", url, "-c", "8", "--duration", "4", "--repeat", "2", "--at-rate", "never").values()
     lock = stations(row)["service lock"]
     assert lock["busy"] > 0.4
     assert 0.8e6 < lock["demand_ns"] <= 1.001e9 / row["goodput_per_s"]

@@ -52,7 +52,7 @@ subjects:
     environment: {APP_BEHAVIOUR: "${behaviour}"}
 workload:
   protocol: http1
-  model: {kind: closed, users: 6}
+  model: {kind: closed, users: 6, think_time_ms: 10}
   pool: {connections: 6}
   phases: {warm_up_s: 200 ms, measure_s: 700 ms, drain_s: 5 s}
   timeouts: {request_ms: 10 s}

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from .conftest import Lab
+from .conftest import CALM, Lab
 
 TYPED = ("--set", "servers.redis.settings.enable-debug-command=yes")
 """What may reach beyond the server, and so asks; the server is loadstone's own."""
@@ -17,7 +17,7 @@ def test_the_options_of_a_resumed_folder_ask_unless_the_run_began_here(lab: Lab)
     cache = lab.folder / "cache"
     here = {"XDG_CACHE_HOME": str(cache)}
     quick = ("--set", "tables.0.vary={operation: [set], workers: [1]}")
-    done = lab.loadstone("run", lab.experiment(), *quick, *TYPED, **here)
+    done = lab.loadstone("run", lab.experiment(calm=CALM), *quick, *TYPED, **here)
     assert done.status in RAN, done.err
     assert lab.loadstone("run", "--resume", lab.run(), **here).status in RAN
 

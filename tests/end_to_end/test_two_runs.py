@@ -6,15 +6,13 @@ import sys
 
 import pytest
 
-from tests.end_to_end.conftest import MANY, Lab
+from tests.end_to_end.conftest import CALM, MANY, Lab
 
 pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.skipif(sys.platform != "linux", reason="processes are identified by /proc"),
 ]
 ONE = ("--only", "operation=set", "--only", "workers=1")
-CALM = 'users: "${workers}"} => users: "${workers}", think_time_ms: 10}'
-"""A change of the experiment: a run that is only to be there leaves the CPUs to the other."""
 
 
 @pytest.mark.fault("two runs at once", "the second ends with status 2; `--share-machine` records both", area="users")

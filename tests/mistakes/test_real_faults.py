@@ -57,7 +57,7 @@ def plan_of(operation: dict[str, Any], **changes: Any) -> Plan:
         "endpoints": [{}],
         "model": {"kind": "closed", "users": 4, "think_time_ms": 1.0},
         "pool": {"connections": 4},
-        "phases": {"warm_up_s": 0.2, "measure_s": 1.2, "drain_s": 1.0},
+        "phases": {"warm_up_s": 0.2, "measure_s": 0.7, "drain_s": 1.0},
         "operations": [operation],
         "keys": {"prefix": PREFIX, "count": KEYS, "loaded": True},
         "interval_s": 0.1,

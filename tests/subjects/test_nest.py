@@ -171,7 +171,7 @@ def test_a_certificate_is_verified_whatever_the_variables_of_node_say(
 
 
 @pytest.mark.fault("an application is given a prefix of keys of others")
-@pytest.mark.parametrize("prefix", ["prod-", "loadstone:"])
+@pytest.mark.parametrize("prefix", ["prod-", pytest.param("loadstone:", marks=pytest.mark.prove)])
 def test_a_prefix_of_others_is_refused(prefix: str, servers: Servers, work: Path, tmp_path: Path) -> None:
     subject = nest(servers, REDIS_KEY_PREFIX=prefix)
     with pytest.raises(UserError, match="REDIS_KEY_PREFIX: begin it with loadstone:NAME:"):
@@ -179,7 +179,7 @@ def test_a_prefix_of_others_is_refused(prefix: str, servers: Servers, work: Path
     subject.stop()
 
 
-@pytest.mark.parametrize("environment", [{}, CLUSTER], ids=["fork", "cluster-2"])
+@pytest.mark.parametrize("environment", [pytest.param({}, marks=pytest.mark.prove), CLUSTER], ids=["fork", "cluster-2"])
 def test_run_by_pm2(environment: dict[str, str], servers: Servers, work: Path, tmp_path: Path) -> None:
     """The list is that of the database, expires in Redis, and knows nothing of a bid meanwhile, which is stored."""
     home = set(Path.home().iterdir())
@@ -392,7 +392,7 @@ def raffles_of(endpoint: Endpoint, ready: RunningParts) -> str:
     return text
 
 
-@pytest.mark.parametrize("level", ["local", "local-own"])
+@pytest.mark.parametrize("level", [pytest.param("local", marks=pytest.mark.prove), "local-own"])
 def test_local_vs_cloud_with_a_redis_beside_one_process(level: str, tmp_path: Path) -> None:
     """The application reaches the Redis itself, which has CPUs of its own where the condition says so."""
     with study(tmp_path, redis=level, processes="one") as ready:

@@ -99,7 +99,7 @@ def test_its_own_tests(addresses: dict[str, ServerFactsForSubject], tmp_path: Pa
 
 
 @pytest.mark.fault("an application's Redis has a certificate for another name")
-@pytest.mark.parametrize("client", ["jedis", "lettuce"])
+@pytest.mark.parametrize("client", ["jedis", pytest.param("lettuce", marks=pytest.mark.prove)])
 def test_a_redis_with_a_certificate_for_another_name_gets_nothing(
     client: str, tls_redis: Callable[[str], int], odd_certificates: Path, tmp_path: Path
 ) -> None:
@@ -179,7 +179,13 @@ def shape_of(ready: RunningParts, store: str, post_id: int) -> object:
 
 
 @pytest.mark.parametrize(
-    ("store", "replicas"), [("mariadb", 1), ("postgresql", 1), ("redis-hash", 1), ("redis-json", 2)]
+    ("store", "replicas"),
+    [
+        ("mariadb", 1),
+        pytest.param("postgresql", 1, marks=pytest.mark.prove),
+        ("redis-hash", 1),
+        ("redis-json", 2),
+    ],
 )
 def test_memory_vs_disk(store: str, replicas: int, tmp_path: Path) -> None:
     """Posts that loadstone wrote are read; what is posted is kept in the same way, read by others, and counted."""
@@ -289,7 +295,7 @@ def on(theirs: UserRedis, **environment: str) -> LocalSubject:
 @pytest.mark.parametrize(
     "variable",
     [
-        {"SUBJECT_KEYPREFIX": "prod-"},
+        pytest.param({"SUBJECT_KEYPREFIX": "prod-"}, marks=pytest.mark.prove),
         {"SPRING_APPLICATION_JSON": '{"subject": {"key-prefix": "loadstone:"}}'},
         {"JAVA_TOOL_OPTIONS": f"{QUICK_JVM} -Dsubject.keyPrefix=loadstone-x:y:"},
     ],
@@ -304,7 +310,7 @@ def test_a_prefix_of_others_is_refused(
     subject.stop()
 
 
-@pytest.mark.parametrize("client", ["lettuce", "jedis"])
+@pytest.mark.parametrize("client", [pytest.param("lettuce", marks=pytest.mark.prove), "jedis"])
 def test_a_database_and_a_user_are_those_of_the_servers_url(
     client: str, users_redis: UserRedis, context: DeployContext, tmp_path: Path
 ) -> None:

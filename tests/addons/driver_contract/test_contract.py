@@ -1,35 +1,43 @@
 """Every client library keeps the parts of the contract that do not depend on what runs beside it."""
 
 import pytest
+from tests.addons.driver_contract.kept import of_words
 from tests.programs.clients.conftest import EVERY
+from tests.programs.clients.loads import words
 
 from loadstone.addons.driver_contract.lab import Lab
 from loadstone.addons.driver_contract.parts import PARTS, TIMED, Try
+from loadstone.addons.driver_contract.replies import CASES, judged
 
 pytestmark = pytest.mark.timeout(600)  # the first build downloads its libraries
-OF_THE_PROGRAM = {
-    "keys by their distribution",
-    "several keys",
-    "arguments",
-    "texts, each key once",
-    "plans that are wrong",
+OF_THE_LIBRARY = {
+    "counts, pool of 1",
+    "connections",
+    "arrivals that are dropped",
+    "timeouts",
+    "a server that dies",
 }
-"""What has nothing to do with the way in which an operation gets its connection: tried once of each library."""
-OF_REPLIES = {"replies of every kind", "verdicts", "wrong replies are found", "commands that are refused"}
-"""What is done with a reply once it is there: in both ways of ioredis by the same lines (redis-py reads in two)."""
-OF_BOTH_JVMS = {"keys by their distribution", "plans that are wrong"}
-"""What `clients/jvm-common` does before a library is asked for anything: tried of Jedis."""
+"""How an operation gets its connection, and what becomes of both: of every word."""
+OF_CONNECTING = {
+    "no server, wrong password",
+    "stays at its host",
+    "a greeting that is not answered",
+    "a greeting that is refused at length",
+    "replies that cannot be read",
+}
+"""What a library does by itself with a connection: in both ways of ioredis by the same lines."""
+KEPT = {
+    "lettuce": (OF_THE_LIBRARY | OF_CONNECTING) - {"arrivals that are dropped"},
+    "redis-py:mode=asyncio": OF_THE_LIBRARY | OF_CONNECTING | {"counts, pool of 64", "stop", "the end of its input"},
+    "ioredis:pool=exclusive": OF_THE_LIBRARY | {"counts, pool of 64"},
+}
+"""Parts of those whose runtime another word shows whole: what is not by the same lines. The others are `mark.prove`.
+
+An arrival is dropped, a text made and a reply judged by `clients/jvm-common`; by `driver/` of redis-py in both ways.
+"""
 BETWEEN = "counts, pool of 8"
 """Pools of 1 and of 64 are tried."""
-UNTIMED = [
-    pytest.param(word.values[0], part, id=f"{word.values[0]}-{name}", marks=word.marks)
-    for word in EVERY
-    for name, part in PARTS
-    if name not in TIMED | {BETWEEN}
-    and not (name in OF_THE_PROGRAM and ":" in word.values[0])
-    and not (name in OF_BOTH_JVMS and word.values[0] == "lettuce")
-    and not (name in OF_REPLIES and word.values[0] == "ioredis:pool=exclusive")
-]
+UNTIMED = of_words(EVERY, [(name, part) for name, part in PARTS if name not in TIMED | {BETWEEN}], KEPT)
 
 
 @pytest.mark.fault(
@@ -40,5 +48,11 @@ def test_it_keeps_its_part_of_the_contract(lab: Lab, part: Try) -> None:
     assert part(lab)
 
 
+@pytest.mark.parametrize("lab", words("lettuce", "redis-py:mode=asyncio"), indirect=True)
+def test_it_calls_replies_what_they_are(lab: Lab) -> None:
+    """What a library makes of each reply, in one drive; the part `verdicts` takes seven."""
+    judged(lab, CASES, loaded=True)
+
+
 def test_every_part_that_is_named_is_one() -> None:
-    assert {name for name, _ in PARTS} >= TIMED | OF_THE_PROGRAM | OF_REPLIES | OF_BOTH_JVMS | {BETWEEN}
+    assert {name for name, _ in PARTS} >= TIMED | {BETWEEN}

@@ -1,30 +1,24 @@
 """Every client library keeps the parts of the contract that hold times against each other."""
 
 import pytest
+from tests.addons.driver_contract.kept import of_words
 from tests.programs.clients.conftest import EVERY
 
 from loadstone.addons.driver_contract.lab import Lab
 from loadstone.addons.driver_contract.parts import PARTS, TIMED, Try
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]  # the first build downloads its libraries
-OF_THE_PLAN = {
-    "phases and intervals",
-    "a rate that changes",
-    "users who start",
-    "operations count by their intended time",
-    "stop",
-    "the end of its input",
+KEPT = {
+    "lettuce": {"a slower server"},
+    "redis-py:mode=asyncio": {"think time", "arrivals of the open model", "a server that freezes", "a slower server"},
+    "ioredis:pool=exclusive": {"a server that freezes"},
 }
-"""What is timed before an operation asks for its connection: by the same lines in both ways of ioredis, and in both
-libraries of the JVM (redis-py has two)."""
-TWINS = ("ioredis:pool=exclusive", "lettuce")
-"""Those whose lines another word shows: ioredis, jedis."""
-TRIED = [
-    pytest.param(word.values[0], part, id=f"{word.values[0]}-{name}", marks=word.marks)
-    for word in EVERY
-    for name, part in PARTS
-    if name in TIMED and not (name in OF_THE_PLAN and word.values[0] in TWINS)
-]
+"""Parts of those whose runtime another word shows whole: what is not by the same lines. The others are `mark.prove`.
+
+The rest is timed before an operation asks for its connection: by `clients/jvm-common`, and by the same lines in both
+ways of ioredis; of redis-py the waiting alone is in two, and by think time and arrivals it is tried.
+"""
+TRIED = of_words(EVERY, [(name, part) for name, part in PARTS if name in TIMED], KEPT)
 
 
 @pytest.mark.parametrize(("lab", "part"), TRIED, indirect=["lab"])

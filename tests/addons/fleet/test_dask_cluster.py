@@ -287,7 +287,8 @@ def test_an_agent_of_another_version_gets_nothing(tmp_path: Path) -> None:
                 agent.terminate()
 
 
-def test_no_scheduler_there(tmp_path: Path) -> None:
+def test_no_scheduler_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_S", 1.0)
     certificates.write(tmp_path / "them", certificates.made())
     with pytest.raises(UserError, match=r"--fleet tls://127\.0\.0\.1:1: no scheduler of this fleet answers there"):
         open_cluster(read_fleet("tls://127.0.0.1:1"), folder=tmp_path / "them")

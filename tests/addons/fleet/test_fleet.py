@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.end_to_end.conftest import MANY, Command, Done, Lab
+from tests.end_to_end.conftest import CALM, MANY, Command, Done, Lab
 from tests.real_servers import is_gone, wait_until
 
 from loadstone.servers.redis.local import LocalRedis
@@ -102,7 +102,7 @@ def test_what_a_fleet_cannot_do_is_refused_before_anything_starts(
     area="fleet",
 )
 def test_an_agent_whose_engine_is_killed_is_named_and_left_out(lab: Lab) -> None:
-    path = lab.experiment(measure="4 s", change=MANY)
+    path = lab.experiment(measure="2500 ms", change=MANY, calm=CALM)
     command = lab.begin("run", path, *SETS)
     driving(lab, command)
     processes(command, ENGINE)[0].send_signal(signal.SIGKILL)
@@ -149,7 +149,7 @@ def test_agents_make_no_load_once_the_command_is_killed(lab: Lab, plain_redis: t
     area="fleet",
 )
 def test_an_agent_whose_worker_stands_still_is_lost(lab: Lab) -> None:
-    path = lab.experiment(measure="5 s", change=MANY)
+    path = lab.experiment(measure="5 s", change=MANY, calm=CALM)
     command = lab.begin("run", path, *SETS)
     driving(lab, command)
     with standing_still(worker_of(processes(command, ENGINE)[0])):
@@ -181,7 +181,7 @@ def worker_of(engine: psutil.Process) -> psutil.Process:
     "An agent is lost and `--lost-agent end` is given", "the run ends then; what was finished is kept", area="fleet"
 )
 def test_the_run_ends_with_the_agent_where_asked(lab: Lab) -> None:
-    path = lab.experiment(measure="4 s", change=MANY)
+    path = lab.experiment(measure="4 s", change=MANY, calm=CALM)
     command = lab.begin("run", path, *SETS, "--lost-agent", "end")
     driving(lab, command)
     processes(command, ENGINE)[1].send_signal(signal.SIGKILL)
@@ -192,7 +192,7 @@ def test_the_run_ends_with_the_agent_where_asked(lab: Lab) -> None:
 
 
 def test_a_run_of_a_fleet_is_gone_on_with_by_that_fleet_alone(lab: Lab) -> None:
-    path = lab.experiment(measure="5 s", change=MANY)
+    path = lab.experiment(measure="5 s", change=MANY, calm=CALM)
     command = lab.begin("run", path, *SETS)
     driving(lab, command)
     command.signal(signal.SIGINT)
@@ -208,7 +208,7 @@ def test_two_agents_take_turns_on_two_servers_by_one_timetable(
 ) -> None:
     urls = plain_redis[1], users_redis[1]
     done = lab.loadstone(
-        "redis", urls[0], "--against", urls[1], "-t", "set", "-c", "8", "--budget", "20s", "--share-machine",
+        "redis", urls[0], "--against", urls[1], "-t", "set", "-c", "8", "--budget", "12s", "--share-machine",
         "--fleet", "local:2", "--out", "kept",
     )  # fmt: skip
     assert done.status in MEASURED, done.err

@@ -256,7 +256,7 @@ def test_a_command_cannot_pose_as_a_scheduler_or_an_agent() -> None:
 @pytest.mark.fault("a fleet's certificates expire while it runs", "nobody is let in by them any more", area="fleet")
 def test_who_comes_with_an_expired_one_is_not_let_in(tmp_path: Path) -> None:
     called("--version")  # what the command loads is loaded before the certificates begin
-    good_s = 12.0
+    good_s = 6.0
     certificates.write(tmp_path / "them", certificates.made(days=good_s / 86_400))
     begin = time.monotonic()
     credential = certificates.read(tmp_path / "them", "command")

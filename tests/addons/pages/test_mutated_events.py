@@ -39,7 +39,7 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """What a run of some seconds with a comparison told, and a step of a search."""
     folder = tmp_path_factory.mktemp("run")
     (folder / "tiny.yaml").write_text(COMPARED)
-    ran = called("run", "tiny.yaml", "--budget", "15s", "--out", "runs", folder=folder)
+    ran = called("run", "tiny.yaml", "--budget", "8s", "--out", "runs", folder=folder)
     assert ran.returncode in (0, 3), ran.stderr
     file = next(folder.glob(f"runs/*/{EVENTS}"))
     lines = [*map(json.loads, file.read_text().splitlines()), SEARCH]

@@ -104,7 +104,7 @@ def test_a_run_that_was_interrupted_goes_on(lab: Lab) -> None:
 
 def test_what_was_measured_before_a_server_died_is_kept(lab: Lab) -> None:
     load = f"{{users_max: 8, rounds: never, {SHORT}}}"
-    command = lab.begin("run", experiment(lab.folder, load), "--quick")
+    command = lab.begin("run", experiment(lab.folder, load), "--quick", "--budget", "12s")
     lab.until(lambda: lab.runs() and len(lab.lines()) >= 3)
     for server in command.servers():
         server.kill()

@@ -95,7 +95,7 @@ class Took:
         return 0.95 * self.least - 0.01 <= cores <= 1.05 * self.most + 0.01
 
 
-def taken(monitor: InterferenceMonitor, pids: Sequence[int], length_s: float = 1.5) -> tuple[dict[str, float], Took]:
+def taken(monitor: InterferenceMonitor, pids: Sequence[int], length_s: float = 1.0) -> tuple[dict[str, float], Took]:
     """The shares of a stretch of time, and what these processes and those below them took in it."""
 
     def spent_s() -> float:

@@ -39,6 +39,11 @@ def words(*drivers: str) -> list[Any]:
     return [pytest.param(word, marks=_needs(word.partition(":")[0])) for word in drivers]
 
 
+def proofs(*drivers: str) -> list[Any]:
+    """The same for scripts/prove: a file that takes them says `mark.prove`, by which it is found."""
+    return [pytest.param(word, marks=(*_needs(word.partition(":")[0]), pytest.mark.prove)) for word in drivers]
+
+
 def _needs(name: str) -> tuple[pytest.MarkDecorator, ...]:
     if name not in _TOOLS:
         return ()

@@ -32,6 +32,7 @@ SHARE = Plan.model_validate(
         "model": {"kind": "closed", "users": 8},
         "pool": {"connections": 16},
         "phases": {"warm_up_s": 1, "measure_s": 1},
+        "interval_s": 0.1,
         "operations": [
             {
                 "name": "set",
@@ -67,8 +68,11 @@ class ScriptedProgram:
             raise BrokenPipeError
         self.sent.append(line)
 
-    def read(self, timeout_s: float) -> bytes | None:  # noqa: ARG002 (the seam's signature)
-        return self.pieces.pop(0) if self.pieces else None
+    def read(self, timeout_s: float) -> bytes | None:
+        piece = self.pieces.pop(0) if self.pieces else None
+        if piece is None:
+            time.sleep(min(timeout_s, 0.01))
+        return piece
 
     def end(self) -> str:
         self.ended += 1

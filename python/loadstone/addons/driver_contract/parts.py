@@ -55,8 +55,6 @@ TIMED = frozenset(
         "operations count by their intended time",
         "a server that freezes",
         "a slower server",
-        "stop",
-        "the end of its input",
     }
 )
 """Those that hold times against each other: what runs beside them would spoil them."""

@@ -118,8 +118,8 @@ def verdicts(lab: Lab) -> str:
     """Each reply is called what it is, also where others write, and more strictly where a key is read back."""
     with ThreadPoolExecutor(3) as beside:  # most of it is the start of a program
         done = [
-            beside.submit(_all_judged, lab, CASES, loaded=True),
-            beside.submit(_all_judged, lab, UNKNOWN, loaded=False),
+            beside.submit(judged, lab, CASES, loaded=True),
+            beside.submit(judged, lab, UNKNOWN, loaded=False),
             beside.submit(_while_written, lab),
             *(beside.submit(_read_back, lab, *case) for case in _READ_BACKS if lab.can("read_back")),
         ]
@@ -128,7 +128,8 @@ def verdicts(lab: Lab) -> str:
     return f"{len(CASES) + len(UNKNOWN)} replies, each called what it is"
 
 
-def _all_judged(lab: Lab, cases: Sequence[Case], *, loaded: bool) -> None:
+def judged(lab: Lab, cases: Sequence[Case], *, loaded: bool) -> None:
+    """Each of these replies is called what it is, in one drive. Raises Wrong."""
     names = [f"{case.expect}-{number}" for number, case in enumerate(cases)]
     operations = [
         of(name, case.command or COMMANDS.get(case.expect, "GET"), "{key}", name, expect=case.expect)

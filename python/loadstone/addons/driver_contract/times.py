@@ -118,12 +118,12 @@ def starting_users(lab: Lab) -> str:
     shown = []
     even = Closed(users=8, think_time_ms=10)
     stepped = Closed(users=8, think_time_ms=10, ramp_up=RampUp(initial_users=2, step_users=3, step_every_s=0.25))
-    starts: tuple[tuple[Closed, float, Callable[[float], float]], ...] = (
-        (even, 0.8, lambda at_s: 1 + at_s // 0.1),
-        (stepped, 0.0, lambda at_s: 2 + 3 * (at_s // 0.25)),
+    starts: tuple[tuple[Closed, float, float, Callable[[float], float]], ...] = (
+        (even, 0.8, 0.3, lambda at_s: 1 + at_s // 0.1),
+        (stepped, 0.0, 0.8, lambda at_s: 2 + 3 * (at_s // 0.25)),
     )
-    for model, ramp_up_s, started in starts:
-        phases = Phases(ramp_up_s=ramp_up_s, warm_up_s=0.0, measure_s=1.0, drain_s=1.0)
+    for model, ramp_up_s, measure_s, started in starts:
+        phases = Phases(ramp_up_s=ramp_up_s, warm_up_s=0.0, measure_s=measure_s, drain_s=1.0)
         with null_server(lab) as endpoint:
             try:
                 plan = lab.plan(
@@ -195,7 +195,7 @@ def frozen_server(lab: Lab) -> str:
     Frozen for a quarter of the time, 10 % of the operations wait longer than 150 ms, whatever the pool, and a tenth of
     the driver's load longer: what came meanwhile is sent one after the other. So the rate is a low one.
     """
-    phases = lab.plan(VALUE).phases.model_copy(update={"measure_s": 3 * FREEZE_EVERY_S})
+    phases = lab.plan(VALUE).phases.model_copy(update={"measure_s": 2 * FREEZE_EVERY_S})
     with null_server(lab, freeze_every_s=FREEZE_EVERY_S, freeze_s=FREEZE_S) as endpoint:
         model, pool = Open(rate_per_s=200), Pool(connections=4)
         plan = lab.plan(
