@@ -20,7 +20,6 @@ PLACES = {"trial", "trials", "block", "blocks", "neighbour"}
 """Figures that say where something happened or what it is compared with, not what."""
 DEPTH_MAX = 20
 """Depth of figures within figures: a message holds a few others, and those at most some more."""
-TOO_DEEP = "nested more than {depth_max} deep"
 
 
 class Message(BaseModel):
@@ -65,7 +64,9 @@ class Message(BaseModel):
             level = [inner for one in level for inner in _within(one)]
             if not level:
                 return figures
-        raise ValueError(Message(kind=TOO_DEEP, figures={"depth_max": DEPTH_MAX}))
+        from loadstone.text.language import said
+
+        raise ValueError(said("nested more than {depth_max} deep", depth_max=DEPTH_MAX))
 
     @field_validator("figures")
     @classmethod
