@@ -161,7 +161,7 @@ def test_where_there_are_none_the_reason_is_reported(
     limited = limit(limits, workspace)
     assert limited.groups == ()
     assert limited.unavailable is not None
-    assert limited.unavailable.startswith(reason)
+    assert str(limited.unavailable).startswith(reason)
     refused = limits_in_force(limits, limited)["cpu"]
     assert (refused.status, refused.value) == ("unavailable", None)
     assert refused.why.startswith(reason)
