@@ -83,7 +83,7 @@ def remedy(lacking: Sequence[Need], options: RunRequest) -> AnyText:
         said(" (which fetches {fetched})", fetched=joined("; ", brought)) if brought else "",
         said("; by hand: {pages}", pages=pages) if pages else "",
     ]
-    return joined("", [part for part in told if part])
+    return joined("", [part for part in told if part]) if any(told) else ""
 
 
 def to_fetch(lacking: Sequence[Need]) -> list[FetchedProgram]:
