@@ -423,7 +423,7 @@ def test_a_user_without_a_name_has_a_number(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_doctor_asks_of_a_member(fleet: DaskCluster) -> None:
     found = {fact.name: fact for fact in examined(fleet, fleet.members[0])}
     assert {"CPUs", "round trip", "bandwidth to it", "clock", "user"} <= set(found)
-    assert found["clock"].value.startswith("beginnings known to ± ")
+    assert str(found["clock"].value).startswith("beginnings known to ± ")
     assert found["round trip"].verdict == "ok"
     assert {one["name"] for one in facts_here()} <= set(found)
 
