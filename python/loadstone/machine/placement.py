@@ -5,6 +5,9 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import PlainSerializer
 
 from loadstone.text.language import said
 from loadstone.text.message import AnyText
@@ -24,7 +27,7 @@ class Placement:
     generator_cpus: tuple[int, ...]
     shared: bool
     """Whether servers and generator may run on one CPU, and so spoil each other's figures."""
-    note: AnyText
+    note: Annotated[AnyText, PlainSerializer(str, return_type=str)]
     """One line for a person and the environment's record."""
     beside: bool = False
     """Whether under some condition a server has the generator's CPU, for want of another."""
