@@ -83,6 +83,7 @@ def commands_of(theirs: UserRedis) -> set[str]:
         return {name.removeprefix("cmdstat_") for name in client.info("commandstats")}
 
 
+@pytest.mark.alone  # the servers of other tests are other programs of its name
 def test_the_redis_behind_a_service_is_a_part_of_it(shop: tuple[str, UserRedis], tmp_path: Path) -> None:
     url, theirs = shop
     said, trials, analysis = measured(tmp_path, "http", url, "-c", "4", "-d", "1s", "--repeat", "2")
