@@ -42,7 +42,6 @@ from loadstone.safety.errors import LoadstoneError
 from loadstone.safety.secrets import known, references
 from loadstone.safety.terminal import shown
 from loadstone.text.language import LANGUAGES, use_language
-from loadstone.text.message import AnyText
 
 from .frozen_live import live
 
@@ -176,7 +175,7 @@ def _carried_out(words: list[str], folder: Path) -> _Found:
     raise AssertionError(f"{shlex.join(words)} carries nothing out")
 
 
-def _mistake(case: Mapping[str, Any]) -> AnyText:
+def _mistake(case: Mapping[str, Any]) -> str:
     """What is wrong, to be said in any language."""
     try:
         with forbid_connections(), describe_or_measure(_refuse), contextlib.redirect_stderr(io.StringIO()):
@@ -189,7 +188,7 @@ def _mistake(case: Mapping[str, Any]) -> AnyText:
     except TyperException as error:
         return usage_error(error)
     except LoadstoneError as error:
-        return error.message
+        return str(error)
     raise AssertionError(f"{case['name']}: no mistake")
 
 

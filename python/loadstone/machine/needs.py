@@ -18,7 +18,6 @@ from loadstone.machine.installed_programs import (
     versions,
 )
 from loadstone.text.language import said
-from loadstone.text.message import AnyText
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Need:
     """As a person knows it: `mariadbd`, `javac 17`."""
     needed_by: str
     """The part: `server mariadb`, `subject spring`."""
-    problem: AnyText
+    problem: str
     """Why it does not serve; empty: it is there."""
     found: str = ""
     """What is there: a version, a path."""

@@ -26,7 +26,6 @@ from loadstone.servers.control import CommandInspection, CommandRefusal, Command
 from loadstone.servers.recordings import recorded_in
 from loadstone.servers.server import Server
 from loadstone.text.language import said
-from loadstone.text.message import AnyText
 
 SHOWN = 60
 """Number of characters of a command or statement that stand in a message."""
@@ -41,7 +40,7 @@ Check = Callable[[], None]
 class OutgoingCommand:
     """One command or statement for a server of the user's."""
 
-    place: AnyText
+    place: str
     """Who sends it: `operation 'set'`."""
     text: str
     check: Check
@@ -51,11 +50,11 @@ class OutgoingCommand:
 class RefusedCommand:
     """A command or statement that is not ours to send, and why."""
 
-    place: AnyText
+    place: str
     text: str
     server: str
-    reason: AnyText
-    remedy: AnyText
+    reason: str
+    remedy: str
 
     @property
     def error(self) -> UserError:
@@ -72,7 +71,7 @@ class RefusedCommand:
         )
 
     @property
-    def remark(self) -> AnyText:
+    def remark(self) -> str:
         """What is said where it is sent all the same."""
         return said(
             "{option}: {place} sends '{text}' to {server}, although {reason}",
@@ -103,10 +102,10 @@ class _UsersServer:
     trials: list[PlannedTrial]
 
 
-_Found = dict[tuple[str, AnyText, str], RefusedCommand | None]
+_Found = dict[tuple[str, str, str], RefusedCommand | None]
 
 
-def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[AnyText, ...]:
+def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[str, ...]:
     """A remark on each command that is not confined, where they are allowed; see `refused_by_rules`.
 
     Raises:
@@ -171,7 +170,7 @@ def _refused(sent: OutgoingCommand, server: str) -> RefusedCommand | None:
     except CommandRefusal as refusal:
         return RefusedCommand(sent.place, shortened(sent.text, SHOWN), server, refusal.reason, refusal.remedy)
     except ServerGone as gone:
-        raise UserError.of(gone.message) from None
+        raise UserError.of(str(gone)) from None
     return None
 
 

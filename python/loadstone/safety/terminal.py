@@ -16,7 +16,6 @@ from typing import IO, Literal
 
 from loadstone.safety.secrets.known import redact
 from loadstone.text.language import in_language
-from loadstone.text.message import AnyText
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _OWN_LAYOUT = "\n\t"
@@ -78,7 +77,7 @@ def _escape_of(c: str) -> str:
     return c.encode("unicode_escape").decode()
 
 
-def shown(text: AnyText) -> str:
+def shown(text: str) -> str:
     """`text` as it may be written: secrets hidden, and nothing in it that a terminal obeys."""
     return visible(redact(in_language(text)))
 
@@ -152,7 +151,7 @@ def result_json(text: str) -> None:
     _write(STDOUT, "".join(_escaped(c) for c in redact(text)) if not _ASCII.fullmatch(text) else redact(text))
 
 
-def remark(line: AnyText) -> None:
+def remark(line: str) -> None:
     """Write a line for a person to stderr; where that is closed or full, nowhere."""
     _write(STDERR, f"{shown(line)}\n")
 

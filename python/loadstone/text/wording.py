@@ -4,21 +4,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from loadstone.text.language import said
-from loadstone.text.message import AnyText
 
 
-def nearest(word: str, known: Iterable[str]) -> AnyText:
+def nearest(word: str, known: Iterable[str]) -> str:
     """`did you mean 'x'? `, or nothing where no known word is near, or where the word is a number."""
     close = get_close_matches(word, list(known), n=1) if not word.replace(".", "").isdecimal() else []
     return said("did you mean '{close}'? ", close=close[0]) if close else ""
 
 
-def listed(words: Iterable[object]) -> AnyText:
+def listed(words: Iterable[object]) -> str:
     """`a, b, c`, or `none` where there are none."""
     return ", ".join(str(word) for word in words) or said("none")
 
 
-def shown(value: object) -> AnyText:
+def shown(value: object) -> str:
     """A value as it stands in a message: short, texts in quotes."""
     if value is None:
         return said("nothing")

@@ -104,9 +104,11 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
     "capacity_limit": _limit,
     "capacity_unknown": "How many CPUs the parts can use is not known, so nothing can be said of their limits.",
     "capacity_few_levels": _few,
-    "capacity_many_users": (
+    "capacity_many_users": lambda users, most: _(
         "Nothing is predicted: a model is solved for {most:,} users at most in all levels "
-        "together, and these have {users:,}."
+        "together, and these have {users:,}.",
+        most=most,
+        users=users,
     ),
     "capacity_model_fails": _fails,
     "capacity_why_serial": _serial,

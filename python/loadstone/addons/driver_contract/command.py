@@ -15,7 +15,6 @@ from loadstone.run.consent import require_consent_to_driver
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import _
-from loadstone.text.message import AnyText
 from loadstone.text.wording import listed
 
 FAILED_STATUS = 3
@@ -25,7 +24,7 @@ def check_driver(
     word: str,
     names: Collection[str],
     say: Callable[[str], None],
-    progress: Callable[[AnyText], None],
+    progress: Callable[[str], None],
     *,
     trust: bool = False,
 ) -> int:

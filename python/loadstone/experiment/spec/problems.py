@@ -12,8 +12,7 @@ from pydantic_core import ErrorDetails
 
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.errors import UserError
-from loadstone.text.language import as_it_is, joined, said, translatable
-from loadstone.text.message import AnyText
+from loadstone.text.language import Said, joined, said, translatable
 from loadstone.text.wording import listed, nearest, shown
 
 _TEXT, _WHOLE, _NUMBER = translatable("text"), translatable("a whole number"), translatable("a number")
@@ -53,7 +52,7 @@ _LIMITS = {
 }
 
 
-def first_problem(error: ValidationError, model: type[BaseModel], data: Any) -> tuple[Path, AnyText]:
+def first_problem(error: ValidationError, model: type[BaseModel], data: Any) -> tuple[Path, str]:
     """The first problem as (path in `data`, sentence). A union's several complaints become one.
 
     An unknown key comes before all else: it is often the mistyped name of one that is then missing.
@@ -64,7 +63,7 @@ def first_problem(error: ValidationError, model: type[BaseModel], data: Any) -> 
     return path, _sentence(same, model, path, data)
 
 
-def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, data: Any) -> AnyText:
+def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, data: Any) -> str:
     """One sentence about the complaints that pydantic has of one value."""
     detail = details[0]
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
@@ -116,7 +115,7 @@ def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, d
     return said("{value} cannot be used here: {message}", value=shown(value), message=detail["msg"])
 
 
-def _no_kind(value: object, kinds: list[str]) -> AnyText:
+def _no_kind(value: object, kinds: list[str]) -> str:
     tag = value.get("kind") if isinstance(value, Mapping) else value
     forms = listed(f"kind: {name}" for name in kinds)
     if tag is None:
@@ -129,7 +128,7 @@ def _no_kind(value: object, kinds: list[str]) -> AnyText:
     )
 
 
-def _either(words: Sequence[AnyText]) -> AnyText:
+def _either(words: Sequence[str]) -> str:
     """`a`, or `a, b or c`."""
     if len(words) == 1:
         return words[0]
@@ -142,7 +141,7 @@ def _form(models: Iterable[type[BaseModel]], key: str) -> str:
     return next((f"{key}: {form}" for form in forms if form), "")
 
 
-def _alternatives(context: Mapping[str, Any]) -> AnyText:
+def _alternatives(context: Mapping[str, Any]) -> str:
     """What may be written, as pydantic has it: `'a', 'b' or 'c'`."""
     return _either(re.split(r", | or ", str(context["expected"])))
 
@@ -239,14 +238,15 @@ class ExperimentSource:
                 return f"{self.label}:{self.lines[path[:length]]}"
         return f"{self.label}:1"
 
-    def error(self, path: Path, problem: AnyText) -> UserError:
+    def error(self, path: Path, problem: str) -> UserError:
         """One line: place, dotted path, what is wrong and what helps."""
         dotted = ".".join(str(part) for part in path)
         place = self.place(path)
         known = not dotted or place.endswith(f" {dotted}")  # by the option: `--set workload.pool.connections`
-        in_one_line = as_it_is(problem).changed(lambda part: re.sub(r"\s+", " ", part))
+        text = problem if isinstance(problem, Said) else said("{problem}", problem=problem)
+        in_one_line = text.changed(lambda part: re.sub(r"\s+", " ", part))
         return UserError("{place}: {problem}", place=place if known else f"{place}: {dotted}", problem=in_one_line)
 
-    def first_problem(self, error: ValidationError, model: type[BaseModel], data: Any = None) -> tuple[Path, AnyText]:
+    def first_problem(self, error: ValidationError, model: type[BaseModel], data: Any = None) -> tuple[Path, str]:
         """The first problem that pydantic found in `data` (the whole text if None), read as `model`: path and words."""
         return first_problem(error, model, self.data if data is None else data)

@@ -22,7 +22,6 @@ from loadstone.servers.containers.container_engine import (
     Removal,
     begin,
 )
-from loadstone.text.message import AnyText
 
 LAST_LINES = 100
 LINE_MAX = 400
@@ -151,7 +150,7 @@ class ContainerRun:
             container.reload()
         return dict(container.attrs)
 
-    def close(self) -> AnyText:
+    def close(self) -> str:
         """Remove container and network; what could not be removed, and why, or nothing."""
         self._container = self.process = None
         left = self._removal.close()
