@@ -43,7 +43,7 @@ workload:
   target: "${case.server}"
   model: {kind: closed, users: "${case.users}"}
   pool: {connections: "${case.connections}"}
-  phases: {warm_up_s: 300 ms, measure_s: 1 s}
+  phases: {warm_up_s: 300 ms, measure_s: 2 s}
   keys: {count: 100, distribution: uniform}
   documents: {payload_bytes: "${case.payload}"}
   operations:
@@ -63,7 +63,7 @@ servers:
 workload:
   model: {kind: closed, users: "${users}"}
   pool: {connections: 16}
-  phases: {warm_up_s: 300 ms, measure_s: 1 s}
+  phases: {warm_up_s: 300 ms, measure_s: 2 s}
   keys: {count: 100, distribution: uniform}
   documents: {payload_bytes: 100 B}
   operations:
