@@ -108,6 +108,7 @@ def test_a_redis_that_is_named_is_asked_info_and_nothing_is_looked_for(
     (trial,) = trials
     assert trial["facts"]["kinds"]["cache"] == "watched redis"
     assert "redis" not in trial["facts"]["kinds"]
-    assert trial["facts"]["seen"]["cache"].keys() >= {"used_memory", "cpu_share"} or trial["cpu_s"]["cache"] >= 0
+    seen = trial["facts"]["seen"].get("cache", {}).keys() >= {"used_memory", "cpu_share"}
+    assert seen or trial["cpu_s"]["cache"] >= 0, "60 requests may be over before a monitor looks"
     with theirs.client(password=PASSWORD) as client:
         assert client.info("commandstats")["cmdstat_eval"]["calls"] == 60, "counted requests are counted"
