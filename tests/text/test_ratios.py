@@ -65,6 +65,11 @@ def test_an_end_near_no_difference_says_its_side_and_ends_far_apart_have_their_o
     assert difference_text(*log(*percents)) == text
 
 
+def test_an_end_that_was_cut_at_no_difference_is_beside_it_however_far_the_other_is() -> None:
+    assert difference_text(*log(1366, 0, 19900), excludes_none=True) == "14.7 times [>1, 200]"
+    assert difference_text(*log(1366, 0, 19900)) == "14.7 times [1.0, 200]"
+
+
 def test_what_everybody_computes() -> None:
     """From 208,547 to 173,641 is 17 % less, and from 173,641 to 208,547 is 20 % more."""
     assert difference_text(math.log(173_641 / 208_547)) == "-17 %"

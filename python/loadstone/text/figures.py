@@ -1,7 +1,7 @@
 """Numbers and times with three digits, and shares, ratios and differences as per cent, the same everywhere."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loadstone.text.language import _
 
@@ -128,9 +128,10 @@ def times_text(
         decimals = DECIMALS_MAX
     times = decimal(value, decimals)
     figure = _("{factor} times as fast", factor=times) if as_fast else _("{factor} times", factor=times)
-    if is_far:
-        return f"{figure} [{', '.join(map(_far_factor, ends))}]"
-    return f"{figure} {_ends_text(ends, decimals, none=1.0, excludes_none=excludes_none)}" if ends else figure
+    write = _far_factor if is_far else None
+    return (
+        f"{figure} {_ends_text(ends, decimals, none=1.0, excludes_none=excludes_none, write=write)}" if ends else figure
+    )
 
 
 def _far_factor(value: float) -> str:
@@ -155,7 +156,14 @@ def _decimals_of_factor(value: float) -> int:
     return 2 if value >= 0.095 else DECIMALS_MAX
 
 
-def _ends_text(ends: Sequence[float], decimals: int, *, none: float = 0.0, excludes_none: bool = False) -> str:
+def _ends_text(
+    ends: Sequence[float],
+    decimals: int,
+    *,
+    none: float = 0.0,
+    excludes_none: bool = False,
+    write: Callable[[float], str] | None = None,
+) -> str:
     """`[9, 15]`; an end that is exactly no difference is `>0` or `<0` where the interval is known to hold none, and so
     is one that is too near to it to be printed: `[>0, 44]`.
 
@@ -166,14 +174,21 @@ def _ends_text(ends: Sequence[float], decimals: int, *, none: float = 0.0, exclu
         decimals: how many.
         none: the figure of no difference: 0 per cent, 1 time.
         excludes_none: whether the difference was shown to be real.
+        write: how an end is written that has digits of its own.
     """
-    signs = [">" if excludes_none and ends[0] == none else "", "<" if excludes_none and ends[-1] == none else ""]
-    near = [math.isfinite(end) and end != none and not round(end - none, decimals) for end in ends]
-    signs = [
-        (">" if end > none else "<") if is_near else sign for end, is_near, sign in zip(ends, near, signs, strict=True)
-    ]
-    shown = [f"{sign}{f'{none:g}' if sign else decimal(end, decimals)}" for sign, end in zip(signs, ends, strict=True)]
-    return f"[{', '.join(shown)}]"
+
+    in_digits = write or (lambda value: decimal(value, decimals))
+
+    def shown(end: float, inwards: str) -> str:
+        text = in_digits(end)
+        if end == none:
+            side = inwards if excludes_none else ""
+        else:
+            side = "" if text != in_digits(none) else ">" if end > none else "<"
+        return f"{side}{none:g}" if side else text
+
+    low, high = ends
+    return f"[{shown(low, '>')}, {shown(high, '<')}]"
 
 
 def _factor(log_ratio: float) -> float:
