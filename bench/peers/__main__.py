@@ -61,7 +61,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="of each measurement")
     parser.add_argument("--generators", default="", help="names, with commas; all that are installed without it")
     parser.add_argument(
-        "--loads", default="", help="of `throughput` and `sizes`: GET, SET, JSON.SET, HTTP, HTTP chunked"
+        "--loads", default="", help="of `throughput` and `sizes`: GET, SET, JSON.SET, HTTP, HTTP chunked, HTTPS"
     )
     parser.add_argument("--connections", default="", help="of both: 1, 8, 50, 500, with commas")
     parser.add_argument("--sizes", default="", help="of `sizes`: bytes of a value, with commas")

@@ -12,7 +12,6 @@ import csv
 import io
 import json
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from bench.peers.servers import listening, nginx_program
+from bench.peers.servers import CERTIFICATE, listening, nginx_program
 from loadstone.machine.ports import free_port
 
 FILE = Path("bench/results/first-figures.jsonl")
@@ -33,9 +32,6 @@ LIMIT_S = 90.0
 """A command that has not ended by then has no figure."""
 SPREAD = 0.25
 """Two runs of one program differ by as much on shared machines."""
-
-
-CERTIFICATE = shlex.split("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout key -out cert")
 
 
 @dataclass(frozen=True)

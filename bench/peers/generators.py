@@ -46,6 +46,7 @@ class Peer:
 
 _REDIS: tuple[Kind, ...] = ("GET", "SET", "JSON.SET")
 _HTTP: tuple[Kind, ...] = ("HTTP", "HTTP chunked")
+_HTTPS: tuple[Kind, ...] = (*_HTTP, "HTTPS")
 PEERS = (
     Peer("redis-benchmark", "redis-benchmark", _REDIS, redis_peers.redis_benchmark, redis_peers.read_redis_benchmark,
          ("--version",)),
@@ -53,8 +54,8 @@ PEERS = (
          ("--version",), {"--rps": redis_peers.valkey_benchmark_paced}),
     Peer("memtier_benchmark", "memtier_benchmark", _REDIS, redis_peers.memtier, redis_peers.read_memtier,
          ("--version",), {"--rate-limiting": redis_peers.memtier_paced}),
-    Peer("wrk", "wrk", _HTTP, http_peers.wrk, http_peers.read_wrk, ("-v",)),
-    Peer("oha", "oha", _HTTP, http_peers.oha, http_peers.read_oha, ("--version",),
+    Peer("wrk", "wrk", _HTTPS, http_peers.wrk, http_peers.read_wrk, ("-v",)),
+    Peer("oha", "oha", _HTTPS, http_peers.oha, http_peers.read_oha, ("--version",),
          {"-q": http_peers.oha_paced, "-q, --latency-correction": http_peers.oha_corrected}),
     Peer("hey", "hey", _HTTP, http_peers.hey, http_peers.read_hey, ("-h",), {"-q": http_peers.hey_paced}),
     Peer("k6", "k6", _HTTP, http_peers.k6, http_peers.read_k6, ("version",),

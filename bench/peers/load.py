@@ -5,7 +5,7 @@ from typing import Literal
 
 from loadstone.experiment.plan.endpoints import Endpoint
 
-Kind = Literal["GET", "SET", "JSON.SET", "HTTP", "HTTP chunked"]
+Kind = Literal["GET", "SET", "JSON.SET", "HTTP", "HTTP chunked", "HTTPS"]
 KEYS = 1000
 VALUE_BYTES = 100
 MEMORY_BYTES = 256_000_000
@@ -64,7 +64,8 @@ class Target:
 
     def url(self, case: Case) -> str:
         """Of a service's page."""
-        return f"http://{self.endpoint.host}:{self.endpoint.port}{case.path}"
+        scheme = "http" if self.endpoint.tls is None else "https"
+        return f"{scheme}://{self.endpoint.host}:{self.endpoint.port}{case.path}"
 
 
 @dataclass(frozen=True)

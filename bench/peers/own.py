@@ -110,6 +110,11 @@ class OwnDriver:
         self.start_cpu_s: float = self._line()["ready"]
         """What Python and its libraries took to start; it is in no figure."""
 
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
     def __enter__(self) -> Self:
         return self
 

@@ -8,7 +8,14 @@ import vl_convert
 
 from bench.peers.ratios import Row
 
-COLOURS = {"GET": "#1f5fa8", "SET": "#b3551f", "JSON.SET": "#2d7d46", "HTTP": "#6b4a9e", "HTTP chunked": "#8a8a8a"}
+COLOURS = {
+    "GET": "#1f5fa8",
+    "SET": "#b3551f",
+    "JSON.SET": "#2d7d46",
+    "HTTP": "#6b4a9e",
+    "HTTP chunked": "#8a8a8a",
+    "HTTPS": "#a8326b",
+}
 PANELS = {"cpu": "CPU a request, over the peer's", "rate": "Rate, over the peer's"}
 SIZES = (
     "datum.value < 1e3 ? datum.value + ' B' : datum.value < 1e6 ? datum.value / 1e3 + ' kB' : datum.value / 1e6 + ' MB'"

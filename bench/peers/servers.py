@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shlex
 import shutil
 import socket
 import subprocess
@@ -13,15 +14,16 @@ from pathlib import Path
 from typing import Self
 
 from bench.peers.child import pinned_to
-from bench.peers.load import Target
+from bench.peers.load import Kind, Target
 from loadstone.drivers.null_server import NullServerProcess
-from loadstone.experiment.plan.endpoints import Endpoint
+from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.machine.ports import free_port
 from loadstone.safety.errors import UserError
 from loadstone.servers.redis.local import EmbeddedSettings
 from loadstone.servers.server import DeployContext
 
 BODY_BYTES = 100
+CERTIFICATE = shlex.split("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout key -out cert")
 PAGES = (100, 1_000, 10_000, 100_000, 1_000_000)
 """Sizes of its pages in bytes, beside that of 100 that it has in memory."""
 START_S = 10.0
@@ -41,7 +43,8 @@ http {{
   client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
   server {{
-    listen 127.0.0.1:{port}; default_type text/plain; root {folder}/pages;
+    listen 127.0.0.1:{port}; listen 127.0.0.1:{tls_port} ssl; ssl_certificate {folder}/cert;
+    ssl_certificate_key {folder}/key; default_type text/plain; root {folder}/pages;
     location = / {{ return 200 "{body}"; }}
     location / {{ open_file_cache max=100; }}
     location /chunked/ {{ alias {folder}/pages/; open_file_cache max=100; ssi on; ssi_types *; }}
@@ -66,14 +69,15 @@ def nginx_program() -> str | None:
 
 
 @contextlib.contextmanager
-def service(cpus: Sequence[int]) -> Iterator[Target]:
-    """An nginx of one worker, or the null server where there is no nginx. Raises UserError where it does not start."""
+def service(cpus: Sequence[int]) -> Iterator[dict[Kind, Target]]:
+    """An nginx of one worker, or the null server, which has no TLS, where there is no nginx. Raises UserError where it
+    does not start."""
     program = nginx_program()
     if program is None:
         with null_server(cpus, {"protocol": "http1", "body_bytes": BODY_BYTES}) as target:
-            yield target
+            yield {"HTTP": target, "HTTP chunked": target}
         return
-    port = free_port()
+    port, tls_port = free_port(), free_port()
     with tempfile.TemporaryDirectory(prefix="loadstone-nginx-") as folder:
         config = Path(folder) / "conf"
         pages = Path(folder) / "pages"
@@ -81,10 +85,13 @@ def service(cpus: Sequence[int]) -> Iterator[Target]:
         Path(folder).chmod(0o755)  # its worker may be another user
         for size in PAGES:
             (pages / str(size)).write_text("x" * size)
-        config.write_text(NGINX.format(folder=folder, port=port, body="x" * BODY_BYTES))
+        subprocess.run(CERTIFICATE, cwd=folder, check=True, capture_output=True)
+        config.write_text(NGINX.format(folder=folder, port=port, tls_port=tls_port, body="x" * BODY_BYTES))
         command = [program, "-p", folder, "-e", f"{folder}/log", "-c", str(config)]
         with listening(command, port, cpus):
-            yield Target(Endpoint(host="127.0.0.1", port=port))
+            plain = Target(Endpoint(host="127.0.0.1", port=port))
+            secured = Target(Endpoint(host="127.0.0.1", port=tls_port, tls=Tls(verify=False)))
+            yield {"HTTP": plain, "HTTP chunked": plain, "HTTPS": secured}
 
 
 @contextlib.contextmanager

@@ -44,6 +44,8 @@ def _of_size(size: int, connections: Sequence[int]) -> Iterator[Case]:
         if size in servers.PAGES:
             yield Case("HTTP", count, value_bytes=size)
             yield Case("HTTP chunked", count, value_bytes=size)
+            if servers.nginx_program() is not None:
+                yield Case("HTTPS", count, value_bytes=size)
 
 
 WARM_UP_S = 0.5
@@ -71,8 +73,7 @@ def measure(
             redis = held.enter_context(servers.redis(of_servers, with_json=with_json))
             targets |= {"GET": redis, "SET": redis, "JSON.SET": redis}
         if any(case.of_http for case in cases):
-            service = held.enter_context(servers.service(of_servers))
-            targets |= {"HTTP": service, "HTTP chunked": service}
+            targets |= held.enter_context(servers.service(of_servers))
         rates = {}
         for case in sorted(cases, key=lambda one: one.kind != "SET"):  # SETs first: they store the keys of each
             rates[case] = _warm_up(case, targets[case.kind], peers, driver, of_generators)
