@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from loadstone.safety.bounds.bounded_yaml import DEPTH_MAX, TooDeep, require_shallow
+from loadstone.safety.bounds.bounded_yaml import DEPTH_MAX, shallow_yaml
 from loadstone.safety.bounds.replies import shortened
 from loadstone.text.language import said
 
@@ -49,10 +50,11 @@ def read_yaml(text: str) -> tuple[Any, Mapping[Path, int]]:
 
     Raises YamlTextError.
     """
-    parser = YAML(typ="safe", pure=True)
+    parser = shallow_yaml()
     try:
-        require_shallow(text)
         node = parser.compose(text)
+    except MaxDepthExceededError as error:
+        raise YamlTextError(error.problem_mark.line + 1, (), _TOO_DEEP) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         words = " ".join(str(part) for part in (error.context, error.problem) if part)
@@ -68,8 +70,6 @@ def read_yaml(text: str) -> tuple[Any, Mapping[Path, int]]:
         raise YamlTextError(
             line, (), said("is not valid YAML: it holds a control character; write plain text")
         ) from error
-    except TooDeep as error:
-        raise YamlTextError(error.line, (), _TOO_DEEP) from None
     except (ValueError, OverflowError) as error:  # of an escape in a text, such as "\\UFFFFFFFF"
         raise YamlTextError(1, (), said("is not valid YAML: {error}", error=error)) from error
     except RecursionError:

@@ -3,22 +3,14 @@
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import Node, ScalarNode
 
 from loadstone.text.problem import Problem
 
 VALUES_MAX = 200_000
 DEPTH_MAX = 32
-
-
-class TooDeep(ValueError):
-    """A text that nests too deeply; `line` counts from 1."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__("it is nested too deeply")
-        self.line = line
 
 
 def load_yaml(text: str) -> Any:
@@ -29,13 +21,14 @@ def load_yaml(text: str) -> Any:
     """
     parser = None
     try:
-        require_shallow(text)
-        constructor, parser = YAML(typ="safe", pure=True).get_constructor_parser(text)
+        constructor, parser = shallow_yaml().get_constructor_parser(text)
         node = constructor.composer.get_single_node()
         if node is None:
             return None
         _require_bounded(node)
         return constructor.construct_document(node)
+    except MaxDepthExceededError:
+        raise Problem("it is nested too deeply") from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}: " if mark else ""
@@ -51,21 +44,12 @@ def load_yaml(text: str) -> Any:
             parser.dispose()
 
 
-def require_shallow(text: str) -> None:
-    """Look for too many levels before anything is built: thousands of open brackets would take minutes.
-
-    Raises:
-        TooDeep: at the first place that lies too deep.
-        YAMLError: it is no YAML.
-    """
-    depth = 0
-    for event in YAML(typ="safe", pure=True).parse(text):
-        if isinstance(event, CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, CollectionEndEvent):
-            depth -= 1
-        if depth > DEPTH_MAX:
-            raise TooDeep(event.start_mark.line + 1)
+def shallow_yaml() -> YAML:
+    """Return what reads YAML and raises `MaxDepthExceededError` at the first value that lies too deep: thousands of
+    open brackets would take minutes."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.max_depth = DEPTH_MAX + 1  # it counts what a collection of the last level holds as one more
+    return yaml
 
 
 def _require_bounded(root: Node) -> None:
