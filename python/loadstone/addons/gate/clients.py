@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 from loadstone.addons.gate.experiment import gate_fields, gate_question
 from loadstone.addons.gate.options import GateOptions
-from loadstone.addons.gate.redis import one_kind_of_request, server_of
+from loadstone.addons.gate.redis import one_kind_of_request
 from loadstone.addons.gate.services import gate_folder
 from loadstone.addons.gate.spec import BASE, HEAD
 from loadstone.cli.ad_hoc_experiment import AdHocLoad, Target
+from loadstone.cli.named_servers import server_of
 from loadstone.cli.redis_experiment import RedisRequest
 from loadstone.cli.targets import SERVER
 from loadstone.experiment.spec.driver_names import VERSION, DriverWord, names

@@ -70,7 +70,7 @@ class GateGroup(TyperGroup):
 def kind_of(words: Sequence[str]) -> str:
     """Which of the gate's commands these options are of: `--base redis=7.0` is of a Redis."""
     from loadstone.addons.gate.clients import is_client
-    from loadstone.addons.gate.redis import is_redis
+    from loadstone.cli.named_servers import is_redis
 
     if any(word.partition("=")[0] == "--start" for word in words):
         return SERVICE  # of git revisions, which may have any name

@@ -3,6 +3,7 @@
 Only one line is in memory at a time; what grows with the file are the clients, and the keys up to a number.
 """
 
+import contextlib
 import os
 import re
 import shutil
@@ -105,15 +106,22 @@ def recorded_load(path: Path, folder: Path) -> RecordedLoad:
         UserError: it cannot be read, holds nothing that can be sent, or a line of it is not one of MONITOR.
     """
     prepared = folder / f"{len(list(folder.iterdir()))}.recorded"
+    with open_recording(path) as recording:
+        _require_room(path, recording.bytes, folder)
+        with prepared.open("xb") as out:
+            return _Reading(path, out, prepared).read(recording)
+
+
+@contextlib.contextmanager
+def open_recording(path: Path) -> "Iterator[Recording]":
+    """The recording, open to be read from its beginning. Raises UserError where it cannot be read."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(number, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise UserError("{path}: is no regular file; name what `redis-cli MONITOR` printed into", path=path)
-            _require_room(path, status.st_size, folder)
-            with prepared.open("xb") as out:
-                return _Reading(path, out, prepared).read(file)
+            yield Recording(path, file, status.st_size)
     except OSError as error:
         raise UserError(
             "{path}: cannot be read ({strerror}); name a recording of `redis-cli MONITOR`",
@@ -133,6 +141,46 @@ def _require_room(path: Path, needed: int, folder: Path) -> None:
             folder=folder,
             free=free / 1e6,
         )
+
+
+class Recording:
+    """The commands of a file, read once."""
+
+    def __init__(self, path: Path, file: BinaryIO, size: int) -> None:
+        self.bytes = size
+        self.cut_off = False
+        """Whether the last line has no end, and was left out."""
+        self._path = path
+        self._file = file
+
+    def __iter__(self) -> Iterator[tuple[int, MonitorLine]]:
+        """The commands with the numbers of their lines. Raises UserError."""
+        number = 0
+        while line := self._file.readline(LINE_MAX_BYTES + 1):
+            number += 1
+            if len(line) > LINE_MAX_BYTES:
+                raise UserError(
+                    "{path}, line {number}: is longer than {line_max_bytes} MB; remove it",
+                    path=self._path,
+                    number=number,
+                    line_max_bytes=LINE_MAX_BYTES >> 20,
+                )
+            text = line.rstrip(b"\r\n")
+            if text in (b"", b"OK"):
+                continue
+            if not line.endswith(b"\n"):
+                self.cut_off = True  # perhaps behind an argument: what is left would be another command
+                return
+            command = read_line(text)
+            if command is None:
+                form = '1700000000.123456 [0 127.0.0.1:5000] "GET" "key"'
+                raise UserError(
+                    "{path}, line {number}: is no line of MONITOR; such a line is: {form}",
+                    path=self._path,
+                    number=number,
+                    form=form,
+                )
+            yield number, command
 
 
 class _Reading:
@@ -155,13 +203,12 @@ class _Reading:
         self._begin_ns: int | None = None
         self._last_ns = 0
         self._set_forward = 0
-        self._cut_off = False
 
-    def read(self, file: BinaryIO) -> RecordedLoad:
+    def read(self, recording: Recording) -> RecordedLoad:
         """See `recorded_load`."""
         self._out.write(MAGIC)
         number = 0
-        for number, line in self._lines(file):
+        for number, line in recording:
             self._take(line, number)
         if nothing_in_them := self._transactions.nothing_in_them:
             self._left_out[OPENS, NOTHING_IN_IT] += nothing_in_them
@@ -186,7 +233,7 @@ class _Reading:
             examples=tuple(self._examples.values()),
             transactions=OPENS in self._sent,
             set_forward=self._set_forward,
-            cut_off=self._cut_off,
+            cut_off=recording.cut_off,
         )
 
     def _remedy(self) -> str:
@@ -194,35 +241,6 @@ class _Reading:
             return said("record with: {command}", command="redis-cli MONITOR > FILE")
         (name, reason), count = self._left_out.most_common(1)[0]
         return said("most of all {count:,} {name}: {reason}", count=count, name=name, reason=reason)
-
-    def _lines(self, file: BinaryIO) -> Iterator[tuple[int, MonitorLine]]:
-        """The commands with the numbers of their lines. Raises UserError."""
-        number = 0
-        while line := file.readline(LINE_MAX_BYTES + 1):
-            number += 1
-            if len(line) > LINE_MAX_BYTES:
-                raise UserError(
-                    "{path}, line {number}: is longer than {line_max_bytes} MB; remove it",
-                    path=self._path,
-                    number=number,
-                    line_max_bytes=LINE_MAX_BYTES >> 20,
-                )
-            text = line.rstrip(b"\r\n")
-            if text in (b"", b"OK"):
-                continue
-            if not line.endswith(b"\n"):
-                self._cut_off = True  # perhaps behind an argument: what is left would be another command
-                return
-            command = read_line(text)
-            if command is None:
-                form = '1700000000.123456 [0 127.0.0.1:5000] "GET" "key"'
-                raise UserError(
-                    "{path}, line {number}: is no line of MONITOR; such a line is: {form}",
-                    path=self._path,
-                    number=number,
-                    form=form,
-                )
-            yield number, command
 
     def _take(self, line: MonitorLine, number: int) -> None:
         """One command: written, or counted as left out."""

@@ -1,0 +1,1 @@
+"""May I upgrade? The same recorded commands on two servers, reply by reply."""

@@ -1,0 +1,132 @@
+"""What `loadstone upgrade-check` prints: the answer, a table of commands, and what else to think of."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from loadstone.addons.upgrade.check import MEMORY_LEAST, Answer, CommandFound, UpgradeReport
+from loadstone.report import figure_format as fmt
+from loadstone.report.document import (
+    Block,
+    Bullet,
+    Bullets,
+    Paragraph,
+    SectionCell,
+    SectionColumn,
+    SectionTable,
+    TableRow,
+)
+from loadstone.report.terminal.sections import blocks, line
+from loadstone.text.language import _
+from loadstone.text.wording import listed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+ROWS_MAX = 20
+NAMED_MAX = 8
+"""Most names of one kind that are printed; all of them stand in the JSON."""
+STYLES: dict[Answer, str] = {
+    "yes": "bold green",
+    "yes_but": "bold green",
+    "no": "bold red",
+    "not_decidable": "bold yellow",
+}
+
+
+def show(found: UpgradeReport, console: "Console") -> None:
+    """Print it for a person."""
+    console.print(line(_answer(found), STYLES[found.answer]))
+    for part in blocks(_blocks(found), console.width):
+        console.print(part)
+
+
+def _answer(found: UpgradeReport) -> str:
+    both = {"a": found.versions[0], "b": found.versions[1], "compared": fmt.count(found.compared)}
+    match found.answer:
+        case "no":
+            return _("NO: {differ} of {compared} replies differ ({a} -> {b})", differ=fmt.count(found.differ), **both)
+        case "not_decidable":
+            return _("NOT DECIDABLE HERE: {compared} replies could be compared ({a} -> {b})", **both)
+        case "yes_but":
+            return _("YES, BUT read what stands below: {compared} replies are the same ({a} -> {b})", **both)
+        case "yes":
+            return _("YES: {compared} replies are the same ({a} -> {b})", **both)
+
+
+def _blocks(found: UpgradeReport) -> Iterator[Block]:
+    if found.commands:
+        yield _table(found.commands[:ROWS_MAX])
+    if len(found.commands) > ROWS_MAX:
+        yield Paragraph(_("{more} more commands: --json", more=len(found.commands) - ROWS_MAX), "note")
+    remarks = tuple(map(Bullet, _remarks(found)))
+    if remarks:
+        yield Bullets(remarks)
+    if found.answer != "no":
+        command = f"loadstone gate redis --base {found.a} --head {found.b} --replay FILE"
+        yield Paragraph(_("Nothing here says how fast they are: {command}", command=command), "note")
+
+
+def _table(commands: list[CommandFound]) -> SectionTable:
+    columns = (
+        SectionColumn(_("command"), kind="names"),
+        SectionColumn(_("sent")),
+        SectionColumn(_("equal")),
+        SectionColumn(_("as numbers"), _("The same number, written in other digits.")),
+        SectionColumn(_("by chance")),
+        SectionColumn(_("unclear")),
+        SectionColumn(_("differ")),
+        SectionColumn(_("only B fails")),
+        SectionColumn(_("only A fails")),
+    )
+    return SectionTable("", columns, tuple(map(_row, commands)))
+
+
+def _row(one: CommandFound) -> TableRow:
+    figures = (
+        one.sent,
+        one.equal + one.unordered,
+        one.numbers,
+        one.free,
+        one.unclear,
+        one.differ,
+        one.only_b_fails,
+        one.only_a_fails,
+    )
+    return TableRow(one.name, tuple(SectionCell(figure) for figure in figures))
+
+
+def _remarks(found: UpgradeReport) -> Iterator[str]:
+    for one in found.commands:
+        for example in one.examples:
+            yield _("{command}, {example}", command=one.name, example=example)
+    if found.unclear:
+        yield _(
+            "unclear: {unclear} replies differ between two servers of A, too; that is the replay's own doing",
+            unclear=fmt.count(found.unclear),
+        )
+    if found.unknown_commands:
+        yield _("commands that B does not know: {names}", names=_some(found.unknown_commands))
+    if found.unknown_settings:
+        yield _("settings that B does not know: {names}", names=_some(found.unknown_settings))
+    if found.changed_defaults:
+        changed = [f"{one.name} {one.a or '-'} -> {one.b or '-'}" for one in found.changed_defaults]
+        yield _("defaults that changed: {names}", names=_some(changed))
+    a_bytes, b_bytes = found.data_bytes
+    if min(a_bytes, b_bytes) >= MEMORY_LEAST:
+        yield _(
+            "memory for the same data: {a} -> {b} ({share})",
+            a=fmt.size(a_bytes),
+            b=fmt.size(b_bytes),
+            share=f"{100 * (b_bytes / a_bytes - 1):+.0f} %",
+        )
+    if found.left_out:
+        left_out = [f"{count:,} {why}" for why, count in found.left_out.items()]
+        yield _("not sent: {names}", names=_some(left_out))
+    if found.cut_off:
+        yield _("the last line of the recording has no end; it was left out")
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - NAMED_MAX
+    shown = names[:NAMED_MAX]
+    return _("{names} and {more} more (--json)", names=", ".join(shown), more=more) if more > 0 else listed(shown)

@@ -1,0 +1,299 @@
+"""Recorded commands on three servers in the order of the recording: the two, and the first one once more.
+
+Where the first one and its twin answer alike, and the second one does not, that is a finding. Where those two differ,
+nothing can be said: the replay itself is the cause.
+
+All commands go over one connection a server, so that their order is that of the recording. Those of a transaction are
+sent one by one, and each reply is compared. The servers are loadstone's own and empty, so that keys stay as they are.
+"""
+
+import contextlib
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import redis
+
+from loadstone.addons.upgrade.replies import Comparison, Outcome, first_difference
+from loadstone.safety.bounds.replies import MISREAD
+from loadstone.safety.errors import ServerGone
+from loadstone.servers.redis.commands.table import READING, SUBCOMMANDS
+from loadstone.servers.redis.recorded_commands import CLOSES, OPENS, LeftOut, keys_of_command, name_of
+from loadstone.servers.redis.recording import MonitorLine
+from loadstone.servers.redis.session import RedisSession
+from loadstone.servers.transport import error_text
+from loadstone.text.language import said
+
+WINDOW = 256
+"""Most commands that are on their way to a server at once."""
+WINDOW_BYTES = 64 << 20
+"""What their replies may take, if each is as large as the largest value so far."""
+DATABASES = 16
+"""Those that a server has as it is installed."""
+ON_OURS = frozenset({"FLUSHALL", "FLUSHDB", "INFO", "KEYS", "RANDOMKEY", "SCAN", "SORT", "SORT_RO"})
+"""Commands that a replay leaves out on a server with others' data, and that are sent to these."""
+EXAMPLES = 3
+"""Most examples of a command."""
+FOLLOWED_MAX = 1_000_000
+"""Most keys that are remembered for what chance or a clock decided of them."""
+TRANSACTIONS = frozenset({OPENS, *CLOSES, "WATCH", "UNWATCH"})
+"""What stands between is sent one by one, and these are not."""
+_NO_DATABASE = said("its database is none of the 16 that a server has as installed")
+_REPLACES = frozenset({"DEL", "GETDEL", "PSETEX", "SET", "SETEX", "UNLINK"})
+_FIELDS_EXPIRE = frozenset({"HEXPIRE", "HEXPIREAT", "HGETEX", "HPEXPIRE", "HPEXPIREAT", "HSETEX"})
+_EXPIRES = frozenset({"EXPIRE", "EXPIREAT", "PEXPIRE", "PEXPIREAT", "PSETEX", "SETEX"})
+"""Commands whose second argument says when a key expires."""
+_EXPIRY_OPTIONS = {b"EX": "EXPIRE", b"EXAT": "EXPIREAT", b"PX": "PEXPIRE", b"PXAT": "PEXPIREAT"}
+"""Options of SET and GETEX, and the command that each stands for."""
+_DIGITS_MAX = 15
+NEAR_S = 1.0
+"""So near the end of its time a key may be gone on one server and not yet on another."""
+_GROWS_TO = {"SETRANGE": 1, "SETBIT": 8}
+"""Commands whose second argument says how long a value becomes, and how many of its units are a byte."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two replies that differ, without what they hold."""
+
+    line: int
+    """In the recording."""
+    a: str
+    b: str
+
+
+@dataclass
+class CommandReplies:
+    """What became of one command."""
+
+    sent: int = 0
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    """Of all but the unclear ones."""
+    unclear: int = 0
+    """The first server and its twin differed."""
+    examples: list[Difference] = field(default_factory=list)
+
+    @property
+    def compared(self) -> int:
+        """Return of how many replies what they hold was compared."""
+        return sum(self.outcomes.values()) - self.outcomes["free"]
+
+    @property
+    def differ(self) -> int:
+        """Return how many replies differ, or are an error of one server alone."""
+        return sum(self.outcomes[one] for one in ("differ", "only_a_fails", "only_b_fails"))
+
+
+@dataclass(frozen=True)
+class _Sent:
+    line: int
+    name: str
+    """`GET`, `OBJECT|ENCODING`; empty: it chose a database."""
+    words: Sequence[bytes]
+    by_chance: bool
+    """Whether chance, or a clock, decided on what a key of it holds."""
+
+
+class Channel:
+    """A connection on which many commands are on their way; a context.
+
+    Raises:
+        ServerGone: the server does not answer.
+    """
+
+    def __init__(self, session: RedisSession) -> None:
+        self._label = session.endpoint.label
+        self._pool = session.client.connection_pool
+        self._connection: Any = None
+
+    def __enter__(self) -> Self:
+        with self._or_gone():
+            self._connection = self._pool.get_connection()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.disconnect()
+        self._pool.release(self._connection)
+
+    def send(self, commands: Iterable[Sequence[bytes]]) -> None:
+        """Send them at once."""
+        with self._or_gone():
+            self._connection.send_packed_command(self._connection.pack_commands(commands))
+
+    def reply(self) -> Any:
+        """The next reply; an error of the server is one, too."""
+        with self._or_gone():
+            try:
+                return self._connection.read_response(disable_decoding=True)
+            except redis.ResponseError as error:
+                return error
+
+    @contextlib.contextmanager
+    def _or_gone(self) -> Iterator[None]:
+        try:
+            yield
+        except (redis.RedisError, OSError, *MISREAD) as error:
+            raise ServerGone("server {server}: {problem}", server=self._label, problem=error_text(error)) from error
+
+
+class Replay:
+    """Sends commands and compares their replies."""
+
+    def __init__(self, comparison: Comparison, channels: tuple[Channel, Channel, Channel]) -> None:
+        """`channels`: of the first server, its twin and the second one."""
+        self.commands: dict[str, CommandReplies] = {}
+        self.left_out: Counter[tuple[str, str]] = Counter()
+        """Command and why it was not sent -> how many."""
+        self._comparison = comparison
+        self._channels = channels
+        self._database = 0
+        self._window: list[_Sent] = []
+        self._largest = 1
+        self._by_chance = ByChance()
+
+    @property
+    def sent(self) -> int:
+        """Return how many commands were sent to each server."""
+        return sum(one.sent for one in self.commands.values())
+
+    def run(self, recording: Iterable[tuple[int, MonitorLine]], each_window: Callable[[], None]) -> None:
+        """Send all of it; `each_window` is called some times a second. Raises UserError, ServerGone."""
+        for number, line in recording:
+            self._take(number, line)
+            if len(self._window) >= min(WINDOW, max(1, WINDOW_BYTES // self._largest)):
+                self._flush()
+                each_window()
+        self._flush()
+
+    def _take(self, number: int, line: MonitorLine) -> None:
+        name = name_of(line.arguments)
+        if name in TRANSACTIONS:
+            return
+        try:
+            keys = _keys(name, line)
+        except LeftOut as reason:
+            self.left_out[name, str(reason)] += 1
+            return
+        if line.database != self._database:
+            self._database = line.database
+            self._window.append(_Sent(number, "", (b"SELECT", b"%d" % line.database), by_chance=False))
+        if name in SUBCOMMANDS:
+            name = f"{name}|{line.arguments[1].decode(errors='replace').upper()}"
+        at = [(line.database, key) for key in keys]
+        by_chance = self._by_chance.any(at)
+        self._window.append(_Sent(number, name, line.arguments, by_chance))
+        self._largest = max(self._largest, *map(len, line.arguments), _grows_to(name, line.arguments))
+        self._follow(name, line.arguments, at, by_chance=by_chance)
+
+    def _follow(self, name: str, words: Sequence[bytes], at: Sequence[tuple[int, bytes]], *, by_chance: bool) -> None:
+        """Remember of which keys chance or a clock decides from now on."""
+        if name.startswith("FLUSH"):
+            return
+        if name in _REPLACES:
+            self._by_chance.forget(at)
+        elif name in _FIELDS_EXPIRE or (name not in READING and (by_chance or self._comparison.is_free(name))):
+            self._by_chance.add(at)
+        lives_s = _lives_s(name, words)
+        if lives_s is not None:
+            self._by_chance.add_at_end(at, time.monotonic() + lives_s)
+
+    def _flush(self) -> None:
+        if not self._window:
+            return
+        for channel in self._channels:
+            channel.send(sent.words for sent in self._window)
+        for sent in self._window:
+            a, twin, b = (channel.reply() for channel in self._channels)
+            if sent.name:
+                self._compare(sent, a, twin, b)
+        self._window.clear()
+
+    def _compare(self, sent: _Sent, a: Any, twin: Any, b: Any) -> None:
+        of_command = self.commands.setdefault(sent.name, CommandReplies())
+        of_command.sent += 1
+        if sent.by_chance:
+            of_command.outcomes["free"] += 1
+            return
+        outcome = self._comparison.outcome(sent.name, a, b)
+        if outcome in ("equal", "unordered", "numbers", "free"):
+            of_command.outcomes[outcome] += 1
+        elif self._comparison.outcome(sent.name, a, twin) != "equal":
+            of_command.unclear += 1
+        else:
+            of_command.outcomes[outcome] += 1
+            if len(of_command.examples) < EXAMPLES:
+                of_command.examples.append(Difference(sent.line, *first_difference(a, b)))
+
+
+class ByChance:
+    """Keys, by their database, of whose content chance or a clock decides; all keys once there are too many."""
+
+    def __init__(self) -> None:
+        self._keys: set[tuple[int, bytes]] = set()
+        self._ends_s: dict[tuple[int, bytes], float] = {}
+        self._all = False
+
+    def any(self, keys: Sequence[tuple[int, bytes]]) -> bool:
+        """Whether one of these is such a key; a command without keys may concern each that is."""
+        now_s = time.monotonic()
+        for key in keys:
+            left_s = self._ends_s.get(key, math.inf) - now_s
+            if abs(left_s) < NEAR_S:
+                self._keys.add(key)
+            elif left_s < 0:
+                del self._ends_s[key]
+        return self._all or any(key in self._keys for key in keys) or (not keys and bool(self._keys))
+
+    def add(self, keys: Sequence[tuple[int, bytes]]) -> None:
+        """From now on, until they are replaced."""
+        self._keys.update(keys)
+        self._all = self._all or len(self._keys) > FOLLOWED_MAX
+
+    def add_at_end(self, keys: Sequence[tuple[int, bytes]], end_s: float) -> None:
+        """If they are used near the end of their time, in seconds of the steady clock."""
+        self._ends_s.update(dict.fromkeys(keys, end_s))
+        self._all = self._all or len(self._ends_s) > FOLLOWED_MAX
+
+    def forget(self, keys: Sequence[tuple[int, bytes]]) -> None:
+        """They were replaced."""
+        self._keys.difference_update(keys)
+        for key in keys:
+            self._ends_s.pop(key, None)
+
+
+def _lives_s(name: str, words: Sequence[bytes]) -> float | None:
+    """For how long the command lets its keys live; None: that stays as it is, or cannot be read."""
+    if name in _EXPIRES:
+        return _seconds(name, words[2:3])
+    if name in ("SET", "GETEX"):
+        for at, word in enumerate(words[2:], 2):
+            if (unit := _EXPIRY_OPTIONS.get(word.upper())) is not None:
+                return _seconds(unit, words[at + 1 : at + 2])
+    return None
+
+
+def _seconds(unit: str, written: Sequence[bytes]) -> float | None:
+    if not written or not written[0].isdigit() or len(written[0]) > _DIGITS_MAX:
+        return None
+    seconds = int(written[0]) / (1000 if unit.startswith("P") else 1)
+    return seconds - time.time() if unit.endswith("AT") else seconds
+
+
+def _keys(name: str, line: MonitorLine) -> list[bytes]:
+    """The keys of a command that is sent. Raises LeftOut."""
+    if line.database >= DATABASES:
+        raise LeftOut.of(_NO_DATABASE)
+    if name in ON_OURS:
+        return []
+    return [line.arguments[place + 1] for place in keys_of_command(name, line.arguments[1:])]
+
+
+def _grows_to(name: str, words: Sequence[bytes]) -> int:
+    """Bytes that a value may have after the command, where that does not show in what is sent."""
+    units = _GROWS_TO.get(name)
+    if units is None or len(words) < 3 or not words[2].isdigit() or len(words[2]) > _DIGITS_MAX:
+        return 1
+    return int(words[2]) // units
