@@ -40,6 +40,8 @@ class SectionCell:
     alarm: bool = False
     faint: bool = False
     """Whether it is grey on the page: a count of nothing."""
+    verdict: VerdictKind | None = None
+    """The verdict that it states, as a mark before it."""
     aside: Words = ""
     """Behind it in brackets, smaller."""
     link: Link | None = None
@@ -185,8 +187,8 @@ class Paragraph:
     """A sentence or a few."""
 
     text: Words
-    tone: Literal["plain", "note", "doubt"] = "plain"
-    """note: small on the page and dim on a terminal; doubt: yellow on a terminal."""
+    tone: Literal["plain", "note", "doubt", "good", "bad"] = "plain"
+    """note: small on the page and dim on a terminal; doubt: small, and yellow on a terminal."""
     target: str = ""
     """Anchor of what it leads to."""
 

@@ -18,11 +18,12 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, written
 from loadstone.report.charts import theme
 from loadstone.report.charts.pictures import chart_of, pictures_of, without_pictures
-from loadstone.report.document import CheckLine, Picture, Words
+from loadstone.report.document import CheckLine, Picture, Section, Words
 from loadstone.report.figure_quality import trust_text
 from loadstone.report.html.sections import (
     MINOR,
     captions_of,
+    cell_style,
     figure,
     finding_pictures,
     linked,
@@ -129,14 +130,24 @@ _STYLED = re.compile(r' style="((?:--bar|flex-grow):[\d.e+-]+)"')
 def _templates() -> jinja2.Environment:
     own: dict[str, Callable[..., Any]] = {
         "unbroken": _unbroken, "pieces": _pieces, "figure": summary.figure, "cell": written.cell,
-        "words": words, "kind": lambda block: type(block).__name__, "worst_first": _worst_first,
+        "words": words, "cell_style": cell_style, "worst_first": _worst_first,
+        "kind": lambda block: type(block).__name__,
     }  # fmt: skip
     environment = templates_of("loadstone.report.html", own, _printed)
     said: Any = environment.globals["_"]
     environment.globals["_"] = lambda template, **figures: said(
         template, **{name: _printed(figure) for name, figure in figures.items()}
     )
+    environment.globals |= {
+        "meaning": glossary.meaning, "marks": MARKS, "mark_texts": MARK_TEXTS, "minor": MINOR,
+        "verdict_terms": glossary.VERDICT_TERMS,
+    }  # fmt: skip
     return environment
+
+
+def blocks_html(section: Section) -> Markup:
+    """The blocks of a section for a page of another kind: texts and tables, without pictures and links to trials."""
+    return Markup(_templates().get_template("blocks.html.j2").make_module().blocks(section.blocks, section))
 
 
 def _worst_first(checks: Iterable[CheckLine]) -> list[CheckLine]:
@@ -222,10 +233,6 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "without_pictures": without_pictures(),
         "time_used": summary.time_used(analysis),
         "language": language(),
-        "meaning": glossary.meaning,
-        "minor": MINOR,
-        "marks": MARKS,
-        "mark_texts": MARK_TEXTS,
         "linked": lambda said: linked(words(said), anchors),
         "rows_of": rows_of,
         "picture_of": shown,
@@ -233,7 +240,6 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "effects_picture_of": lambda block: shown(Picture("effects", block.name)),
         "pictures_in": lambda block: [(heading, one) for heading, of in block.parts if (one := shown(of))],
         "captions_of": captions_of,
-        "verdict_terms": glossary.VERDICT_TERMS,
         "pictures_of": lambda finding: finding_pictures(finding, charts),
         "terms_of": lambda phrase, word: {
             name: word(one.term, one.text) if one.term else one.text for name, one in phrase.terms

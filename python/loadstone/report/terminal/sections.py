@@ -1,11 +1,11 @@
 """Sections of the terminal's report: what goals found, claims, effects, verdicts of comparisons, findings."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import assert_never
+from typing import Literal, assert_never
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -48,8 +48,7 @@ from loadstone.text.language import translated
 
 _LABEL_MAX = 40
 _LABEL_SHARE = 3
-_PARAGRAPHS = {"plain": "", "note": "dim", "doubt": "yellow"}
-_TONES = {"good": "green", "open": "yellow", "bad": "red"}
+_TONES = {"plain": "", "note": "dim", "doubt": "yellow", "good": "green", "open": "yellow", "bad": "red"}
 VERDICT_STYLES: dict[VerdictKind, str] = {
     "faster": "bold green",
     "equivalent": "cyan",
@@ -110,7 +109,7 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
             case Claims():
                 yield from map(_claim, block.claims)
             case Paragraph():
-                yield line(block.text, _PARAGRAPHS[block.tone])
+                yield line(block.text, _TONES[block.tone])
             case Phrase():
                 yield line(phrase_text(block), "dim" if block.tone == "note" else "")
             case Bullets():
@@ -136,6 +135,12 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
                 pass
             case _:
                 assert_never(block)
+
+
+def print_blocks(console: Console, heading: Words, found: Iterable[Block]) -> None:
+    """Print what a command found, under its heading."""
+    for part in (line(heading, "bold"), *blocks(found, console.width)):
+        console.print(part)
 
 
 def bullet(one: Bullet) -> Padding:
@@ -170,23 +175,33 @@ def _grid_of(table: SectionTable, width: int) -> Table:
     first, *heads = [words(column.head) for column in table.columns]
     longest = max((cell_len(words(row.label)) for row in table.lines), default=0)
     label = max(len(first), min(_LABEL_MAX, longest, width // _LABEL_SHARE))
-    columns = [[head, *(_cell(row.cells[place]) for row in table.lines)] for place, head in enumerate(heads)]
-    while len(columns) > 1 and label + sum(2 + max(map(cell_len, column)) for column in columns) > width:
+    columns = [[Text(head), *(_cell(row.cells[place]) for row in table.lines)] for place, head in enumerate(heads)]
+    wraps = any(column.kind == "words" for column in table.columns)
+    while (
+        not wraps
+        and len(columns) > 1
+        and label + sum(2 + max(part.cell_len for part in one) for one in columns) > width
+    ):
         columns.pop()
     grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    grid.add_column(Text(first), no_wrap=True, overflow="ellipsis", width=label)
-    for column in columns:
-        grid.add_column(Text(column[0]), justify="right", no_wrap=True)
+    if wraps:
+        grid.add_column(Text(first), overflow="fold")
+    else:
+        grid.add_column(Text(first), no_wrap=True, overflow="ellipsis", width=label)
+    for column, of in zip(columns, table.columns[1:], strict=False):
+        justify: Literal["left", "right"] = "right" if of.kind == "figures" else "left"
+        grid.add_column(column[0], justify=justify, no_wrap=of.kind != "words", overflow="fold")
     for number, row in enumerate(table.lines, 1):
-        grid.add_row(line(row.label), *(Text(column[number]) for column in columns))
+        grid.add_row(line(row.label), *(column[number] for column in columns))
     return grid
 
 
-def _cell(cell: SectionCell) -> str:
+def _cell(cell: SectionCell) -> Text:
     link = "" if cell.link is None else words(cell.link.text)
     aside = f"({words(cell.aside)})" if cell.aside else ""
     said = " ".join(filter(None, (written.cell(cell), aside, link)))
-    return f"{said}: {words(cell.reason)}" if cell.reason else said
+    style = "" if cell.verdict is None else VERDICT_STYLES[cell.verdict]
+    return Text(f"{said}: {words(cell.reason)}" if cell.reason else said, style)
 
 
 def _effects(found: EffectsBlock) -> Iterator[RenderableType]:
