@@ -16,7 +16,17 @@ from rich.console import Console
 
 from loadstone.judge.analysis.analysis import Analysis, Row
 from loadstone.report import document, markdown_report
-from loadstone.report.document import Block, Paragraph, Picture, Pictures, Section, SectionColumn, Shares, Trials
+from loadstone.report.document import (
+    Block,
+    Paragraph,
+    Picture,
+    Pictures,
+    Section,
+    SectionColumn,
+    Shares,
+    Trials,
+    Verdicts,
+)
 from loadstone.report.html import page as html
 from loadstone.report.sections import of_analysis
 from loadstone.report.tables.column import Column
@@ -40,9 +50,10 @@ TAGS = {
 SILENT: Mapping[str, set[type]] = {
     "page": {Picture, Pictures, Shares},
     "markdown": {Picture, Pictures},
-    "terminal": {Picture, Pictures, Trials},
+    "terminal": {Picture, Pictures, Trials, Verdicts},
 }
-"""Blocks that print no text of their own: pictures without data, a bar, trials, of which a terminal has the checks."""
+"""Blocks that print no text of their own: pictures without data, a bar; trials and verdicts with what they rest on, of
+which a terminal has the checks and a table."""
 
 
 class Made:

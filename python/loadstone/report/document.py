@@ -124,29 +124,6 @@ class Claims:
 
 
 @dataclass(frozen=True)
-class GridRow:
-    """Texts of one line."""
-
-    cells: tuple[str, ...]
-    verdict: TrialVerdict | None = None
-    """On the trials behind the line; None where the grid has no verdicts."""
-    why: tuple[Message, ...] = ()
-    """Why that is not valid."""
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of texts that a finding rests on."""
-
-    name: str
-    """Its name in the page's style."""
-    heads: tuple[str, ...]
-    rows: tuple[GridRow, ...]
-    has_verdicts: bool = False
-    on_terminal: bool = True
-
-
-@dataclass(frozen=True)
 class Shown:
     """Pictures of a kind that belong to a finding, and what is to be said below them."""
 
@@ -173,13 +150,14 @@ class Finding:
     """The fact that stands below the verdict where there is room for one."""
     tone: Literal["good", "open", "bad"] = "open"
     shown: tuple[Shown, ...] = ()
-    grids: tuple[Grid, ...] = ()
+    rests_on: "tuple[Block, ...]" = ()
+    """Tables behind it."""
     note: Message | None = None
     """How it was found."""
     style: str = ""
     """Name of its kind, in the page's style."""
     basis: Message | None = None
-    """What the grids are, where they are folded."""
+    """What it rests on, where that is folded."""
 
 
 @dataclass(frozen=True)
@@ -278,17 +256,12 @@ class Figures:
 
 @dataclass(frozen=True)
 class FactsBlock:
-    """Names with their values."""
+    """Names with their values, or words with what they mean."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What words mean, in groups."""
-
-    groups: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    style: str = "facts"
+    """In the page's style."""
 
 
 @dataclass(frozen=True)
@@ -357,48 +330,6 @@ class Trials:
 
 
 @dataclass(frozen=True)
-class EffectLine:
-    """What one effect comes to."""
-
-    mark: str
-    kind: str
-    """`main effect` or `interaction`."""
-    name: str
-    over: str
-    """What it was averaged over."""
-    ratio: str
-    said: str
-    rounds: str
-    verdict: VerdictKind
-
-
-@dataclass(frozen=True)
-class Combination:
-    """A level of each factor, with its figure."""
-
-    levels: tuple[str, ...]
-    label: str
-    figure: str
-
-
-@dataclass(frozen=True)
-class EffectsBlock:
-    """What each factor does, and the combinations that this was drawn from."""
-
-    name: str
-    """The comparison's."""
-    anchor: str
-    question: str
-    answer: Message
-    note: str
-    lines: tuple[EffectLine, ...]
-    factors: tuple[str, ...]
-    combinations: tuple[Combination, ...]
-    basis: str
-    """How to read the combinations."""
-
-
-@dataclass(frozen=True)
 class SideFigure:
     """One side of a pair."""
 
@@ -444,11 +375,7 @@ class JudgedPair:
     """A verdict, and what it rests on."""
 
     line: VerdictLine
-    alone: str
-    """The verdict where no column says by what it was judged."""
     costs: tuple[VerdictLine, ...]
-    decided_costs: tuple[tuple[VerdictKind, str], ...]
-    """Costs that are decided, as sentences."""
     counted: str
     """How many blocks it rests on."""
     basis: tuple[str, ...]
@@ -460,7 +387,7 @@ class JudgedPair:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The verdicts on pairs that answer one question."""
+    """The verdicts on pairs that answer one question, with what each rests on: more than a terminal has room for."""
 
     name: str
     """The comparison's."""
@@ -479,9 +406,6 @@ class Verdicts:
     metric: str
     pairs: tuple[JudgedPair, ...]
     exploratory: tuple[VerdictLine, ...]
-    warnings: tuple[str, ...]
-    """Those of all pairs, folded."""
-    noise_floor: str
 
 
 @dataclass(frozen=True)
@@ -524,7 +448,6 @@ Block = (
     Bullets
     | Claims
     | Code
-    | EffectsBlock
     | FactsBlock
     | Figures
     | Finding
@@ -537,7 +460,6 @@ Block = (
     | Pictures
     | SectionTable
     | Shares
-    | Terms
     | Trials
     | Verdicts
 )

@@ -14,12 +14,10 @@ from loadstone.report.document import (
     Bullets,
     Claims,
     Code,
-    EffectsBlock,
     FactsBlock,
     Figures,
     Finding,
     Fold,
-    Grid,
     JudgedPair,
     Only,
     PairUnit,
@@ -32,7 +30,6 @@ from loadstone.report.document import (
     SectionCell,
     SectionTable,
     Shares,
-    Terms,
     TrialLine,
     Trials,
     VerdictLine,
@@ -101,10 +98,7 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
                 yield from _figures(block)
             case FactsBlock():
                 yield from (f"{'#' * level} {text(block.title)}", "")
-                yield from (*(f"- {text(name)}: {text(value)}" for name, value in block.facts), "")
-            case Terms():
-                terms = (one for _heading, terms in block.groups for one in terms)
-                yield from (*(f"- **{text(term)}**: {text(meaning)}" for term, meaning in terms), "")
+                yield from (*(f"- **{text(name)}**: {text(value)}" for name, value in block.facts), "")
             case Code():
                 yield from _code(block)
             case Finding():
@@ -126,9 +120,6 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
                 yield from _claims(block)
             case Trials():
                 yield from _trials(block)
-            case EffectsBlock():
-                yield from _effects(block)
-                yield from picture(chart_of(charts, Picture("effects", block.name)))
             case Verdicts():
                 yield from _verdicts(block, charts)
             case Pictures():
@@ -218,18 +209,9 @@ def _finding(one: Finding, charts: "Sequence[Chart]") -> Iterator[str]:
         yield from picture(own.get(shown.kind))
         if shown.remarks:
             yield from (" ".join(map(text, shown.remarks)), "")
-    yield from (line for grid in one.grids for line in _grid(grid))
+    yield from _blocks(one.rests_on, charts, 4)
     if one.note is not None:
         yield from (text(one.note), "")
-
-
-def _grid(grid: Grid) -> Iterator[str]:
-    if not grid.rows:
-        return
-    yield f"| {' | '.join(map(text, grid.heads))} |"
-    yield f"|{'---:|' * len(grid.heads)}"
-    yield from (f"| {' | '.join(map(text, row.cells))} |" for row in grid.rows)
-    yield ""
 
 
 def _trials(found: Trials) -> Iterator[str]:
@@ -252,20 +234,6 @@ def _trial(line: TrialLine) -> str:
     counts = map(str, (line.block, line.order, line.attempt))
     rest = (line.group, *counts, translated(line.verdict), *figures, "; ".join(failed) or fmt.NONE)
     return f"| {target(line.anchor)}{' | '.join(map(text, (line.trial, *rest)))} |"
-
-
-def _effects(found: EffectsBlock) -> Iterator[str]:
-    """The question, the answer, both tables."""
-    yield from (f"### {text(found.question)}", "", text(found.answer), "")
-    yield from (_("| | effect | against each other | ratio | what it says | based on |"), "|---|---|---|---|---|---|")
-    for line in found.lines:
-        cells = (line.mark, line.kind, line.name, line.ratio, line.said, line.rounds)
-        yield f"| {' | '.join(map(text, cells))} |"
-    yield from ("", f"| {' | '.join(map(text, (*found.factors, _('figure'))))} |")
-    yield f"|{'---|' * (len(found.factors) + 1)}"
-    for one in found.combinations:
-        yield f"| {' | '.join(map(text, (*one.levels, one.figure)))} |"
-    yield from ("", f"{text(found.basis)} {text(found.note)}".strip(), "")
 
 
 def _verdicts(family: Verdicts, charts: "Sequence[Chart]") -> Iterator[str]:

@@ -86,7 +86,7 @@ def section_of(report: CompareReport) -> Section:
         *_table(report),
         *(Paragraph(said, "good" if cost.kind == "faster" else "plain") for cost, said in cost_lines(report)),
         *map(Paragraph, summarise_rest(report)),
-        *(Paragraph(said, "note") for said in (*warnings(report), *report.notes)),
+        *(Paragraph(said, "note") for said in (*warnings(report), *map(fmt.sentence, report.notes))),
         *map(Paragraph, advice(report)),
         *(Paragraph(_("--fail-if {sentence}", sentence=fmt.sentence(one)), "bad") for one in report.missed),
     )

@@ -147,7 +147,8 @@ def _templates() -> jinja2.Environment:
 
 def blocks_html(section: Section) -> Markup:
     """The blocks of a section for a page of another kind: texts and tables, without pictures and links to trials."""
-    return Markup(_templates().get_template("blocks.html.j2").make_module().blocks(section.blocks, section))
+    macros: Any = _templates().get_template("blocks.html.j2").module
+    return Markup(macros.blocks(section.blocks, section))
 
 
 def _worst_first(checks: Iterable[CheckLine]) -> list[CheckLine]:
@@ -237,7 +238,6 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "rows_of": rows_of,
         "picture_of": shown,
         "blocks_picture_of": lambda block: shown(Picture("blocks", block.name)),
-        "effects_picture_of": lambda block: shown(Picture("effects", block.name)),
         "pictures_in": lambda block: [(heading, one) for heading, of in block.parts if (one := shown(of))],
         "captions_of": captions_of,
         "pictures_of": lambda finding: finding_pictures(finding, charts),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from loadstone.judge.analysis.analysis import Analysis, Comparison
+from loadstone.judge.analysis.analysis import Analysis, Comparison, Family
 from loadstone.judge.verdict import Side, Verdict
 from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, verdicts
@@ -14,11 +14,16 @@ from loadstone.report.document import (
     Only,
     PairUnit,
     Paragraph,
+    Part,
     Phrase,
     Picture,
     Pictures,
     Section,
+    SectionCell,
+    SectionColumn,
+    SectionTable,
     SideFigure,
+    TableRow,
     Term,
     VerdictLine,
     Verdicts,
@@ -46,11 +51,31 @@ def verdicts_section(analysis: Analysis) -> Section | None:
     primaries = (one.primary for one in verdicts.all_comparisons(analysis))
     brackets = (Paragraph(glossary.brackets(), "note"),) if any(map(verdicts.interval, primaries)) else ()
     blocks: tuple[Block, ...] = (
-        Only(("markdown",), effects_of(analysis)),
-        *_families(analysis),
-        Only(("terminal",), brackets),
+        Only(("markdown",), (*effects_of(analysis), *_families(analysis))),
+        Only(("terminal",), (*map(_in_brief, analysis.families), *brackets)),
     )
     return Section("verdicts", _("Verdicts"), blocks, layouts=("markdown", "terminal"), in_outcome=False, is_part=True)
+
+
+def _in_brief(family: Family) -> Part:
+    """The answer, and the verdicts with the costs that are decided, as a terminal has room for them."""
+    columns = (SectionColumn(_("pair")), SectionColumn(_("verdict"), kind="words"))
+    lines = tuple(line for one in family.comparisons for line in _brief_lines(one))
+    blocks: tuple[Block, ...] = (
+        Paragraph(family.answer),
+        SectionTable("", columns, lines),
+        *(Paragraph(f"! {warning}", "doubt") for warning in verdicts.together(family.comparisons)),
+        *map(Paragraph, filter(None, [verdicts.noise_floor(family)])),
+    )
+    return Part(family.question, blocks)
+
+
+def _brief_lines(comparison: Comparison) -> Iterator[TableRow]:
+    primary = comparison.primary
+    said = verdicts.by_latency(primary) + verdicts.verdict_text(primary)
+    yield TableRow(verdicts.title(comparison), (SectionCell(None, said=said, verdict=primary.kind),))
+    for cost, said in verdicts.cost_lines(comparison):
+        yield TableRow("", (SectionCell(None, said=said, verdict=cost.kind),))
 
 
 def comparisons_section(analysis: Analysis) -> Section | None:
@@ -118,8 +143,6 @@ def _families(analysis: Analysis) -> Iterator[Verdicts]:
                 for one in family.comparisons
                 for verdict in one.exploratory
             ),
-            warnings=tuple(verdicts.together(family.comparisons)),
-            noise_floor=verdicts.noise_floor(family),
         )
 
 
@@ -127,9 +150,7 @@ def _pair(comparison: Comparison, anchors: Anchors) -> JudgedPair:
     primary = comparison.primary
     return JudgedPair(
         _line(verdicts.title(comparison), primary, comparison, anchors),
-        alone=verdicts.by_latency(primary) + verdicts.verdict_text(primary),
         costs=tuple(_line(metric_text(cost.metric), cost, comparison, anchors) for cost in comparison.costs),
-        decided_costs=tuple((cost.kind, said) for cost, said in verdicts.cost_lines(comparison)),
         counted=blocks_text(primary.blocks, primary.unit),
         basis=tuple(verdicts.basis(comparison)),
         notes=tuple(comparison.notes),
