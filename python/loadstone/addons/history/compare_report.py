@@ -202,24 +202,7 @@ def _example(alike: Sequence[Comparison], report: CompareReport) -> str:
 
 def warnings(report: CompareReport) -> list[str]:
     """The warnings of what has a line; those that differ in their figures only become one, the first as an example."""
-    pairs = notable_comparisons(report)
-    found = verdicts.folded((place_of(pair), warning) for pair in pairs for warning in pair.warnings)
-    return [_together(alike, len(pairs)) for alike in found]
-
-
-def _together(alike: Sequence[verdicts.Warned], pairs: int) -> str:
-    name, warning = alike[0]
-    if len({said for _, said in alike}) == 1 and len(alike) == pairs:
-        return warning
-    if len(alike) == 1:
-        return f"{name}: {warning}"
-    return _(
-        "{alike} of {pairs} pairs, for example {name}: {warning}",
-        alike=len(alike),
-        pairs=pairs,
-        name=name,
-        warning=warning,
-    )
+    return verdicts.together(notable_comparisons(report), place_of)
 
 
 def advice(report: CompareReport) -> list[str]:

@@ -94,21 +94,11 @@ def outcome_lines(
     return [*head, *effects, *found, *compared, *others, *figures, *failed, *foot]
 
 
-def _failures(analysis: Analysis, width: int) -> list[RenderableType]:
-    """Errors by kind, a line a row; of more rows than there is room for how many there are."""
-    found = list(failure_lines(different_rows(analysis)))
-    shown = found if len(found) <= FAILURES_MAX else found[: FAILURES_MAX - 1]
-    lines = [Text(one, style="yellow") for one in shown]
-    for line in lines:
-        line.truncate(width, overflow="ellipsis")
-    more = [Text(_("... errors of {len} more rows in the report", len=len(found) - len(shown)), style="dim")]
-    return [*lines, *(more if len(shown) < len(found) else [])]
-
-
 def _failed(analysis: Analysis, console: Console, lines_max: int) -> list[RenderableType]:
     """Errors by kind, and what was answered: examples of the first kinds, as many as fit, cut if need be."""
     examples = list(islice(example_lines(different_rows(analysis)), FAILURES_MAX))
-    kept = _failures(analysis, console.width)[: max(0, lines_max - bool(examples))]
+    failures = failure_lines(different_rows(analysis), FAILURES_MAX)[: max(0, lines_max - bool(examples))]
+    kept: list[RenderableType] = [Text(line, "yellow", overflow="ellipsis", no_wrap=True) for line in failures]
     lines_max -= len(kept)
     for line in examples:
         part: Text = _Whole(line, style="yellow")
