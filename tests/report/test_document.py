@@ -16,17 +16,7 @@ from rich.console import Console
 
 from loadstone.judge.analysis.analysis import Analysis, Row
 from loadstone.report import document, markdown_report
-from loadstone.report.document import (
-    Block,
-    Paragraph,
-    Picture,
-    Pictures,
-    Section,
-    SectionColumn,
-    Shares,
-    Trials,
-    Verdicts,
-)
+from loadstone.report.document import Block, Paragraph, Picture, Pictures, Section, SectionColumn, Shares, Trials
 from loadstone.report.html import page as html
 from loadstone.report.sections import of_analysis
 from loadstone.report.tables.column import Column
@@ -50,10 +40,9 @@ TAGS = {
 SILENT: Mapping[str, set[type]] = {
     "page": {Picture, Pictures, Shares},
     "markdown": {Picture, Pictures},
-    "terminal": {Picture, Pictures, Trials, Verdicts},
+    "terminal": {Picture, Pictures, Trials},
 }
-"""Blocks that print no text of their own: pictures without data, a bar; trials and verdicts with what they rest on, of
-which a terminal has the checks and a table."""
+"""Blocks that print no text of their own: pictures without data, a bar, trials, of which a terminal has the checks."""
 
 
 class Made:

@@ -200,7 +200,7 @@ class Bullet:
     text: Words
     name: Words = ""
     """What it is about, before the text."""
-    verdict: TrialVerdict | None = None
+    verdict: CheckVerdict | None = None
     """A check's, as a mark at the beginning."""
     aside: Words = ""
     """Behind the text, dim."""
@@ -330,85 +330,6 @@ class Trials:
 
 
 @dataclass(frozen=True)
-class SideFigure:
-    """One side of a pair."""
-
-    name: str
-    figure: str
-    anchor: str | None
-
-
-@dataclass(frozen=True)
-class VerdictLine:
-    """A verdict with the figures of both sides."""
-
-    name: str
-    kind: VerdictKind
-    mark: str
-    said: str
-    a: SideFigure
-    b: SideFigure
-    ratio: str
-    blocks: int
-    stalls: str
-    detectable: str
-
-
-@dataclass(frozen=True)
-class PairUnit:
-    """One block of a pair, or one round."""
-
-    block: int
-    a: Link
-    """The trial of this side."""
-    b: Link
-    figure_a: str
-    figure_b: str
-    ratio: str
-    used: bool
-    why: Message | None
-    """Why it was not used."""
-
-
-@dataclass(frozen=True)
-class JudgedPair:
-    """A verdict, and what it rests on."""
-
-    line: VerdictLine
-    costs: tuple[VerdictLine, ...]
-    counted: str
-    """How many blocks it rests on."""
-    basis: tuple[str, ...]
-    notes: tuple[Message, ...]
-    warnings: tuple[Message, ...]
-    checks: tuple[CheckLine, ...]
-    blocks: tuple[PairUnit, ...]
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """The verdicts on pairs that answer one question, with what each rests on: more than a terminal has room for."""
-
-    name: str
-    """The comparison's."""
-    anchor: str
-    number: int
-    question: str
-    answer: Message
-    margin: str
-    """What is compared, and which difference does not matter."""
-    note: str
-    heads: tuple[str, str, str]
-    """Over the figures of both sides, and over their ratio."""
-    units: str
-    """What is counted: `blocks`, `rounds`."""
-    in_rounds: bool
-    metric: str
-    pairs: tuple[JudgedPair, ...]
-    exploratory: tuple[VerdictLine, ...]
-
-
-@dataclass(frozen=True)
 class Pictures:
     """Pictures in one frame, below each other."""
 
@@ -425,6 +346,8 @@ class Fold:
     """How they are to be read."""
     blocks: "tuple[Block, ...]"
     anchor: str = ""
+    style: str = "observed"
+    """In the page's style."""
 
 
 @dataclass(frozen=True)
@@ -461,7 +384,6 @@ Block = (
     | SectionTable
     | Shares
     | Trials
-    | Verdicts
 )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from loadstone.judge.analysis.analysis import Analysis, Row
 from loadstone.report import figure_format as fmt
-from loadstone.report import glossary, summary, written
+from loadstone.report import summary, written
 from loadstone.report.charts.pictures import NOT_DRAWN, chart_of, pictures_of, without_pictures
 from loadstone.report.document import (
     Block,
@@ -18,9 +18,7 @@ from loadstone.report.document import (
     Figures,
     Finding,
     Fold,
-    JudgedPair,
     Only,
-    PairUnit,
     Paragraph,
     Part,
     Phrase,
@@ -32,8 +30,6 @@ from loadstone.report.document import (
     Shares,
     TrialLine,
     Trials,
-    VerdictLine,
-    Verdicts,
     Words,
 )
 from loadstone.report.figure_quality import trust_text
@@ -46,7 +42,6 @@ from loadstone.text.language import _, translated
 if TYPE_CHECKING:  # what draws may be missing
     from loadstone.report.charts.chart import Chart
 
-_RULE = "|---:|---:|---:|---|---:|---:|---:|"
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~#])")
 
 
@@ -90,7 +85,8 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
                 if "markdown" in block.layouts:
                     yield from _blocks(block.blocks, charts, level)
             case Part() | Fold():
-                yield from (f"{'#' * level} {text(block.heading)}", "")
+                place = target(block.anchor) if isinstance(block, Fold) and block.anchor else ""
+                yield from (f"{'#' * level} {place}{text(block.heading)}", "")
                 if isinstance(block, Fold):
                     yield from (text(block.reading), "")
                 yield from _blocks(block.blocks, charts, level + 1)
@@ -120,8 +116,6 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
                 yield from _claims(block)
             case Trials():
                 yield from _trials(block)
-            case Verdicts():
-                yield from _verdicts(block, charts)
             case Pictures():
                 for _heading, one in block.parts:
                     yield from picture(chart_of(charts, one))
@@ -234,59 +228,6 @@ def _trial(line: TrialLine) -> str:
     counts = map(str, (line.block, line.order, line.attempt))
     rest = (line.group, *counts, translated(line.verdict), *figures, "; ".join(failed) or fmt.NONE)
     return f"| {target(line.anchor)}{' | '.join(map(text, (line.trial, *rest)))} |"
-
-
-def _verdicts(family: Verdicts, charts: "Sequence[Chart]") -> Iterator[str]:
-    """The pairs in a table, and below it what each verdict rests on."""
-    yield from (f"### {text(family.question)}", "", text(family.answer), "")
-    yield from (f"{text(family.margin)} {text(family.note)}".strip(), "")
-    yield from picture(chart_of(charts, Picture("forest", family.name)))
-    yield from _heads(_("pair"), family)
-    for pair in family.pairs:
-        yield from map(_verdict_line, (pair.line, *pair.costs))
-    yield ""
-    yield from (line for pair in family.pairs for line in _basis(pair))
-    yield ""
-    if family.exploratory:
-        yield from (_("Exploratory. {text}", text=text(glossary.meaning("exploratory"))), "")
-        yield from _heads(_("pair and metric"), family)
-        yield from map(_verdict_line, family.exploratory)
-        yield ""
-    yield from picture(chart_of(charts, Picture("blocks", family.name)))
-
-
-def _heads(first: str, family: Verdicts) -> Iterator[str]:
-    a, b, ratio = map(text, family.heads)
-    rest = _("verdict | {units} | stalls of both | minimum detectable effect", units=text(family.units))
-    yield _("| {first} | {a} | {b} | {ratio} [interval] | {rest} |", first=first, a=a, b=b, ratio=ratio, rest=rest)
-    yield f"|---{_RULE}"
-
-
-def _verdict_line(line: VerdictLine) -> str:
-    sides = (link(side.anchor, f"{side.name} {side.figure}") for side in (line.a, line.b))
-    rest = (line.ratio, f"{line.mark} {line.said}", str(line.blocks), line.stalls, line.detectable)
-    return f"| {' | '.join([text(line.name), *sides, *map(text, rest)])} |"
-
-
-def _basis(pair: JudgedPair) -> Iterator[str]:
-    yield f"- **{text(pair.line.name)}**: {text(' '.join(pair.basis))}"
-    yield from (f"  - ! {text(warning)}" for warning in pair.warnings)
-    yield from (f"  - {text(note)}" for note in pair.notes)
-    yield from (
-        f"  - {MARKS[check.verdict]} {text(check.name)} {text(check.figure)}"
-        f"{': ' + text(check.reason) if check.reason else ''}"
-        for check in pair.checks
-        if check.verdict != "valid"
-    )
-    blocks = "; ".join(_pair_block(block, pair.line) for block in pair.blocks) or fmt.NONE
-    yield _("  - blocks: {blocks}", blocks=blocks)
-
-
-def _pair_block(block: PairUnit, line: VerdictLine) -> str:
-    """A block's ratio with its two trials; what was not used in brackets, with the reason."""
-    trials = " ".join(link(trial.anchor, side.name) for trial, side in ((block.a, line.a), (block.b, line.b)))
-    part = f"{block.block}: {text(block.ratio)} {trials}"
-    return part if block.used else _("({part}, not used: {sentence})", part=part, sentence=text(block.why))
 
 
 def text(said: Words | None) -> str:

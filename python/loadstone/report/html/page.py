@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -18,7 +18,7 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, written
 from loadstone.report.charts import theme
 from loadstone.report.charts.pictures import chart_of, pictures_of, without_pictures
-from loadstone.report.document import CheckLine, Picture, Section, Words
+from loadstone.report.document import Picture, Section, Words
 from loadstone.report.figure_quality import trust_text
 from loadstone.report.html.sections import (
     MINOR,
@@ -62,7 +62,6 @@ def templates_of(
     return environment
 
 
-_ORDER = ("invalid", "suspect", "unknown", "valid")
 PARAGRAPH_MAX = 4
 """Number of sentences that are read as one paragraph."""
 _LISTS = {"sentences": "parts", "effects_answer": "terms", "saturations": "answers"}
@@ -130,7 +129,7 @@ _STYLED = re.compile(r' style="((?:--bar|flex-grow):[\d.e+-]+)"')
 def _templates() -> jinja2.Environment:
     own: dict[str, Callable[..., Any]] = {
         "unbroken": _unbroken, "pieces": _pieces, "figure": summary.figure, "cell": written.cell,
-        "words": words, "cell_style": cell_style, "worst_first": _worst_first,
+        "words": words, "cell_style": cell_style,
         "kind": lambda block: type(block).__name__,
     }  # fmt: skip
     environment = templates_of("loadstone.report.html", own, _printed)
@@ -140,7 +139,7 @@ def _templates() -> jinja2.Environment:
     )
     environment.globals |= {
         "meaning": glossary.meaning, "marks": MARKS, "mark_texts": MARK_TEXTS, "minor": MINOR,
-        "verdict_terms": glossary.VERDICT_TERMS,
+        "verdict_terms": glossary.VERDICT_TERMS, "linked": words,
     }  # fmt: skip
     return environment
 
@@ -149,10 +148,6 @@ def blocks_html(section: Section) -> Markup:
     """The blocks of a section for a page of another kind: texts and tables, without pictures and links to trials."""
     macros: Any = _templates().get_template("blocks.html.j2").module
     return Markup(macros.blocks(section.blocks, section))
-
-
-def _worst_first(checks: Iterable[CheckLine]) -> list[CheckLine]:
-    return sorted(checks, key=lambda check: _ORDER.index(check.verdict))
 
 
 def _printed(value: Any) -> Any:
@@ -237,7 +232,6 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "linked": lambda said: linked(words(said), anchors),
         "rows_of": rows_of,
         "picture_of": shown,
-        "blocks_picture_of": lambda block: shown(Picture("blocks", block.name)),
         "pictures_in": lambda block: [(heading, one) for heading, of in block.parts if (one := shown(of))],
         "captions_of": captions_of,
         "pictures_of": lambda finding: finding_pictures(finding, charts),

@@ -34,7 +34,6 @@ from loadstone.report.document import (
     SectionTable,
     Shares,
     Trials,
-    Verdicts,
     Words,
 )
 from loadstone.report.tables.columns import MARKS
@@ -119,7 +118,7 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
                 yield from (line(f"  {words(one)}") for one in block.lines)
             case Shares():
                 yield line(", ".join(f"{number} {translated(kind)}" for kind, number in block.shares))
-            case Picture() | Pictures() | Trials() | Verdicts():
+            case Picture() | Pictures() | Trials():
                 pass
             case _:
                 assert_never(block)
