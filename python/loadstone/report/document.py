@@ -40,6 +40,8 @@ class SectionCell:
     alarm: bool = False
     faint: bool = False
     """Whether it is grey on the page: a count of nothing."""
+    verdict: VerdictKind | None = None
+    """The verdict that it states, as a mark before it."""
     aside: Words = ""
     """Behind it in brackets, smaller."""
     link: Link | None = None
@@ -122,29 +124,6 @@ class Claims:
 
 
 @dataclass(frozen=True)
-class GridRow:
-    """Texts of one line."""
-
-    cells: tuple[str, ...]
-    verdict: TrialVerdict | None = None
-    """On the trials behind the line; None where the grid has no verdicts."""
-    why: tuple[Message, ...] = ()
-    """Why that is not valid."""
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of texts that a finding rests on."""
-
-    name: str
-    """Its name in the page's style."""
-    heads: tuple[str, ...]
-    rows: tuple[GridRow, ...]
-    has_verdicts: bool = False
-    on_terminal: bool = True
-
-
-@dataclass(frozen=True)
 class Shown:
     """Pictures of a kind that belong to a finding, and what is to be said below them."""
 
@@ -171,13 +150,14 @@ class Finding:
     """The fact that stands below the verdict where there is room for one."""
     tone: Literal["good", "open", "bad"] = "open"
     shown: tuple[Shown, ...] = ()
-    grids: tuple[Grid, ...] = ()
+    rests_on: "tuple[Block, ...]" = ()
+    """Tables behind it."""
     note: Message | None = None
     """How it was found."""
     style: str = ""
     """Name of its kind, in the page's style."""
     basis: Message | None = None
-    """What the grids are, where they are folded."""
+    """What it rests on, where that is folded."""
 
 
 @dataclass(frozen=True)
@@ -185,8 +165,8 @@ class Paragraph:
     """A sentence or a few."""
 
     text: Words
-    tone: Literal["plain", "note", "doubt"] = "plain"
-    """note: small on the page and dim on a terminal; doubt: yellow on a terminal."""
+    tone: Literal["plain", "note", "doubt", "good", "bad"] = "plain"
+    """note: small on the page and dim on a terminal; doubt: small, and yellow on a terminal."""
     target: str = ""
     """Anchor of what it leads to."""
 
@@ -220,7 +200,7 @@ class Bullet:
     text: Words
     name: Words = ""
     """What it is about, before the text."""
-    verdict: TrialVerdict | None = None
+    verdict: CheckVerdict | None = None
     """A check's, as a mark at the beginning."""
     aside: Words = ""
     """Behind the text, dim."""
@@ -276,17 +256,12 @@ class Figures:
 
 @dataclass(frozen=True)
 class FactsBlock:
-    """Names with their values."""
+    """Names with their values, or words with what they mean."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What words mean, in groups."""
-
-    groups: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    style: str = "facts"
+    """In the page's style."""
 
 
 @dataclass(frozen=True)
@@ -355,134 +330,6 @@ class Trials:
 
 
 @dataclass(frozen=True)
-class EffectLine:
-    """What one effect comes to."""
-
-    mark: str
-    kind: str
-    """`main effect` or `interaction`."""
-    name: str
-    over: str
-    """What it was averaged over."""
-    ratio: str
-    said: str
-    rounds: str
-    verdict: VerdictKind
-
-
-@dataclass(frozen=True)
-class Combination:
-    """A level of each factor, with its figure."""
-
-    levels: tuple[str, ...]
-    label: str
-    figure: str
-
-
-@dataclass(frozen=True)
-class EffectsBlock:
-    """What each factor does, and the combinations that this was drawn from."""
-
-    name: str
-    """The comparison's."""
-    anchor: str
-    question: str
-    answer: Message
-    note: str
-    lines: tuple[EffectLine, ...]
-    factors: tuple[str, ...]
-    combinations: tuple[Combination, ...]
-    basis: str
-    """How to read the combinations."""
-
-
-@dataclass(frozen=True)
-class SideFigure:
-    """One side of a pair."""
-
-    name: str
-    figure: str
-    anchor: str | None
-
-
-@dataclass(frozen=True)
-class VerdictLine:
-    """A verdict with the figures of both sides."""
-
-    name: str
-    kind: VerdictKind
-    mark: str
-    said: str
-    a: SideFigure
-    b: SideFigure
-    ratio: str
-    blocks: int
-    stalls: str
-    detectable: str
-
-
-@dataclass(frozen=True)
-class PairUnit:
-    """One block of a pair, or one round."""
-
-    block: int
-    a: Link
-    """The trial of this side."""
-    b: Link
-    figure_a: str
-    figure_b: str
-    ratio: str
-    used: bool
-    why: Message | None
-    """Why it was not used."""
-
-
-@dataclass(frozen=True)
-class JudgedPair:
-    """A verdict, and what it rests on."""
-
-    line: VerdictLine
-    alone: str
-    """The verdict where no column says by what it was judged."""
-    costs: tuple[VerdictLine, ...]
-    decided_costs: tuple[tuple[VerdictKind, str], ...]
-    """Costs that are decided, as sentences."""
-    counted: str
-    """How many blocks it rests on."""
-    basis: tuple[str, ...]
-    notes: tuple[Message, ...]
-    warnings: tuple[Message, ...]
-    checks: tuple[CheckLine, ...]
-    blocks: tuple[PairUnit, ...]
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """The verdicts on pairs that answer one question."""
-
-    name: str
-    """The comparison's."""
-    anchor: str
-    number: int
-    question: str
-    answer: Message
-    margin: str
-    """What is compared, and which difference does not matter."""
-    note: str
-    heads: tuple[str, str, str]
-    """Over the figures of both sides, and over their ratio."""
-    units: str
-    """What is counted: `blocks`, `rounds`."""
-    in_rounds: bool
-    metric: str
-    pairs: tuple[JudgedPair, ...]
-    exploratory: tuple[VerdictLine, ...]
-    warnings: tuple[str, ...]
-    """Those of all pairs, folded."""
-    noise_floor: str
-
-
-@dataclass(frozen=True)
 class Pictures:
     """Pictures in one frame, below each other."""
 
@@ -499,6 +346,8 @@ class Fold:
     """How they are to be read."""
     blocks: "tuple[Block, ...]"
     anchor: str = ""
+    style: str = "observed"
+    """In the page's style."""
 
 
 @dataclass(frozen=True)
@@ -522,7 +371,6 @@ Block = (
     Bullets
     | Claims
     | Code
-    | EffectsBlock
     | FactsBlock
     | Figures
     | Finding
@@ -535,9 +383,7 @@ Block = (
     | Pictures
     | SectionTable
     | Shares
-    | Terms
     | Trials
-    | Verdicts
 )
 
 

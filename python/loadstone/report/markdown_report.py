@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from loadstone.judge.analysis.analysis import Analysis, Row
 from loadstone.report import figure_format as fmt
-from loadstone.report import glossary, summary, written
+from loadstone.report import summary, written
 from loadstone.report.charts.pictures import NOT_DRAWN, chart_of, pictures_of, without_pictures
 from loadstone.report.document import (
     Block,
@@ -14,15 +14,11 @@ from loadstone.report.document import (
     Bullets,
     Claims,
     Code,
-    EffectsBlock,
     FactsBlock,
     Figures,
     Finding,
     Fold,
-    Grid,
-    JudgedPair,
     Only,
-    PairUnit,
     Paragraph,
     Part,
     Phrase,
@@ -32,11 +28,8 @@ from loadstone.report.document import (
     SectionCell,
     SectionTable,
     Shares,
-    Terms,
     TrialLine,
     Trials,
-    VerdictLine,
-    Verdicts,
     Words,
 )
 from loadstone.report.figure_quality import trust_text
@@ -49,7 +42,6 @@ from loadstone.text.language import _, translated
 if TYPE_CHECKING:  # what draws may be missing
     from loadstone.report.charts.chart import Chart
 
-_RULE = "|---:|---:|---:|---|---:|---:|---:|"
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~#])")
 
 
@@ -93,7 +85,8 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
                 if "markdown" in block.layouts:
                     yield from _blocks(block.blocks, charts, level)
             case Part() | Fold():
-                yield from (f"{'#' * level} {text(block.heading)}", "")
+                place = target(block.anchor) if isinstance(block, Fold) and block.anchor else ""
+                yield from (f"{'#' * level} {place}{text(block.heading)}", "")
                 if isinstance(block, Fold):
                     yield from (text(block.reading), "")
                 yield from _blocks(block.blocks, charts, level + 1)
@@ -101,10 +94,7 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
                 yield from _figures(block)
             case FactsBlock():
                 yield from (f"{'#' * level} {text(block.title)}", "")
-                yield from (*(f"- {text(name)}: {text(value)}" for name, value in block.facts), "")
-            case Terms():
-                terms = (one for _heading, terms in block.groups for one in terms)
-                yield from (*(f"- **{text(term)}**: {text(meaning)}" for term, meaning in terms), "")
+                yield from (*(f"- **{text(name)}**: {text(value)}" for name, value in block.facts), "")
             case Code():
                 yield from _code(block)
             case Finding():
@@ -126,11 +116,6 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
                 yield from _claims(block)
             case Trials():
                 yield from _trials(block)
-            case EffectsBlock():
-                yield from _effects(block)
-                yield from picture(chart_of(charts, Picture("effects", block.name)))
-            case Verdicts():
-                yield from _verdicts(block, charts)
             case Pictures():
                 for _heading, one in block.parts:
                     yield from picture(chart_of(charts, one))
@@ -218,18 +203,9 @@ def _finding(one: Finding, charts: "Sequence[Chart]") -> Iterator[str]:
         yield from picture(own.get(shown.kind))
         if shown.remarks:
             yield from (" ".join(map(text, shown.remarks)), "")
-    yield from (line for grid in one.grids for line in _grid(grid))
+    yield from _blocks(one.rests_on, charts, 4)
     if one.note is not None:
         yield from (text(one.note), "")
-
-
-def _grid(grid: Grid) -> Iterator[str]:
-    if not grid.rows:
-        return
-    yield f"| {' | '.join(map(text, grid.heads))} |"
-    yield f"|{'---:|' * len(grid.heads)}"
-    yield from (f"| {' | '.join(map(text, row.cells))} |" for row in grid.rows)
-    yield ""
 
 
 def _trials(found: Trials) -> Iterator[str]:
@@ -252,73 +228,6 @@ def _trial(line: TrialLine) -> str:
     counts = map(str, (line.block, line.order, line.attempt))
     rest = (line.group, *counts, translated(line.verdict), *figures, "; ".join(failed) or fmt.NONE)
     return f"| {target(line.anchor)}{' | '.join(map(text, (line.trial, *rest)))} |"
-
-
-def _effects(found: EffectsBlock) -> Iterator[str]:
-    """The question, the answer, both tables."""
-    yield from (f"### {text(found.question)}", "", text(found.answer), "")
-    yield from (_("| | effect | against each other | ratio | what it says | based on |"), "|---|---|---|---|---|---|")
-    for line in found.lines:
-        cells = (line.mark, line.kind, line.name, line.ratio, line.said, line.rounds)
-        yield f"| {' | '.join(map(text, cells))} |"
-    yield from ("", f"| {' | '.join(map(text, (*found.factors, _('figure'))))} |")
-    yield f"|{'---|' * (len(found.factors) + 1)}"
-    for one in found.combinations:
-        yield f"| {' | '.join(map(text, (*one.levels, one.figure)))} |"
-    yield from ("", f"{text(found.basis)} {text(found.note)}".strip(), "")
-
-
-def _verdicts(family: Verdicts, charts: "Sequence[Chart]") -> Iterator[str]:
-    """The pairs in a table, and below it what each verdict rests on."""
-    yield from (f"### {text(family.question)}", "", text(family.answer), "")
-    yield from (f"{text(family.margin)} {text(family.note)}".strip(), "")
-    yield from picture(chart_of(charts, Picture("forest", family.name)))
-    yield from _heads(_("pair"), family)
-    for pair in family.pairs:
-        yield from map(_verdict_line, (pair.line, *pair.costs))
-    yield ""
-    yield from (line for pair in family.pairs for line in _basis(pair))
-    yield ""
-    if family.exploratory:
-        yield from (_("Exploratory. {text}", text=text(glossary.meaning("exploratory"))), "")
-        yield from _heads(_("pair and metric"), family)
-        yield from map(_verdict_line, family.exploratory)
-        yield ""
-    yield from picture(chart_of(charts, Picture("blocks", family.name)))
-
-
-def _heads(first: str, family: Verdicts) -> Iterator[str]:
-    a, b, ratio = map(text, family.heads)
-    rest = _("verdict | {units} | stalls of both | minimum detectable effect", units=text(family.units))
-    yield _("| {first} | {a} | {b} | {ratio} [interval] | {rest} |", first=first, a=a, b=b, ratio=ratio, rest=rest)
-    yield f"|---{_RULE}"
-
-
-def _verdict_line(line: VerdictLine) -> str:
-    sides = (link(side.anchor, f"{side.name} {side.figure}") for side in (line.a, line.b))
-    rest = (line.ratio, f"{line.mark} {line.said}", str(line.blocks), line.stalls, line.detectable)
-    return f"| {' | '.join([text(line.name), *sides, *map(text, rest)])} |"
-
-
-def _basis(pair: JudgedPair) -> Iterator[str]:
-    yield f"- **{text(pair.line.name)}**: {text(' '.join(pair.basis))}"
-    yield from (f"  - ! {text(warning)}" for warning in pair.warnings)
-    yield from (f"  - {text(note)}" for note in pair.notes)
-    yield from (
-        f"  - {MARKS[check.verdict]} {text(check.name)} {text(check.figure)}"
-        f"{': ' + text(check.reason) if check.reason else ''}"
-        for check in pair.checks
-        if check.verdict != "valid"
-    )
-    blocks = "; ".join(_pair_block(block, pair.line) for block in pair.blocks) or fmt.NONE
-    yield _("  - blocks: {blocks}", blocks=blocks)
-
-
-def _pair_block(block: PairUnit, line: VerdictLine) -> str:
-    """A block's ratio with its two trials; what was not used in brackets, with the reason."""
-    trials = " ".join(link(trial.anchor, side.name) for trial, side in ((block.a, line.a), (block.b, line.b)))
-    part = f"{block.block}: {text(block.ratio)} {trials}"
-    return part if block.used else _("({part}, not used: {sentence})", part=part, sentence=text(block.why))
 
 
 def text(said: Words | None) -> str:

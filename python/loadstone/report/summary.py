@@ -195,12 +195,21 @@ def failures_of(row: Row) -> dict[str, int]:
     return dict(found.most_common())
 
 
-def failure_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """`errors of get: server_wrongtype 9,802`, of each row that has any."""
-    for row in rows:
-        kinds = ", ".join(f"{fmt.plain(kind)} {fmt.count(count)}" for kind, count in failures_of(row).items())
-        if kinds:
-            yield _("errors of {plain}: {kinds}", plain=fmt.plain(row.label), kinds=kinds)
+def failure_lines(rows: Sequence[Row], most: int | None = None) -> list[str]:
+    """`errors of get: server_wrongtype 9,802`, of each row that has any; in at most `most` lines."""
+    named = ((row, failures_of(row)) for row in rows)
+    lines = [
+        _(
+            "errors of {plain}: {kinds}",
+            plain=fmt.plain(row.label),
+            kinds=", ".join(f"{fmt.plain(kind)} {fmt.count(count)}" for kind, count in kinds.items()),
+        )
+        for row, kinds in named
+        if kinds
+    ]
+    if most is None or len(lines) <= most:
+        return lines
+    return [*lines[: most - 1], _("... errors of {len} more rows in the report", len=len(lines) - most + 1)]
 
 
 def example_lines(rows: Sequence[Row]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Comparisons in sentences and figures, the same in every format."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from loadstone.judge.analysis.analysis import Analysis, Comparison, EndReason, Family
@@ -222,26 +222,34 @@ def blocks_ratio(verdict: Verdict, log_ratio: float | None) -> str:
     return fmt.NONE if verdict.kind == "invalid" else fmt.ratio(log_ratio)
 
 
-def together(comparisons: Sequence[Comparison]) -> list[str]:
+class Warned(NamedTuple):
+    """A warning and the pair that it is about."""
+
+    pair: str
+    text: str
+
+
+def together(comparisons: Sequence[Comparison], name_of: Callable[[Comparison], str] = title) -> list[str]:
     """The pairs' warnings; those that differ in figures and names only become one, with the first as an example."""
-    lines = []
-    for group in folded((title(comparison), warning) for comparison in comparisons for warning in comparison.warnings):
-        name, first = group[0]
-        if len(group) == 1:
-            lines.append(f"{name}: {first}")
-        else:
-            same = len({said for _, said in group}) == 1
-            example = "" if same else _(", for example {name}", name=name)
-            lines.append(
-                _(
-                    "{group} of {comparisons} pairs{example}: {first}",
-                    group=len(group),
-                    comparisons=len(comparisons),
-                    example=example,
-                    first=first,
-                )
-            )
-    return lines
+    named = ((name_of(one), warning) for one in comparisons for warning in one.warnings)
+    return [_warned(alike, len(comparisons)) for alike in folded(named)]
+
+
+def _warned(alike: Sequence[Warned], pairs: int) -> str:
+    name, first = alike[0]
+    same = len({said for _, said in alike}) == 1
+    if same and len(alike) == pairs:
+        return first
+    if len(alike) == 1:
+        return f"{name}: {first}"
+    example = "" if same else _(", for example {name}", name=name)
+    return _(
+        "{group} of {comparisons} pairs{example}: {first}",
+        group=len(alike),
+        comparisons=pairs,
+        example=example,
+        first=first,
+    )
 
 
 def margin_text(family: Family) -> str:
@@ -256,13 +264,6 @@ def margin_text(family: Family) -> str:
         sizes=sizes,
     )
     return f"{said} {noise_floor(family)}".rstrip()
-
-
-class Warned(NamedTuple):
-    """A warning and the pair that it is about."""
-
-    pair: str
-    text: str
 
 
 def folded(warnings: Iterable[tuple[str, Message]]) -> list[list[Warned]]:

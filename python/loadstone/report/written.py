@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from loadstone.report import figure_format as fmt
 from loadstone.report.document import Phrase, SectionCell, Unit, Words
+from loadstone.report.verdicts import MARKS
 from loadstone.text.language import _, translated
 from loadstone.text.message import Message
 
@@ -25,7 +26,8 @@ def words(said: Words | None) -> str:
 
 def cell(figure: SectionCell) -> str:
     """A figure of a section, or what is said in its place."""
-    return words(figure.said) if figure.said is not None else _WRITTEN[figure.unit](figure.value)
+    said = words(figure.said) if figure.said is not None else _WRITTEN[figure.unit](figure.value)
+    return said if figure.verdict is None else f"{MARKS[figure.verdict]} {said}"
 
 
 def phrase_text(phrase: Phrase) -> str:

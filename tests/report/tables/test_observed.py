@@ -8,19 +8,30 @@ from typing import Any
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import csv_report
 from loadstone.report import markdown_report as markdown
+from loadstone.report.document import SectionTable
 from loadstone.report.html import page as html
-from loadstone.report.tables.observed import HEADING, ObservedTable, observed_in
+from loadstone.report.sections.observed import observed_tables
+from loadstone.report.tables.observed import HEADING
 from loadstone.run_folder.facts import AvgMax
 
 VMSTAT = ["r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st"]
 
 
-def tables(analysis: Analysis, place: int = 0) -> dict[str, ObservedTable]:
-    return {table.title.partition(" (")[0]: table for table in observed_in(analysis, analysis.tables[place])}
+def tables(analysis: Analysis, place: int = 0) -> dict[str, SectionTable]:
+    return {table.title.partition(" (")[0]: table for table in observed_tables(analysis, analysis.tables[place])}
 
 
-def texts(table: ObservedTable, line: int = 0) -> dict[str, str]:
-    return {column.header: str(cell) for column, cell in zip(table.columns, table.lines[line].cells, strict=True)}
+def texts(table: SectionTable, line: int = 0) -> dict[str, str]:
+    cells = zip(table.columns[1:], table.lines[line].cells, strict=True)
+    return {
+        str(column.head): f"{cell.said} ({cell.aside})" if cell.said else "—"
+        for column, cell in cells
+        if column.kind == "figures"
+    }
+
+
+def parts_in(table: SectionTable) -> list[str]:
+    return [str(line.cells[0].said) for line in table.lines]
 
 
 def seeing(analysis: Analysis, **observed: Any) -> Analysis:
@@ -38,7 +49,7 @@ def rows_of(analysis: Analysis, file: str) -> list[dict[str, str]]:
 
 def test_the_machine_has_vmstats_columns_in_its_order(application: Analysis) -> None:
     host = tables(application)["The machine"]
-    assert [column.header for column in host.columns] == VMSTAT
+    assert [column.head for column in host.columns[1:]] == VMSTAT
     assert len(host.lines) == len(application.tables[0].rows)
     reported = texts(host)
     assert (reported["r"], reported["b"], reported["bo"], reported["wa"]) == (
@@ -52,8 +63,8 @@ def test_the_machine_has_vmstats_columns_in_its_order(application: Analysis) -> 
 
 def test_each_part_has_its_line(application: Analysis) -> None:
     parts = tables(application)["Each part"]
-    assert [line.part for line in parts.lines[:3]] == ["spring", "mariadb", "generator"]
-    assert [line.part for line in parts.lines[-4:]] == ["spring-1", "spring-2", "redis", "generator"]
+    assert parts_in(parts)[:3] == ["spring", "mariadb", "generator"]
+    assert parts_in(parts)[-4:] == ["spring-1", "spring-2", "redis", "generator"]
     assert texts(parts) == {
         "CPU": "98 % (93 %)", "memory": "330 MB (310 MB)", "context switches /s": "6,600 (5,000)",
         "threads": "64 (61)", "sockets": "230 (220)",
@@ -81,7 +92,7 @@ def test_what_no_condition_has_gets_no_column(application: Analysis) -> None:
 def test_a_plain_run_of_redis_says_nothing_of_it(analysis: Analysis, application: Analysis) -> None:
     row = application.tables[0].rows[1]
     plain = seeing(analysis, host=row.seen["host"], redis=row.seen["redis"], generator=row.seen["generator"])
-    assert observed_in(plain, plain.tables[0]) == []
+    assert observed_tables(plain, plain.tables[0]) == ()
     assert HEADING not in markdown.render(plain)["report.md"].decode()
     assert HEADING not in html.render(plain)["report.html"].decode()
     assert [row["free_kib_max"] for row in rows_of(plain, "host.csv")] == ["2900000.0"]
@@ -89,9 +100,9 @@ def test_a_plain_run_of_redis_says_nothing_of_it(analysis: Analysis, application
 
 def test_an_application_that_is_not_ours_is_one_too(application: Analysis) -> None:
     remote = seeing(application, host=application.tables[0].rows[0].seen["host"])
-    assert observed_in(remote, remote.tables[0]) == []
+    assert observed_tables(remote, remote.tables[0]) == ()
     named = remote.model_copy(update={"environment": {"subjects": {"app": {"ours": False}}}})
-    assert [table.title.partition(" (")[0] for table in observed_in(named, named.tables[0])] == ["The machine"]
+    assert [table.title.partition(" (")[0] for table in observed_tables(named, named.tables[0])] == ["The machine"]
 
 
 def test_markdown_has_a_section_of_whole_tables(application: Analysis) -> None:
@@ -130,7 +141,7 @@ def test_csv_has_a_line_a_condition_and_one_a_part_and_metric(application: Analy
 def test_a_column_that_a_system_does_not_tell_is_empty(application: Analysis) -> None:
     observed = {"host": {"r": AvgMax(avg=1, max=2)}, "mariadb": application.tables[0].rows[0].seen["mariadb"]}
     some = seeing(application, **observed)
-    assert [column.header for column in tables(some)["The machine"].columns] == ["r"]
+    assert [column.head for column in tables(some)["The machine"].columns[1:]] == ["r"]
     [row] = rows_of(some, "host.csv")
     assert (row["r_max"], row["wa_percent_max"]) == ("2.0", "")
 

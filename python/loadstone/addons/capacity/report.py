@@ -3,16 +3,15 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from loadstone.addons.capacity.model.answer import Capacity, CapacityPart, Prediction
 from loadstone.judge.verdict import AnalysisModel
 from loadstone.machine.extras import require
 from loadstone.report import figure_format as fmt
+from loadstone.report.document import Block, Paragraph, SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.report.json_report import json_text
+from loadstone.report.terminal.sections import line, print_blocks
 from loadstone.text.language import _, plural
 
 _BAR = 20
@@ -38,13 +37,14 @@ def show(report: CapacityReport, console: Console, *, short: bool = False) -> No
     """Print the outcome for a person; `short`: a line a prediction alone."""
     for number, capacity in enumerate(report.capacities):
         if short:
-            for line in _lines(capacity):
-                console.print(Text(line), soft_wrap=True)
+            for said in _lines(capacity):
+                console.print(line(said), soft_wrap=True)
             continue
         if number:
             console.print()
-        for piece in _of_one(capacity):
-            console.print(piece)
+        at = _("{users}, {rate} a second", users=_users(capacity.users), rate=fmt.rate(capacity.per_s))
+        heading = f"{fmt.plain(capacity.label)}: {at}" if capacity.label else _("At {at}", at=at)
+        print_blocks(console, heading, _of_one(capacity))
 
 
 def _lines(capacity: Capacity) -> Iterator[str]:
@@ -65,84 +65,83 @@ def _users(number: int | None) -> str:
     return plural(number or 0, "{count} user", "{count} users", count=fmt.count(number))
 
 
-def _of_one(capacity: Capacity) -> Iterator[Table | Text]:
-    at = _("{users}, {rate} a second", users=_users(capacity.users), rate=fmt.rate(capacity.per_s))
-    yield Text(f"{fmt.plain(capacity.label)}: {at}" if capacity.label else _("At {at}", at=at), style="bold")
+def _of_one(capacity: Capacity) -> Iterator[Block]:
     yield _parts(capacity)
-    yield Text(fmt.sentence(capacity.limit))
+    yield Paragraph(capacity.limit)
     if capacity.waiting_s is not None:
-        yield Text(
-            _(
-                "A response takes {response}, of it {waiting} on no CPU and in no queue for one (round "
-                "trips, wake-ups, disks, locks, timers).",
-                response=fmt.duration(1e9 * capacity.response_s),
-                waiting=fmt.duration(1e9 * capacity.waiting_s),
-            ),
-            style="dim",
+        said = _(
+            "A response takes {response}, of it {waiting} on no CPU and in no queue for one (round "
+            "trips, wake-ups, disks, locks, timers).",
+            response=fmt.duration(1e9 * capacity.response_s),
+            waiting=fmt.duration(1e9 * capacity.waiting_s),
         )
+        yield Paragraph(said, "note")
     if capacity.refusal is not None:
-        yield Text(fmt.sentence(capacity.refusal), style="yellow")
+        yield Paragraph(capacity.refusal, "doubt")
         return
     if capacity.error is not None and capacity.reach is not None:
-        yield Text(
-            _(
-                "Model held to levels that it was not fitted on: typical error {error} from {users} "
-                "on; best from {best_from} on, where a prediction is within {reach} 95 times in 100. "
-                "Only users were held out: of the other changes it says what these costs give.",
-                error=fmt.plus_minus(capacity.error),
-                users=_users(capacity.checked_from),
-                best_from=fmt.count(capacity.best_from),
-                reach=fmt.plus_minus(capacity.reach),
-            ),
-            style="dim",
+        said = _(
+            "Model held to levels that it was not fitted on: typical error {error} from {users} "
+            "on; best from {best_from} on, where a prediction is within {reach} 95 times in 100. "
+            "Only users were held out: of the other changes it says what these costs give.",
+            error=fmt.plus_minus(capacity.error),
+            users=_users(capacity.checked_from),
+            best_from=fmt.count(capacity.best_from),
+            reach=fmt.plus_minus(capacity.reach),
         )
+        yield Paragraph(said, "note")
     if capacity.predictions:
         yield _predictions(capacity)
-    for remark in capacity.remarks:
-        yield Text(fmt.sentence(remark), style="yellow")
+    yield from (Paragraph(remark, "doubt") for remark in capacity.remarks)
 
 
-def _parts(capacity: Capacity) -> Table:
-    grid = _grid((_("part"), _("CPU a request"), _("CPUs"), _("busy"), _("at most")))
-    for part in capacity.parts:
-        grid.add_row(*part_cells(part))
-    return grid
+def _parts(capacity: Capacity) -> SectionTable:
+    """A line a part; dashes where nothing is known."""
+    heads = (_("part"), _("CPU a request"), _("CPUs"), _("busy"), _("at most"))
+    lines = (TableRow(fmt.part_name(part.name), _cells(*_figures(part))) for part in capacity.parts)
+    return SectionTable("", tuple(map(SectionColumn, heads)), tuple(lines))
 
 
-def part_cells(part: CapacityPart) -> tuple[str, str, str, str, str]:
-    """The columns of a part; dashes where nothing is known."""
+def _figures(part: CapacityPart) -> Iterator[str]:
     cost = part.cost
     ends = None if cost.low_ns is None or cost.high_ns is None else (cost.low_ns, cost.high_ns)
     disk = "" if part.disk_ns is None else _(" + {duration} disk", duration=fmt.duration(part.disk_ns))
+    yield f"{fmt.duration(cost.ns)}{fmt.around(cost.ns, ends)}{disk}"
+    yield fmt.number(part.cpus)
     busy = fmt.percent(None if part.busy_share is None else min(1.0, part.busy_share))
     if part.shares_with:
         busy += _(" with {plain}", plain=", ".join(map(fmt.part_name, part.shares_with)))
+    yield busy
     most = fmt.rate(part.most_per_s)
     if part.most_low_per_s is not None and part.most_high_per_s is not None:
         most += f" [{fmt.rate(part.most_low_per_s)}, {fmt.rate(part.most_high_per_s)}]"
-    return (
-        fmt.part_name(part.name),
-        f"{fmt.duration(cost.ns)}{fmt.around(cost.ns, ends)}{disk}",
-        fmt.number(part.cpus),
-        busy,
-        f"{most} /s",
-    )
+    yield f"{most} /s"
 
 
-def _predictions(capacity: Capacity) -> Table:
+def _predictions(capacity: Capacity) -> SectionTable:
+    """A line a number of users, with its rate drawn behind it."""
     measured = any(one.measured_per_s is not None for one in capacity.predictions)
-    grid = _grid(("users", _("rate /s"), *(("measured",) if measured else ()), "response", "fullest", "rate"))
+    heads = ("users", _("rate /s"), *(["measured"] if measured else []), "response")
+    columns = (*map(SectionColumn, heads), *(SectionColumn(head, kind="names") for head in ("fullest", "rate")))
     most = max(one.per_s for one in capacity.predictions)
-    for one in capacity.predictions:
-        grid.add_row(
+    lines = (
+        TableRow(
             fmt.count(one.users),
-            _rate(one),
-            *((fmt.rate(one.measured_per_s),) if measured else ()),
-            _response(one),
-            f"{fmt.plain(one.busiest)} {fmt.percent(one.busy_share)}",
-            "▇" * max(1, round(_BAR * one.per_s / most)),
+            _cells(
+                _rate(one),
+                *([fmt.rate(one.measured_per_s)] if measured else []),
+                _response(one),
+                f"{fmt.plain(one.busiest)} {fmt.percent(one.busy_share)}",
+                "▇" * max(1, round(_BAR * one.per_s / most)),
+            ),
         )
-    return grid
+        for one in capacity.predictions
+    )
+    return SectionTable("", columns, tuple(lines))
+
+
+def _cells(*said: str) -> tuple[SectionCell, ...]:
+    return tuple(SectionCell(None, said=one) for one in said)
 
 
 def _rate(one: Prediction) -> str:
@@ -152,13 +151,6 @@ def _rate(one: Prediction) -> str:
 def _response(one: Prediction) -> str:
     figure = 1e9 * one.response_s
     return f"{fmt.duration(figure)}{fmt.around(figure, (1e9 * one.low_s, 1e9 * one.high_s))}"
-
-
-def _grid(heads: tuple[str, ...]) -> Table:
-    grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    for number, head in enumerate(heads):
-        grid.add_column(head, justify="left" if not number or head in ("fullest", "rate") else "right", no_wrap=True)
-    return grid
 
 
 def svg(report: CapacityReport) -> bytes | None:

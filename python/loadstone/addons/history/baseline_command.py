@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -160,7 +159,8 @@ def _root_of(folder: Path) -> Path:
     return folder.parent.parent if folder.parent.name == ARCHIVE else folder.parent
 
 
-def _lines(runs: Path, found: "tuple[Baseline, ...]") -> Iterator[str]:
+def _lines(runs: Path, found: "tuple[Baseline, ...]") -> list[str]:
+    from loadstone.addons.history.aligned import aligned
     from loadstone.addons.history.baselines import folder_of
 
     cells = []
@@ -170,6 +170,4 @@ def _lines(runs: Path, found: "tuple[Baseline, ...]") -> Iterator[str]:
         day = datetime.fromtimestamp(one.set_unix_s, UTC).strftime("%Y-%m-%d")
         machine = "" if place is None else _row(place).machine
         cells.append((one.experiment, one.branch, one.run, day, state, machine))
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        yield "  ".join(f"{cell:<{wide}}" for cell, wide in zip(row, widths, strict=True) if wide).rstrip()
+    return [line.rstrip() for line in aligned(cells)]

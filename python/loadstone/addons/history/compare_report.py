@@ -4,23 +4,21 @@ from collections.abc import Iterator, Sequence
 from math import log
 from typing import Literal
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from loadstone.experiment.plan.look_schedule import BLOCKS_MIN
 from loadstone.judge.analysis.analysis import Comparison
 from loadstone.judge.verdict import AnalysisModel, Verdict
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
+from loadstone.report.document import Block, Paragraph, Section, SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.report.json_report import json_text
+from loadstone.report.terminal.sections import print_blocks
 from loadstone.text.language import _, plural, translatable, translated
 from loadstone.text.message import Message
 
 OutputKind = Literal["declared", "ad hoc", "two runs"]
 
-_STYLES = {"faster": "bold green", "equivalent": "cyan", "mixed": "yellow", "invalid": "red"}
 _TITLES: dict[OutputKind, str] = {
     "declared": translatable("Declared comparisons"),
     "ad hoc": translatable(
@@ -76,27 +74,28 @@ def to_json(report: CompareReport) -> str:
 
 def show(report: CompareReport, console: Console) -> None:
     """Print the outcome for a person."""
-    for line in _head(report):
-        console.print(Text(line, style="bold" if line == translated(_TITLES[report.kind]) else "dim"))
-    for difference in report.differences:
-        console.print(Text(_("across: {sentence}", sentence=fmt.sentence(difference)), style="yellow"))
-    if notable_comparisons(report):
-        console.print(_table(report))
-    for cost, line in cost_lines(report):
-        console.print(Text(line, style=_STYLES.get(cost.kind, "")))
-    for line in summarise_rest(report):
-        console.print(Text(line))
-    for line in (*warnings(report), *map(fmt.sentence, report.notes)):
-        console.print(Text(line, style="dim"))
-    for line in advice(report):
-        console.print(Text(line))
-    for missed in report.missed:
-        console.print(Text(_("--fail-if {sentence}", sentence=fmt.sentence(missed)), style="red"))
+    section = section_of(report)
+    runs = (Paragraph(run, "note") for run in run_lines(report))
+    print_blocks(console, section.heading, (*runs, *section.blocks))
+
+
+def section_of(report: CompareReport) -> Section:
+    """What was compared and what that means, and what was found, for a terminal and for a page."""
+    found: tuple[Block, ...] = (
+        *(Paragraph(_("across: {sentence}", sentence=fmt.sentence(one)), "doubt") for one in report.differences),
+        *_table(report),
+        *(Paragraph(said, "good" if cost.kind == "faster" else "plain") for cost, said in cost_lines(report)),
+        *map(Paragraph, summarise_rest(report)),
+        *(Paragraph(said, "note") for said in (*warnings(report), *map(fmt.sentence, report.notes))),
+        *map(Paragraph, advice(report)),
+        *(Paragraph(_("--fail-if {sentence}", sentence=fmt.sentence(one)), "bad") for one in report.missed),
+    )
+    return Section("compared", translated(_TITLES[report.kind]), found)
 
 
 def cost_lines(report: CompareReport) -> list[tuple[Verdict, str]]:
     """Which side's requests cost a part less, a line each; in one line those that may be due to the machine instead."""
-    named = [(f"{_name(one)}: " if len(report.comparisons) > 1 else "", one) for one in report.comparisons]
+    named = [(f"{place_of(one)}: " if len(report.comparisons) > 1 else "", one) for one in report.comparisons]
     lines = [(cost, f"{name}{line}") for name, one in named for cost, line in verdicts.cost_lines(one)]
     open_ = [
         (cost, f"{name}{verdicts.verdict_text(cost, quick=False)}")
@@ -176,7 +175,7 @@ def _why_folded(one: Comparison) -> str | None:
 def _example(alike: Sequence[Comparison], report: CompareReport) -> str:
     """What a reader must know of the comparisons that were folded for one reason."""
     first = alike[0].primary
-    name = f"{_name(alike[0])}: " if len(report.comparisons) > 1 else ""
+    name = f"{place_of(alike[0])}: " if len(report.comparisons) > 1 else ""
     such_as = _("for example {name}", name=name) if len(alike) > 1 else name
     if first.kind == "invalid":
         return f"{such_as}{verdicts.verdict_text(first.model_copy(update={'quick': False}))}"
@@ -203,24 +202,7 @@ def _example(alike: Sequence[Comparison], report: CompareReport) -> str:
 
 def warnings(report: CompareReport) -> list[str]:
     """The warnings of what has a line; those that differ in their figures only become one, the first as an example."""
-    pairs = notable_comparisons(report)
-    found = verdicts.folded((_name(pair), warning) for pair in pairs for warning in pair.warnings)
-    return [_together(alike, len(pairs)) for alike in found]
-
-
-def _together(alike: Sequence[verdicts.Warned], pairs: int) -> str:
-    name, warning = alike[0]
-    if len({said for _, said in alike}) == 1 and len(alike) == pairs:
-        return warning
-    if len(alike) == 1:
-        return f"{name}: {warning}"
-    return _(
-        "{alike} of {pairs} pairs, for example {name}: {warning}",
-        alike=len(alike),
-        pairs=pairs,
-        name=name,
-        warning=warning,
-    )
+    return verdicts.together(notable_comparisons(report), place_of)
 
 
 def advice(report: CompareReport) -> list[str]:
@@ -257,11 +239,6 @@ def _visible(undecided: Sequence[Comparison]) -> list[str]:
     ]
 
 
-def _head(report: CompareReport) -> Iterator[str]:
-    yield translated(_TITLES[report.kind])
-    yield from map(fmt.plain, run_lines(report))
-
-
 def run_lines(report: CompareReport) -> Iterator[str]:
     """A line for each run that is compared."""
     for run in report.runs:
@@ -270,45 +247,24 @@ def run_lines(report: CompareReport) -> Iterator[str]:
         yield f"{f'{run.name}: ' if run.name else ''}{run.run} ({run.experiment}, {trials}{quick})"
 
 
-def _table(report: CompareReport) -> Table:
-    grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    named = headers(report)
-    for at, header in enumerate(named):
-        right = 0 < at < len(named) - 1
-        grid.add_column(header, justify="right" if right else "left", no_wrap=right, overflow="fold")
-    for one in notable_comparisons(report):
-        *figures, verdict = cells(one, report)
-        grid.add_row(*map(Text, figures), Text(verdict, style=_STYLES.get(one.primary.kind, "")))
-    return grid
+def _table(report: CompareReport) -> Iterator[SectionTable]:
+    """A line a comparison that says something: where, both typical figures, their ratio, the verdict."""
+    shown = notable_comparisons(report)
+    if not shown:
+        return
+    heads = (SectionColumn(head) for head in verdicts.side_headings(shown))
+    columns = (SectionColumn(_("condition")), *heads, SectionColumn(_("verdict"), kind="words"))
+    alike = verdicts.common_sides(shown) is not None
+    lines = (TableRow(one.place if one.place and alike else place_of(one), _cells(one.primary)) for one in shown)
+    yield SectionTable("", columns, tuple(lines), style="figures", label=_("Verdicts"))
 
 
-def headers(report: CompareReport) -> tuple[str, ...]:
-    """Over the columns of `cells`."""
-    return (_("condition"), *verdicts.side_headings(notable_comparisons(report)), _("verdict"))
-
-
-def cells(one: Comparison, report: CompareReport) -> tuple[str, str, str, str, str]:
-    """The line of a comparison: where, both typical figures, their ratio, the verdict."""
-    primary = one.primary
-    return (
-        fmt.plain(one.place) if one.place and verdicts.common_sides(notable_comparisons(report)) else _name(one),
-        verdicts.typical(primary, primary.a),
-        verdicts.typical(primary, primary.b),
-        verdicts.ratio(primary),
-        verdicts.verdict_text(primary),
-    )
-
-
-def _name(one: Comparison) -> str:
-    """Where the pair was compared; with its two sides unless they are two runs."""
-    return fmt.plain(one.place) or _("all") if one.between == "run" else verdicts.title(one)
-
-
-def title(report: CompareReport) -> str:
-    """What was compared, and what that means."""
-    return translated(_TITLES[report.kind])
+def _cells(found: Verdict) -> tuple[SectionCell, ...]:
+    figures = (verdicts.typical(found, found.a), verdicts.typical(found, found.b), verdicts.ratio(found))
+    judged = SectionCell(None, said=verdicts.verdict_text(found), verdict=found.kind)
+    return (*(SectionCell(None, said=figure) for figure in figures), judged)
 
 
 def place_of(one: Comparison) -> str:
-    """What the line of a comparison is called."""
-    return _name(one)
+    """Where the pair was compared; with its two sides unless they are two runs."""
+    return fmt.plain(one.place) or _("all") if one.between == "run" else verdicts.title(one)

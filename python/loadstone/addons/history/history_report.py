@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from rich.cells import cell_len
 
+from loadstone.addons.history.aligned import aligned
 from loadstone.addons.history.changes import FigureHistory, Hint, History
 from loadstone.addons.history.trends import RunSeries, TrendFigure, TrendPoint, is_answered
 from loadstone.addons.history.trends_text import differs_text, figure_name, figure_text, hint_text, interval_text
@@ -41,10 +42,9 @@ def overview_lines(history: History) -> list[str]:
         )
         for one in history.figures
     ]
-    widths = _widths(cells)
     lines = [_heading(history)]
-    for one, row in zip(history.figures, cells, strict=True):
-        lines.append("  ".join(map(_filled, row, widths)).rstrip())
+    for one, row in zip(history.figures, aligned(cells, cell_len), strict=True):
+        lines.append(row.rstrip())
         lines += [f"  ↕ {line}" for hint in one.hints for line in _hint_lines(hint)]
     if any(len(one.courses) > 1 for one in history.figures):
         lines.append(_("2/3: of 3 runs 2 are drawn; the others are of another load, machine or version of loadstone."))
@@ -59,18 +59,17 @@ def figure_lines(history: History, width: int) -> list[str]:
     rows = _rows(history, figure)
     head = (_("head"),) if is_answered(figure.over.metric) else ()
     heads = (_("no."), _("began (UTC)"), _("line"), *head, _("figure and 95 % interval"))
-    cells = [heads, *(row for row, _point in rows)]
-    widths = _widths(cells)
-    room = width - sum(widths) - 2 * len(widths) - 1
+    top, *texts = aligned([heads, *(row for row, _point in rows)], cell_len)
+    room = width - cell_len(top) - 3
     drawing = _Drawing([point.figure for _row, point in rows], min(room, 60)) if room >= _DRAWN_MIN else None
     scale = "" if drawing is None else drawing.scale(metric)
-    lines += ["", f"{_row_text(heads, widths)}  {scale}".rstrip()]
+    lines += ["", f"{top}  {scale}".rstrip()]
     hints = {hint.after.number: hint for hint in figure.hints}
-    for row, point in rows:
+    for text, (row, point) in zip(texts, rows, strict=True):
         if (hint := hints.get(int(row[0]))) is not None:
             lines += [f"  ↕ {line}" for line in _hint_lines(hint)]
         drawn = "" if drawing is None else drawing.of(point.figure)
-        lines.append(f"{_row_text(row, widths)}  {drawn}".rstrip())
+        lines.append(f"{text}  {drawn}".rstrip())
     lines += [""] if any(line.unlike for line in figure.over.lines) else []
     lines += [_unlike(line) for line in figure.over.lines if line.unlike]
     if (number := len(figure.over.without)) > _NAMED_MAX:
@@ -174,10 +173,11 @@ _Row = tuple[str, ...]
 
 def _rows(history: History, figure: FigureHistory) -> list[tuple[_Row, TrendPoint]]:
     numbers = {run.run: run.number for run in history.runs}
+    digits = max(len(str(number)) for number in numbers.values())
     return [
         (
             (
-                str(numbers[point.run]),
+                f"{numbers[point.run]:>{digits}}",
                 datetime.fromtimestamp(point.began_unix_s, UTC).strftime("%Y-%m-%d %H:%M"),
                 line.name,
                 *([_end_of(point.head)] if is_answered(figure.over.metric) else []),
@@ -193,21 +193,6 @@ def _end_of(head: str) -> str:
     """What a head is called: commands differ where they end."""
     text = fmt.plain(head)
     return text if len(text) <= _HEAD_MAX else f"…{text[1 - _HEAD_MAX :]}"
-
-
-def _row_text(row: Sequence[str], widths: Sequence[int]) -> str:
-    number, *rest = row
-    before = " " * (widths[0] - cell_len(number))
-    return "  ".join((f"{before}{number}", *map(_filled, rest, widths[1:])))
-
-
-def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return the widths of the columns, in cells of a terminal."""
-    return [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-
-
-def _filled(text: str, width: int) -> str:
-    return f"{text}{' ' * (width - cell_len(text))}"
 
 
 def _spark(figures: Sequence[TrendFigure]) -> str:

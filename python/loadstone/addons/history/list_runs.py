@@ -55,21 +55,20 @@ def list_runs(root: Path = RUNS, find: str = "", *, archived: bool = False) -> l
 
 def run_lines(runs: Sequence[RunEntry], width: int | None = None) -> list[str]:
     """A line for each run: name, when it began, experiment, how much of it is there, tags, and what it says."""
+    from loadstone.addons.history.aligned import aligned
+
     cells = [
         (
             run.name,
             run.began.astimezone().strftime("%Y-%m-%d %H:%M") if run.began else "",
             run.experiment,
             run.state,
-            *([" ".join(run.tags)] if any(one.tags for one in runs) else []),
+            " ".join(run.tags),
+            run.headline,
         )
         for run in runs
     ]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        "  ".join([*(f"{cell:<{wide}}" for cell, wide in zip(row, widths, strict=True)), run.headline]).rstrip()
-        for row, run in zip(cells, runs, strict=True)
-    ]
+    lines = [line.rstrip() for line in aligned(cells)]
     return [line if width is None or len(line) <= width else f"{line[: width - 1]}…" for line in lines]
 
 

@@ -20,6 +20,7 @@ from loadstone.addons.pages.page import page
 from loadstone.addons.pages.settings import folder_named, place_of
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts.chart import Chart
+from loadstone.report.html.page import blocks_html
 from loadstone.safety.errors import UserError
 from loadstone.text.language import _
 
@@ -61,20 +62,15 @@ def _compare(request: Request) -> Response:
 
 def _found(outcome: LaidOver, picked: str) -> dict[str, Any]:
     report = outcome.report
+    section = comparison.section_of(report)
     places = [comparison.place_of(one) for one in report.comparisons]
     first = comparison.notable_comparisons(report)
     telling = report.comparisons.index(first[0]) if first else 0
     number = int(picked) if picked.isdecimal() and len(picked) < 6 and int(picked) < len(places) else telling
     return {
-        "title": comparison.title(report),
+        "title": section.heading,
+        "blocks": blocks_html(section),
         "runs": [(run.run, line) for run, line in zip(report.runs, comparison.run_lines(report), strict=True)],
-        "across": [fmt.sentence(one) for one in report.differences],
-        "headers": comparison.headers(report),
-        "lines": [(one.primary.kind, comparison.cells(one, report)) for one in first],
-        "costs": [(cost.kind, line) for cost, line in comparison.cost_lines(report)],
-        "folded": comparison.summarise_rest(report),
-        "notes": [*comparison.warnings(report), *map(fmt.sentence, report.notes)],
-        "advice": comparison.advice(report),
         "places": places,
         "number": number,
         "rates": drawn(rates_of_runs(outcome.places)),

@@ -1,11 +1,21 @@
 """What every report says of a saturation: the answer in figures, the limit with its evidence, a table of points."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from loadstone.addons.saturation.results import Estimated, SaturationAnswer, SaturationAnswers, SaturationPoint
 from loadstone.addons.saturation.spec import latency_objective
 from loadstone.report import figure_format as fmt
-from loadstone.report.document import Finding, Grid, GridRow, Section, Shown
+from loadstone.report.document import (
+    Finding,
+    Only,
+    Section,
+    SectionCell,
+    SectionColumn,
+    SectionTable,
+    Shown,
+    TableRow,
+)
 from loadstone.report.tables.column import cost_text
 from loadstone.text.language import _, plural
 from loadstone.text.message import Message, message
@@ -124,27 +134,6 @@ def spoken(answer: SaturationAnswer) -> str:
     return " ".join(f"{name}: {said}." for name, said in facts(answer))
 
 
-def share_headers() -> list[str]:
-    """Columns of the table of parts."""
-    names = (
-        message("saturation_share_part"),
-        message("saturation_share_unloaded"),
-        message("saturation_share_knee"),
-        message("saturation_share_beyond"),
-    )
-    return list(map(render_message, names))
-
-
-def share_rows(answer: SaturationAnswer) -> list[list[str]]:
-    """Return rows that say how full each part was at three loads, the fullest first."""
-    if answer.limiting is None:
-        return []
-    return [
-        [fmt.part_name(share.part), *map(fmt.percent, (share.unloaded, share.knee, share.beyond))]
-        for share in answer.limiting.shares
-    ]
-
-
 def _basis(answer: SaturationAnswer) -> Message:
     """The way it was measured: the sweeps, the least response time that the knee rests on, and the search."""
     parts = [_measured(answer)]
@@ -175,7 +164,7 @@ def part_names(answers: Sequence[SaturationAnswer]) -> list[str]:
     return list(dict.fromkeys(part for answer in answers for point in answer.points for part in point.cpu))
 
 
-def point_headers(answer: SaturationAnswer) -> list[str]:
+def _heads(answer: SaturationAnswer) -> list[str]:
     """Columns of the table of points."""
     load = _("users") if answer.model == "closed" else _("offered a second")
     parts = [_("{plain} CPU", plain=fmt.part_name(part)) for part in part_names([answer])]
@@ -184,7 +173,7 @@ def point_headers(answer: SaturationAnswer) -> list[str]:
     return [load, _("a second"), *spread, *(name for _, name in LATENCIES), _("errors"), *parts, *cost]
 
 
-def point_cells(answer: SaturationAnswer, point: SaturationPoint) -> list[str]:
+def _figures(answer: SaturationAnswer, point: SaturationPoint) -> list[str]:
     """One line of it."""
     load = fmt.count(point.users) if point.users is not None else fmt.rate(point.rate_per_s)
     ends = f"{fmt.rate(point.low)} .. {fmt.rate(point.high)}" if point.sweeps > 1 else fmt.NONE
@@ -248,20 +237,46 @@ def _finding(answer: SaturationAnswer) -> Finding:
         brief=_limit(answer),
         tone="good" if answer.kind in ("plateau", "peak", "limit") else "open",
         shown=(Shown("saturation"), *([Shown("ramp", remarks)] if remarks else ())),
-        grids=(*_shares(answer), _levels(answer)),
+        rests_on=(*_shares(answer), *_levels(answer)),
         note=_basis(answer),
         style="saturation",
         basis=message("saturation_basis"),
     )
 
 
-def _shares(answer: SaturationAnswer) -> Iterator[Grid]:
-    """A table of how full each part was; none where nothing shows it."""
-    if rows := share_rows(answer):
-        yield Grid("shares", tuple(share_headers()), tuple(GridRow(tuple(row)) for row in rows), on_terminal=False)
+def _shares(answer: SaturationAnswer) -> Iterator[Only]:
+    """A table of how full each part was at three loads, the fullest first; none where nothing shows it."""
+    if answer.limiting is None or not answer.limiting.shares:
+        return
+    heads = (
+        message("saturation_share_part"),
+        message("saturation_share_unloaded"),
+        message("saturation_share_knee"),
+        message("saturation_share_beyond"),
+    )
+    lines = (
+        TableRow(
+            fmt.part_name(share.part),
+            tuple(SectionCell(full, "share") for full in (share.unloaded, share.knee, share.beyond)),
+        )
+        for share in answer.limiting.shares
+    )
+    yield Only(
+        ("page", "markdown"), (SectionTable("", tuple(map(SectionColumn, heads)), tuple(lines), style="shares"),)
+    )
 
 
-def _levels(answer: SaturationAnswer) -> Grid:
-    """A row a point."""
-    rows = (GridRow(tuple(point_cells(answer, point)), point.verdict, tuple(point.reasons)) for point in answer.points)
-    return Grid("levels", tuple(point_headers(answer)), tuple(rows), has_verdicts=True)
+def _levels(answer: SaturationAnswer) -> Iterator[Only]:
+    """A row a point; why one is doubted has room on the page alone. None without one."""
+    if answer.points:
+        lines = tuple(_level(answer, point) for point in answer.points)
+        table = SectionTable("", tuple(map(SectionColumn, _heads(answer))), lines, style="levels")
+        yield Only(("page",), (table,))
+        without = tuple(replace(line, problems=()) for line in lines)
+        yield Only(("markdown", "terminal"), (replace(table, lines=without),))
+
+
+def _level(answer: SaturationAnswer, point: SaturationPoint) -> TableRow:
+    load, *figures = _figures(answer, point)
+    cells = tuple(SectionCell(None, said=figure) for figure in figures)
+    return TableRow(load, cells, problems=tuple(point.reasons), verdict=point.verdict)

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -18,11 +18,12 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, written
 from loadstone.report.charts import theme
 from loadstone.report.charts.pictures import chart_of, pictures_of, without_pictures
-from loadstone.report.document import CheckLine, Picture, Words
+from loadstone.report.document import Picture, Section, Words
 from loadstone.report.figure_quality import trust_text
 from loadstone.report.html.sections import (
     MINOR,
     captions_of,
+    cell_style,
     figure,
     finding_pictures,
     linked,
@@ -61,7 +62,6 @@ def templates_of(
     return environment
 
 
-_ORDER = ("invalid", "suspect", "unknown", "valid")
 PARAGRAPH_MAX = 4
 """Number of sentences that are read as one paragraph."""
 _LISTS = {"sentences": "parts", "effects_answer": "terms", "saturations": "answers"}
@@ -129,18 +129,25 @@ _STYLED = re.compile(r' style="((?:--bar|flex-grow):[\d.e+-]+)"')
 def _templates() -> jinja2.Environment:
     own: dict[str, Callable[..., Any]] = {
         "unbroken": _unbroken, "pieces": _pieces, "figure": summary.figure, "cell": written.cell,
-        "words": words, "kind": lambda block: type(block).__name__, "worst_first": _worst_first,
+        "words": words, "cell_style": cell_style,
+        "kind": lambda block: type(block).__name__,
     }  # fmt: skip
     environment = templates_of("loadstone.report.html", own, _printed)
     said: Any = environment.globals["_"]
     environment.globals["_"] = lambda template, **figures: said(
         template, **{name: _printed(figure) for name, figure in figures.items()}
     )
+    environment.globals |= {
+        "meaning": glossary.meaning, "marks": MARKS, "mark_texts": MARK_TEXTS, "minor": MINOR,
+        "verdict_terms": glossary.VERDICT_TERMS, "linked": words,
+    }  # fmt: skip
     return environment
 
 
-def _worst_first(checks: Iterable[CheckLine]) -> list[CheckLine]:
-    return sorted(checks, key=lambda check: _ORDER.index(check.verdict))
+def blocks_html(section: Section) -> Markup:
+    """The blocks of a section for a page of another kind: texts and tables, without pictures and links to trials."""
+    macros: Any = _templates().get_template("blocks.html.j2").module
+    return Markup(macros.blocks(section.blocks, section))
 
 
 def _printed(value: Any) -> Any:
@@ -222,18 +229,11 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "without_pictures": without_pictures(),
         "time_used": summary.time_used(analysis),
         "language": language(),
-        "meaning": glossary.meaning,
-        "minor": MINOR,
-        "marks": MARKS,
-        "mark_texts": MARK_TEXTS,
         "linked": lambda said: linked(words(said), anchors),
         "rows_of": rows_of,
         "picture_of": shown,
-        "blocks_picture_of": lambda block: shown(Picture("blocks", block.name)),
-        "effects_picture_of": lambda block: shown(Picture("effects", block.name)),
         "pictures_in": lambda block: [(heading, one) for heading, of in block.parts if (one := shown(of))],
         "captions_of": captions_of,
-        "verdict_terms": glossary.VERDICT_TERMS,
         "pictures_of": lambda finding: finding_pictures(finding, charts),
         "terms_of": lambda phrase, word: {
             name: word(one.term, one.text) if one.term else one.text for name, one in phrase.terms

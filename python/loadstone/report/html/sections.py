@@ -9,7 +9,7 @@ from markupsafe import Markup
 from loadstone.judge.analysis.analysis import Row
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts.pictures import NOT_DRAWN
-from loadstone.report.document import FigureRow, Figures, Finding
+from loadstone.report.document import FigureRow, Figures, Finding, SectionCell, SectionColumn
 from loadstone.report.summary import Anchors
 from loadstone.text.language import _, translated
 from loadstone.text.message import Message
@@ -91,6 +91,17 @@ def _bar(row: Row, rate: float | None, best: float) -> float | None:
     if not best or rate is None or row.verdict not in ("valid", "suspect"):
         return None
     return round(rate / best, 3)
+
+
+def cell_style(cell: SectionCell, column: SectionColumn) -> str:
+    """Names of a cell's kinds in the page's style."""
+    kinds = (
+        {"figures": "num", "parts": "part", "names": ""}.get(column.kind, column.kind),
+        "lost" if cell.alarm else "",
+        "none" if cell.faint else "",
+        f"judged {cell.verdict}" if cell.verdict else "",
+    )
+    return " ".join(filter(None, kinds))
 
 
 def captions_of(pictures: Sequence[tuple[str, dict[str, Any]]]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary
-from loadstone.report.document import Block, Code, FactsBlock, Only, Paragraph, Section, Terms
+from loadstone.report.document import Block, Code, FactsBlock, Only, Paragraph, Section
 from loadstone.text.language import _
 
 _UNITS = {"_bytes": fmt.size, "_s": fmt.seconds, "_ns": fmt.duration}
@@ -60,5 +60,6 @@ def reproduction_section(analysis: Analysis) -> Section:
 
 def terms_section(analysis: Analysis) -> Section:
     """The glossary."""
-    groups = tuple((heading, tuple(terms.items())) for heading, terms in glossary.groups_of(analysis).items())
-    return Section("terms", _("What the terms mean"), (Terms(groups),), layouts=("page", "markdown"))
+    groups = glossary.groups_of(analysis).items()
+    blocks = tuple(FactsBlock(heading, tuple(terms.items()), style="terms") for heading, terms in groups)
+    return Section("terms", _("What the terms mean"), blocks, layouts=("page", "markdown"))

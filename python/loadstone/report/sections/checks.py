@@ -28,7 +28,7 @@ from loadstone.run_folder.trial import CheckResult, CheckVerdict
 from loadstone.text.language import _, plural, translatable, translated
 
 _VERDICTS: tuple[CheckVerdict, ...] = ("valid", "suspect", "invalid", "unknown")
-_WORST_FIRST: tuple[CheckVerdict, ...] = ("invalid", "suspect", "unknown", "valid")
+WORST_FIRST: tuple[CheckVerdict, ...] = ("invalid", "suspect", "unknown", "valid")
 
 
 def checks_section(analysis: Analysis) -> Section:
@@ -93,7 +93,7 @@ def _line(check: CheckSummary, anchors: Anchors) -> TableRow:
     return TableRow(
         summary.check_title(check.name),
         (SectionCell(None, said=check.explanation), *_counts(counts), worst),
-        verdict=next((kind for kind in _WORST_FIRST if getattr(check, kind)), "valid"),
+        verdict=next((kind for kind in WORST_FIRST if getattr(check, kind)), "valid"),
     )
 
 
@@ -106,7 +106,7 @@ def _of_comparisons(analysis: Analysis) -> Iterator[Block]:
     found: dict[str, list[tuple[CheckResult, str, str]]] = {}
     for number, family in enumerate(analysis.families, 1):
         for place, comparison in enumerate(family.comparisons, 1):
-            where = f"comparison-{number}-{place}"
+            where = f"basis-{number}-{place}"
             for check in comparison.checks:
                 found.setdefault(check.name, []).append((check, verdicts.title(comparison), where))
     if not found:
@@ -119,11 +119,11 @@ def _of_comparisons(analysis: Analysis) -> Iterator[Block]:
     lines = []
     for name, results in found.items():
         kinds = [check.verdict for check, _, _ in results]
-        worst, title, where = min(results, key=lambda result: _WORST_FIRST.index(result[0].verdict))
+        worst, title, where = min(results, key=lambda result: WORST_FIRST.index(result[0].verdict))
         cell = SectionCell(None, said=summary.figure(worst), link=Link(title, where), reason=fmt.sentence(worst.reason))
         counts = _counts(tuple(map(kinds.count, _VERDICTS)))
         lines.append((worst.verdict, TableRow(summary.check_title(name), (*counts, cell), verdict=worst.verdict)))
-    lines.sort(key=lambda line: _WORST_FIRST.index(line[0]))
+    lines.sort(key=lambda line: WORST_FIRST.index(line[0]))
     yield SectionTable(
         _("Of the comparisons"),
         columns,

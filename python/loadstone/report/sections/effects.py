@@ -5,7 +5,18 @@ from collections.abc import Iterator
 from loadstone.judge.analysis.analysis import Analysis, EffectCell, EffectsAnswer, EffectTerm
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
-from loadstone.report.document import Combination, EffectLine, EffectsBlock, Section
+from loadstone.report.document import (
+    Block,
+    Only,
+    Paragraph,
+    Part,
+    Picture,
+    Section,
+    SectionCell,
+    SectionColumn,
+    SectionTable,
+    TableRow,
+)
 from loadstone.run_folder.trial import CheckResult
 from loadstone.text.english.figures import blocks_text, metric_text
 from loadstone.text.language import _, sentence_case
@@ -22,43 +33,47 @@ def effects_section(analysis: Analysis) -> Section | None:
     )
 
 
-def effects_of(analysis: Analysis) -> tuple[EffectsBlock, ...]:
+def effects_of(analysis: Analysis) -> tuple[Part, ...]:
     """An answer for each comparison that has factors."""
     return tuple(
-        EffectsBlock(
-            answer.name,
-            f"effects-{number}",
-            question=answer.question,
-            answer=answer.answer,
-            note=answer.note,
-            lines=tuple(lines(answer)),
-            factors=tuple(answer.factors),
-            combinations=tuple(
-                Combination(tuple(cell.levels), cell.label, figure_text(answer, cell)) for cell in answer.cells
-            ),
-            basis=_basis(answer),
-        )
+        Part(answer.question, tuple(_answer(answer)), f"effects-{number}")
         for number, answer in enumerate(analysis.effects, 1)
     )
 
 
-def lines(answer: EffectsAnswer) -> Iterator[EffectLine]:
-    """Every effect, the main ones first."""
-    for term in answer.terms:
-        verdict = term.verdict
-        yield EffectLine(
-            verdicts.MARKS[verdict.kind],
-            kind=_("main effect") if term.kind == "main" else _("interaction"),
-            name=fmt.plain(term.name),
-            over=fmt.plain(", ".join(term.over)),
-            ratio=verdicts.ratio(verdict),
-            said=_said(term),
-            rounds=blocks_text(verdict.blocks, verdict.unit, always_many=True) if verdict.blocks else fmt.NONE,
-            verdict=verdict.kind,
-        )
+def _answer(answer: EffectsAnswer) -> Iterator[Block]:
+    """All effects, the main ones first, and the combinations that they were drawn from."""
+    yield Only(("markdown",), (Paragraph(answer.answer),))
+    if answer.note:
+        yield Only(("page", "markdown"), (Paragraph(answer.note, "note"),))
+    columns = (
+        SectionColumn(_("against each other")),
+        SectionColumn(_("effect"), kind="names"),
+        SectionColumn(_("ratio")),
+        SectionColumn(_("based on")),
+        SectionColumn(_("what it says"), kind="words"),
+    )
+    yield SectionTable("", columns, tuple(map(_line, answer.terms)), style="verdicts", label=answer.question)
+    yield Picture("effects", answer.name)
+    levels = (*(SectionColumn(name, kind="names") for name in answer.factors), SectionColumn(_("figure")))
+    cells = (TableRow(cell.levels[0], _cells(*cell.levels[1:], figure_text(answer, cell))) for cell in answer.cells)
+    yield SectionTable("", levels, tuple(cells), style="verdicts", label=answer.question)
+    yield Paragraph(_basis(answer), "note")
 
 
-def _said(term: EffectTerm) -> str:
+def _line(term: EffectTerm) -> TableRow:
+    found = term.verdict
+    kind = _("main effect") if term.kind == "main" else _("interaction")
+    rounds = blocks_text(found.blocks, found.unit, always_many=True) if found.blocks else fmt.NONE
+    judged = SectionCell(None, said=effect_text(term), verdict=found.kind)
+    return TableRow(term.name, (*_cells(kind, verdicts.ratio(found), rounds), judged))
+
+
+def _cells(*said: str) -> tuple[SectionCell, ...]:
+    return tuple(SectionCell(None, said=one) for one in said)
+
+
+def effect_text(term: EffectTerm) -> str:
     """Its sentence, with a large letter."""
     return sentence_case(fmt.sentence(term.message))
 

@@ -1,10 +1,24 @@
 """What a report shows of the machine and of each part while a table was measured."""
 
+from collections.abc import Sequence
+
 from loadstone.judge.analysis.analysis import Analysis, ResultTable
+from loadstone.monitors import catalogue
+from loadstone.monitors.metric import MetricTable
 from loadstone.report import figure_format as fmt
 from loadstone.report.document import Paragraph, Part, Section, SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.report.summary import Anchors, anchors_of
-from loadstone.report.tables.observed import HEADING, READING, ObservedCell, ObservedTable, observed_in
+from loadstone.report.tables.observed import (
+    HEADING,
+    READING,
+    Figures,
+    ObservedColumn,
+    columns_of,
+    has_application,
+    kinds_in,
+    parts,
+)
+from loadstone.run_folder.facts import HOST
 from loadstone.text.language import _, translated
 
 
@@ -19,33 +33,56 @@ def observed_section(analysis: Analysis) -> Section | None:
 
 
 def observed_tables(analysis: Analysis, table: ResultTable) -> tuple[SectionTable, ...]:
-    """Maxima and averages, a table a kind of figures."""
-    anchors = anchors_of(analysis)
-    return tuple(_table(found, table, anchors) for found in observed_in(analysis, table))
+    """Maxima and averages, a table a kind of figures; none where no application was under test."""
+    if not has_application(analysis):
+        return ()
+    columns = (metric.column for metric in catalogue.METRICS.values() if metric.column is not None)
+    made = (_table(kind, table, anchors_of(analysis)) for kind in dict.fromkeys(column.table for column in columns))
+    return tuple(one for one in made if one is not None)
 
 
-def _table(found: ObservedTable, table: ResultTable, anchors: Anchors) -> SectionTable:
-    part = [SectionColumn(_("part"), kind="parts")] if found.of_parts else []
-    figures = (SectionColumn(translated(one.header), translated(one.explanation)) for one in found.columns)
+def _table(kind: MetricTable, table: ResultTable, anchors: Anchors) -> SectionTable | None:
+    """Columns and lines with something to say, row by row, in the order of its kinds; None where there is nothing."""
+    seen = [
+        (row, part, figures) for row in table.rows for one in kinds_in(*kind.kinds) for part, figures in parts(row, one)
+    ]
+    columns = [one for one in columns_of(kind) if _says_something(one, [figures for _, _, figures in seen])]
+    known = [
+        (row, part, figures) for row, part, figures in seen if any(one.figure(figures) is not None for one in columns)
+    ]
+    if not known:
+        return None
+    of_parts = any(part != HOST for _, part, _ in known)
+    heads = (SectionColumn(translated(one.header), translated(one.explanation)) for one in columns)
+    named = [SectionColumn(_("part"), kind="parts")] if of_parts else []
     lines = (
         TableRow(
-            line.row.label,
+            row.label,
             (
-                *([SectionCell(None, said=fmt.part_name(line.part))] if part else []),
-                *map(_cell, line.cells),
+                *([SectionCell(None, said=fmt.part_name(part))] if of_parts else []),
+                *(_cell(one, figures) for one in columns),
             ),
-            anchor=anchors.condition(line.row.trials),
+            anchor=anchors.condition(row.trials),
         )
-        for line in found.lines
+        for row, part, figures in known
     )
+    title = translated(kind.title)
     return SectionTable(
-        found.title,
-        (SectionColumn(_("condition")), *part, *figures),
+        title,
+        (SectionColumn(_("condition")), *named, *heads),
         tuple(lines),
-        style="wide" if found.of_parts else "wide stacked",
-        label=f"{fmt.plain(table.title)}: {found.title}",
+        style="wide" if of_parts else "wide stacked",
+        label=f"{fmt.plain(table.title)}: {title}",
     )
 
 
-def _cell(cell: ObservedCell) -> SectionCell:
-    return SectionCell(None, said=cell.highest, aside=cell.average) if cell.highest else SectionCell(None, faint=True)
+def _says_something(column: ObservedColumn, figures_of_parts: Sequence[Figures]) -> bool:
+    found = [figure for figures in figures_of_parts if (figure := column.figure(figures)) is not None]
+    return any(figure.max for figure in found) or (bool(found) and column.always)
+
+
+def _cell(column: ObservedColumn, figures: Figures) -> SectionCell:
+    figure = column.figure(figures)
+    if figure is None:
+        return SectionCell(None, faint=True)
+    return SectionCell(None, said=column.text(figure.max), aside=column.text(figure.avg))

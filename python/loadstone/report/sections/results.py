@@ -146,7 +146,7 @@ def _full_load(analysis: Analysis, table: ResultTable, number: int) -> Iterator[
     figures = Figures(
         tuple(columns),
         _rows(analysis, [row for row in table.rows if row.response_ns]),
-        anchor,
+        f"{anchor}-heading",
         is_wide=len(columns) > _WIDE_FROM,
         has_bars=False,
     )

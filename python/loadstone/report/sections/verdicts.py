@@ -1,32 +1,38 @@
 """What a report shows of comparisons: pictures, verdicts, and what each of them rests on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from loadstone.judge.analysis.analysis import Analysis, Comparison
-from loadstone.judge.verdict import Side, Verdict
+from loadstone.judge.analysis.analysis import Analysis, Comparison, Family
+from loadstone.judge.verdict import Verdict
 from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.document import (
     Block,
-    CheckLine,
-    JudgedPair,
+    Bullet,
+    Bullets,
+    Fold,
     Link,
     Only,
-    PairUnit,
     Paragraph,
+    Part,
     Phrase,
     Picture,
     Pictures,
     Section,
-    SideFigure,
+    SectionCell,
+    SectionColumn,
+    SectionTable,
+    TableRow,
     Term,
-    VerdictLine,
-    Verdicts,
+    Words,
 )
+from loadstone.report.sections.checks import WORST_FIRST
 from loadstone.report.sections.effects import effects_of
 from loadstone.report.summary import Anchors, anchors_of
+from loadstone.run_folder.trial import CheckResult
 from loadstone.text.english.figures import blocks_text, metric_text
-from loadstone.text.language import _, plural, translatable
+from loadstone.text.language import _, plural, translatable, translated
 
 
 def opening_pictures(analysis: Analysis) -> Section | None:
@@ -46,11 +52,31 @@ def verdicts_section(analysis: Analysis) -> Section | None:
     primaries = (one.primary for one in verdicts.all_comparisons(analysis))
     brackets = (Paragraph(glossary.brackets(), "note"),) if any(map(verdicts.interval, primaries)) else ()
     blocks: tuple[Block, ...] = (
-        Only(("markdown",), effects_of(analysis)),
-        *_families(analysis),
-        Only(("terminal",), brackets),
+        Only(("markdown",), (*effects_of(analysis), *_families(analysis))),
+        Only(("terminal",), (*map(_in_brief, analysis.families), *brackets)),
     )
     return Section("verdicts", _("Verdicts"), blocks, layouts=("markdown", "terminal"), in_outcome=False, is_part=True)
+
+
+def _in_brief(family: Family) -> Part:
+    """The answer, and the verdicts with the costs that are decided, as a terminal has room for them."""
+    columns = (SectionColumn(_("pair")), SectionColumn(_("verdict"), kind="words"))
+    lines = tuple(line for one in family.comparisons for line in _brief_lines(one))
+    blocks: tuple[Block, ...] = (
+        Paragraph(family.answer),
+        SectionTable("", columns, lines),
+        *(Paragraph(f"! {warning}", "doubt") for warning in verdicts.together(family.comparisons)),
+        *map(Paragraph, filter(None, [verdicts.noise_floor(family)])),
+    )
+    return Part(family.question, blocks)
+
+
+def _brief_lines(comparison: Comparison) -> Iterator[TableRow]:
+    primary = comparison.primary
+    said = verdicts.by_latency(primary) + verdicts.verdict_text(primary)
+    yield TableRow(verdicts.title(comparison), (SectionCell(None, said=said, verdict=primary.kind),))
+    for cost, said in verdicts.cost_lines(comparison):
+        yield TableRow("", (SectionCell(None, said=said, verdict=cost.kind),))
 
 
 def comparisons_section(analysis: Analysis) -> Section | None:
@@ -96,84 +122,122 @@ def _how(counted: str) -> Phrase:
     return Phrase(template, terms, tone="note")
 
 
-def _families(analysis: Analysis) -> Iterator[Verdicts]:
+def _families(analysis: Analysis) -> Iterator[Part]:
+    """A family's pairs in a table, and folded below it what each verdict rests on."""
     anchors = anchors_of(analysis)
     for number, family in enumerate(analysis.families, 1):
-        units = verdicts.units(family.comparisons)
-        yield Verdicts(
-            family.name,
-            f"comparison-{number}",
-            number,
-            question=family.question,
-            answer=family.answer,
-            margin=verdicts.margin_text(family),
-            note=family.note,
-            heads=verdicts.side_headings(family.comparisons),
-            units=units,
-            in_rounds=units == _("rounds"),
-            metric=metric_text(family.metric),
-            pairs=tuple(_pair(comparison, anchors) for comparison in family.comparisons),
-            exploratory=tuple(
-                _line(f"{verdicts.title(one)}: {metric_text(verdict.metric)}", verdict, one, anchors)
-                for one in family.comparisons
-                for verdict in one.exploratory
-            ),
-            warnings=tuple(verdicts.together(family.comparisons)),
-            noise_floor=verdicts.noise_floor(family),
+        basis = [f"basis-{number}-{place}" for place in range(1, len(family.comparisons) + 1)]
+        pairs = list(zip(family.comparisons, basis, strict=True))
+        blocks: tuple[Block, ...] = (
+            Paragraph(family.answer),
+            Paragraph(f"{verdicts.margin_text(family)} {fmt.plain(family.note)}".strip(), "note"),
+            Only(("markdown",), (Picture("forest", family.name),)),
+            _table(_("pair"), family, [line for one, anchor in pairs for line in _lines(one, anchor, anchors)]),
+            Picture("blocks", family.name),
+            *(_basis(one, anchor, anchors) for one, anchor in pairs),
+            *_exploratory(family, anchors),
         )
+        yield Part(family.question, blocks, f"comparison-{number}")
 
 
-def _pair(comparison: Comparison, anchors: Anchors) -> JudgedPair:
-    primary = comparison.primary
-    return JudgedPair(
-        _line(verdicts.title(comparison), primary, comparison, anchors),
-        alone=verdicts.by_latency(primary) + verdicts.verdict_text(primary),
-        costs=tuple(_line(metric_text(cost.metric), cost, comparison, anchors) for cost in comparison.costs),
-        decided_costs=tuple((cost.kind, said) for cost, said in verdicts.cost_lines(comparison)),
-        counted=blocks_text(primary.blocks, primary.unit),
-        basis=tuple(verdicts.basis(comparison)),
-        notes=tuple(comparison.notes),
-        warnings=tuple(comparison.warnings),
-        checks=tuple(
-            CheckLine(summary.check_title(check.name), summary.figure(check), check.verdict, check.reason)
-            for check in comparison.checks
-        ),
-        blocks=tuple(
-            PairUnit(
-                point.block,
-                a=Link(point.trial_a, anchors.trial(point.trial_a)),
-                b=Link(point.trial_b, anchors.trial(point.trial_b)),
-                figure_a=_figure(primary, point.a),
-                figure_b=_figure(primary, point.b),
-                ratio=verdicts.blocks_ratio(primary, point.log_ratio),
-                used=point.used,
-                why=point.why,
-            )
-            for point in primary.points
-        ),
+def _table(first: str, family: Family, lines: Sequence[TableRow]) -> SectionTable:
+    a, b, ratio = verdicts.side_headings(family.comparisons)
+    units = verdicts.units(family.comparisons)
+    columns = (
+        SectionColumn(first),
+        SectionColumn(a),
+        SectionColumn(b),
+        SectionColumn(f"{ratio} {_('[interval]')}", f"{glossary.meaning('ratio')} {glossary.meaning('interval')}"),
+        SectionColumn(_("verdict"), kind="words"),
+        SectionColumn(units, glossary.meaning("round" if units == _("rounds") else "block")),
+        SectionColumn(_("stalls of both"), glossary.meaning("stall")),
+        SectionColumn(translated("minimum detectable effect"), glossary.meaning("minimum detectable effect")),
     )
+    return SectionTable("", columns, tuple(lines), style="verdicts", label=family.question)
 
 
-def _figure(verdict: Verdict, value: float | None) -> str:
-    return fmt.NONE if verdict.kind == "invalid" else verdicts.metric_figure(verdict.metric, value)
+def _lines(comparison: Comparison, basis: str, anchors: Anchors) -> Iterator[TableRow]:
+    """The pair, and what a request costs."""
+    line = _line(verdicts.title(comparison), comparison.primary, comparison, anchors)
+    yield replace(line, anchor=basis, problems=tuple(comparison.warnings))
+    yield from (_line(metric_text(cost.metric), cost, comparison, anchors) for cost in comparison.costs)
 
 
-def _line(name: str, verdict: Verdict, comparison: Comparison, anchors: Anchors) -> VerdictLine:
+def _line(name: str, verdict: Verdict, comparison: Comparison, anchors: Anchors) -> TableRow:
     points = comparison.primary.points
-    a, b = ([getattr(point, side) for point in points] for side in ("trial_a", "trial_b"))
-    return VerdictLine(
-        name,
-        verdict.kind,
-        mark=verdicts.MARKS[verdict.kind],
-        said=verdicts.verdict_text(verdict),
-        a=_side(verdict, verdict.a, anchors.condition(a)),
-        b=_side(verdict, verdict.b, anchors.condition(b)),
-        ratio=verdicts.ratio(verdict),
-        blocks=verdict.blocks,
-        stalls=verdicts.stalls(verdict),
-        detectable=fmt.plus_minus(verdict.detectable),
+    trials = ([point.trial_a for point in points], [point.trial_b for point in points])
+    sides = zip((verdict.a, verdict.b), map(anchors.condition, trials), strict=True)
+    cells = (
+        *(SectionCell(None, said=verdicts.typical(verdict, one), link=Link(one.name, at)) for one, at in sides),
+        SectionCell(None, said=verdicts.ratio(verdict)),
+        SectionCell(None, said=verdicts.verdict_text(verdict), verdict=verdict.kind),
+        SectionCell(verdict.blocks),
+        SectionCell(None, said=verdicts.stalls(verdict)),
+        SectionCell(None, said=fmt.plus_minus(verdict.detectable)),
     )
+    return TableRow(name, cells)
 
 
-def _side(verdict: Verdict, side: Side, anchor: str | None) -> SideFigure:
-    return SideFigure(fmt.plain(side.name), verdicts.typical(verdict, side), anchor)
+def _basis(comparison: Comparison, anchor: str, anchors: Anchors) -> Fold:
+    """What a verdict rests on: how it was found, what its checks found, and its blocks or rounds."""
+    primary = comparison.primary
+    checks = [_check(one) for one in sorted(comparison.checks, key=lambda one: WORST_FIRST.index(one.verdict))]
+    how: list[Words] = [*verdicts.basis(comparison), *comparison.notes]
+    blocks: tuple[Block, ...] = (
+        Bullets(tuple(map(Bullet, how))),
+        *([Bullets(tuple(checks))] if checks else []),
+        *([_units(primary, anchors)] if primary.points else []),
+    )
+    heading = f"{verdicts.MARKS[primary.kind]} {verdicts.title(comparison)}"
+    return Fold(heading, blocks_text(primary.blocks, primary.unit), blocks, anchor)
+
+
+def _check(check: CheckResult) -> Bullet:
+    figure = summary.figure(check)
+    text = f"{figure}: {fmt.sentence(check.reason)}" if check.reason else figure
+    return Bullet(text, name=summary.check_title(check.name), verdict=check.verdict)
+
+
+def _units(verdict: Verdict, anchors: Anchors) -> SectionTable:
+    a, b = (fmt.plain(side.name) for side in (verdict.a, verdict.b))
+    heads = (_("block"), a, b, _("{b} against {a}", b=b, a=a))
+    columns = (*map(SectionColumn, heads), SectionColumn(_("used"), kind="words"))
+    lines = (
+        TableRow(
+            str(point.block),
+            (
+                _of_trial(verdict, point.a, point.trial_a, anchors),
+                _of_trial(verdict, point.b, point.trial_b, anchors),
+                SectionCell(None, said=verdicts.blocks_ratio(verdict, point.log_ratio)),
+                SectionCell(None, said=_("yes") if point.used else _("no: {why}", why=fmt.sentence(point.why))),
+            ),
+        )
+        for point in verdict.points
+    )
+    return SectionTable("", columns, tuple(lines), style="blocks", label=_("Blocks of {title}", title=f"{b}, {a}"))
+
+
+def _of_trial(verdict: Verdict, value: float | None, trial: str, anchors: Anchors) -> SectionCell:
+    figure = fmt.NONE if verdict.kind == "invalid" else verdicts.metric_figure(verdict.metric, value)
+    return SectionCell(None, said=figure, link=Link(trial, anchors.trial(trial)))
+
+
+def _exploratory(family: Family, anchors: Anchors) -> Iterator[Fold]:
+    """Figures beside the question; none without one."""
+    lines = [
+        _line(f"{verdicts.title(one)}: {metric_text(verdict.metric)}", verdict, one, anchors)
+        for one in family.comparisons
+        for verdict in one.exploratory
+    ]
+    if lines:
+        heading = _(
+            "{n} exploratory figures: in addition to the question, many figures, some will differ by chance",
+            n=len(lines),
+        )
+        reading = _(
+            "{exploratory}: the question above is about {metric}. What follows may suggest the next question; it "
+            "answers none.",
+            exploratory=_("Exploratory"),
+            metric=metric_text(family.metric),
+        )
+        yield Fold(heading, reading, (_table(_("pair and metric"), family, lines),), style="words exploratory")

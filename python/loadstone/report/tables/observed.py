@@ -1,15 +1,15 @@
-"""What the monitors observed of the machine and its parts: its figures as text, and tables of maxima and averages."""
+"""What the monitors observed of the machine and its parts, as figures and as columns of tables."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row
+from loadstone.judge.analysis.analysis import Analysis, Row
 from loadstone.monitors import catalogue
 from loadstone.monitors.metric import STORES, Format, MetricColumn, MetricTable
 from loadstone.report import figure_format as fmt
-from loadstone.run_folder.facts import HOST, AvgMax
+from loadstone.run_folder.facts import AvgMax
 from loadstone.run_folder.part_kinds import declared
-from loadstone.text.language import translatable, translated
+from loadstone.text.language import translatable
 
 Figures = Mapping[str, AvgMax]
 HEADING = translatable("The machine and each part while it ran")
@@ -17,7 +17,7 @@ READING = translatable("Maxima over the trials of a condition; averages in brack
 CellText = Callable[[float | None], str]
 
 
-def _kinds_in(*kinds: str) -> tuple[str, ...]:
+def kinds_in(*kinds: str) -> tuple[str, ...]:
     """These kinds of parts, with every kind of store in the place of `STORES`."""
     stores = tuple(kind.name for kind in catalogue.PART_KINDS.values() if kind.store)
     return tuple(one for kind in kinds for one in (stores if kind == STORES else (kind,)))
@@ -25,7 +25,7 @@ def _kinds_in(*kinds: str) -> tuple[str, ...]:
 
 def parts(row: Row, *kinds: str) -> Iterator[tuple[str, Figures]]:
     """The row's parts of these kinds, by name, in the order of the row."""
-    required = _kinds_in(*kinds)
+    required = kinds_in(*kinds)
     return ((part, figures) for part, figures in row.seen.items() if row.kinds.get(part) in required)
 
 
@@ -72,37 +72,6 @@ class ObservedColumn:
         return AvgMax(avg=sum(one.avg for one in found), max=sum(one.max for one in found)) if found else None
 
 
-@dataclass(frozen=True)
-class ObservedCell:
-    """A figure as text; empty where nothing was observed."""
-
-    highest: str = ""
-    average: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.highest} ({self.average})" if self.highest else fmt.NONE
-
-
-@dataclass(frozen=True)
-class ObservedLine:
-    row: Row
-    part: str
-    """Empty for the machine."""
-    cells: list[ObservedCell]
-
-
-@dataclass(frozen=True)
-class ObservedTable:
-    title: str
-    columns: list[ObservedColumn]
-    lines: list[ObservedLine]
-
-    @property
-    def of_parts(self) -> bool:
-        """Whether each line says which part it is about."""
-        return any(line.part for line in self.lines)
-
-
 def columns_of(table: MetricTable) -> list[ObservedColumn]:
     """The columns that metrics declare for a table, in their order."""
     found: dict[MetricColumn, list[str]] = {}
@@ -113,42 +82,6 @@ def columns_of(table: MetricTable) -> list[ObservedColumn]:
         ObservedColumn(column.title, column.help, tuple(metrics), TEXT[column.format], column.always)
         for column, metrics in sorted(found.items(), key=lambda one: one[0].place)
     ]
-
-
-def observed_in(analysis: Analysis, table: ResultTable) -> list[ObservedTable]:
-    """What was observed while `table` was measured; nothing where no application was under test."""
-    if not has_application(analysis):
-        return []
-    columns = (metric.column for metric in catalogue.METRICS.values() if metric.column is not None)
-    made = (_table(one, _lines(table.rows, one)) for one in dict.fromkeys(column.table for column in columns))
-    return [one for one in made if one is not None]
-
-
-def _lines(rows: Iterable[Row], table: MetricTable) -> Iterator[tuple[Row, str, Figures]]:
-    """The parts of the table's kinds, row by row, in this order of kinds."""
-    for row in rows:
-        for kind in _kinds_in(*table.kinds):
-            for part, figures in parts(row, kind):
-                yield row, "" if part == HOST else part, figures
-
-
-def _table(table: MetricTable, lines: Iterable[tuple[Row, str, Figures]]) -> ObservedTable | None:
-    """The columns and lines with something to say; None where there is nothing."""
-    known = list(lines)
-    shown = [column for column in columns_of(table) if _says_something(column, [figures for _, _, figures in known])]
-    made = [ObservedLine(row, part, [_cell(column, figures) for column in shown]) for row, part, figures in known]
-    made = [line for line in made if any(cell.highest for cell in line.cells)]
-    return ObservedTable(translated(table.title), shown, made) if made else None
-
-
-def _says_something(column: ObservedColumn, figures_of_parts: Iterable[Figures]) -> bool:
-    found = [figure for figures in figures_of_parts if (figure := column.figure(figures)) is not None]
-    return any(figure.max for figure in found) or (bool(found) and column.always)
-
-
-def _cell(column: ObservedColumn, figures: Figures) -> ObservedCell:
-    figure = column.figure(figures)
-    return ObservedCell() if figure is None else ObservedCell(column.text(figure.max), column.text(figure.avg))
 
 
 def _plain(value: float) -> str:

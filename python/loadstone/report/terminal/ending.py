@@ -8,10 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from loadstone.judge.analysis.analysis import Analysis, Comparison, Row
@@ -19,13 +17,13 @@ from loadstone.judge.verdict import DECIDED
 from loadstone.machine.installation import own_command
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary, verdicts
+from loadstone.report.document import FigureRow, Figures
 from loadstone.report.figure_quality import different_rows, trust_text
-from loadstone.report.sections.effects import effects_of
+from loadstone.report.sections.effects import effect_text
 from loadstone.report.sections.of_analysis import document_of
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
-from loadstone.report.tables.column import STALLED, Column, columns_that_fit, headers
+from loadstone.report.tables.column import STALLED, Column
 from loadstone.report.tables.columns import (
-    MARKS,
     TPS,
     end_columns,
     is_at_rate,
@@ -34,7 +32,7 @@ from loadstone.report.tables.columns import (
     suspect_lines,
     told_apart_lines,
 )
-from loadstone.report.terminal.figures import ROW_STYLES
+from loadstone.report.terminal.figures import figures_table
 from loadstone.report.terminal.sections import VERDICT_STYLES, findings, sections
 from loadstone.run_folder.earlier_runs import NEVER_TAKEN, OF_ONE_START, hides_secret, options_given
 from loadstone.text.language import _, plural
@@ -50,7 +48,6 @@ FAILURES_MAX = 3
 _MEANINGS_MAX = 4
 """Sentences about what figures mean, before the verdicts."""
 _ROWS_MIN = 3
-_LABEL_MAX = 44
 _TITLE_MIN = 24
 _WITH_VALUE = {"--resume", "--budget", "--out", "--prometheus"}
 """Options of the run that the next one has otherwise, or not."""
@@ -97,21 +94,11 @@ def outcome_lines(
     return [*head, *effects, *found, *compared, *others, *figures, *failed, *foot]
 
 
-def _failures(analysis: Analysis, width: int) -> list[RenderableType]:
-    """Errors by kind, a line a row; of more rows than there is room for how many there are."""
-    found = list(failure_lines(different_rows(analysis)))
-    shown = found if len(found) <= FAILURES_MAX else found[: FAILURES_MAX - 1]
-    lines = [Text(one, style="yellow") for one in shown]
-    for line in lines:
-        line.truncate(width, overflow="ellipsis")
-    more = [Text(_("... errors of {len} more rows in the report", len=len(found) - len(shown)), style="dim")]
-    return [*lines, *(more if len(shown) < len(found) else [])]
-
-
 def _failed(analysis: Analysis, console: Console, lines_max: int) -> list[RenderableType]:
     """Errors by kind, and what was answered: examples of the first kinds, as many as fit, cut if need be."""
     examples = list(islice(example_lines(different_rows(analysis)), FAILURES_MAX))
-    kept = _failures(analysis, console.width)[: max(0, lines_max - bool(examples))]
+    failures = failure_lines(different_rows(analysis), FAILURES_MAX)[: max(0, lines_max - bool(examples))]
+    kept: list[RenderableType] = [Text(line, "yellow", overflow="ellipsis", no_wrap=True) for line in failures]
     lines_max -= len(kept)
     for line in examples:
         part: Text = _Whole(line, style="yellow")
@@ -186,9 +173,9 @@ def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[
 def _effects(analysis: Analysis) -> list[RenderableType]:
     """A line an effect, the main ones first, after an empty one."""
     lines: list[RenderableType] = [
-        Text.assemble((f"{line.mark} ", VERDICT_STYLES[line.verdict]), line.said)
-        for answer in effects_of(analysis)
-        for line in answer.lines
+        Text.assemble((f"{verdicts.MARKS[term.verdict.kind]} ", VERDICT_STYLES[term.verdict.kind]), effect_text(term))
+        for answer in analysis.effects
+        for term in answer.terms
     ]
     return [Text(), *lines] if lines else []
 
@@ -296,7 +283,8 @@ def _figures(analysis: Analysis, width: int, room: int) -> list[RenderableType]:
     if space > 2 and any(_doubts(shown, columns)):
         shown = _telling(analysis, rows, space - 1)
         doubts = _doubts(shown, columns)
-    parts: list[RenderableType] = [Text(), _grid(shown, columns, width)]
+    table = Figures(tuple(columns), tuple(FigureRow(row, None) for row in shown), every=tuple(shown))
+    parts: list[RenderableType] = [Text(), figures_table(table, width, cuts=True)]
     for line in islice(doubts, 1):
         reason = Text(line if line.startswith(STALLED) else f"! {line}", style="dim")
         reason.truncate(width, overflow="ellipsis")
@@ -320,22 +308,6 @@ def _doubts(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
 def _telling(analysis: Analysis, rows: Sequence[Row], space: int) -> list[Row]:
     """As many rows as there are lines for, one less where a line says how many there are more."""
     return most_telling(analysis, space if len(rows) <= space else max(1, space - 1))
-
-
-def _grid(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Table:
-    """These rows; columns for which there is no room are left out, those that say least first."""
-    longest = max(cell_len(fmt.plain(row.label)) for row in rows)
-    label = max(cell_len(_("condition")), min(_LABEL_MAX, longest, width // 2))
-    kept = columns_that_fit(columns, rows, width - label - len("✓ "), 2)
-    grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    first, *others = headers(f"  {_('condition')}", kept)
-    grid.add_column(first, no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
-    for header in others:
-        grid.add_column(header, justify="right", no_wrap=True)
-    for row in rows:
-        name = Text.assemble((f"{MARKS[row.verdict]} ", ROW_STYLES[row.verdict]), fmt.plain(row.label))
-        grid.add_row(name, *(Text(column.cell(row), style="bold" if column.ranks else "") for column in kept))
-    return grid
 
 
 class NextStep(NamedTuple):

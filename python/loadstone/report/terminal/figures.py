@@ -18,21 +18,23 @@ ROW_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red", "missing"
 _LABEL_MAX = 40
 
 
-def figures_table(found: Figures, width: int) -> Table:
+def figures_table(found: Figures, width: int, *, cuts: bool = False) -> Table:
     """Rows in the columns for which there is room; a line between levels of the first factor.
 
-    A long label is cut, unless several rows would then be called the same.
+    A long label is cut, unless several rows would then be called the same. `cuts`: a row takes one line, whatever is
+    left out of it.
     """
     rows = [one.row for one in found.rows]
     longest = max((cell_len(words(row.label)) for row in rows), default=0)
-    label = max(cell_len(_("condition")), min(_LABEL_MAX, longest, max(8, width // 3)))
+    label = max(cell_len(_("condition")), min(_LABEL_MAX, longest, max(8, width // (2 if cuts else 3))))
     room = width - len("✓ ") - label
     every = list(found.columns)
     gap, columns = 2, columns_that_fit(every, found.every, room, 2)
-    if columns != every:
+    if columns != every and not cuts:
         gap, columns = 1, columns_that_fit(every, found.every, room, 1)
     grid = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    labels = _distinct([words(row.label) for row in rows], label)
+    labels = [words(row.label) for row in rows]
+    labels = labels if cuts else _distinct(labels, label)
     first, *others = headers(f"  {_('condition')}", columns)
     grid.add_column(Text(first), no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
     for header in others:

@@ -1,11 +1,11 @@
 """Sections of the terminal's report: what goals found, claims, effects, verdicts of comparisons, findings."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import assert_never
+from typing import Literal, assert_never
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -19,13 +19,10 @@ from loadstone.report.document import (
     Claim,
     Claims,
     Code,
-    EffectsBlock,
     FactsBlock,
     Figures,
     Finding,
     Fold,
-    Grid,
-    JudgedPair,
     Only,
     Paragraph,
     Part,
@@ -36,9 +33,7 @@ from loadstone.report.document import (
     SectionCell,
     SectionTable,
     Shares,
-    Terms,
     Trials,
-    Verdicts,
     Words,
 )
 from loadstone.report.tables.columns import MARKS
@@ -48,8 +43,7 @@ from loadstone.text.language import translated
 
 _LABEL_MAX = 40
 _LABEL_SHARE = 3
-_PARAGRAPHS = {"plain": "", "note": "dim", "doubt": "yellow"}
-_TONES = {"good": "green", "open": "yellow", "bad": "red"}
+_TONES = {"plain": "", "note": "dim", "doubt": "yellow", "good": "green", "open": "yellow", "bad": "red"}
 VERDICT_STYLES: dict[VerdictKind, str] = {
     "faster": "bold green",
     "equivalent": "cyan",
@@ -91,7 +85,7 @@ def line(said: Words | None, style: str = "") -> Text:
 
 
 def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
-    """Everything that a terminal of `width` columns says of blocks; pictures and trials stand in the report."""
+    """Everything that a terminal of `width` columns says of blocks; what has no room there stands in the report."""
     for block in found:
         match block:
             case Only():
@@ -110,24 +104,16 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
             case Claims():
                 yield from map(_claim, block.claims)
             case Paragraph():
-                yield line(block.text, _PARAGRAPHS[block.tone])
+                yield line(block.text, _TONES[block.tone])
             case Phrase():
                 yield line(phrase_text(block), "dim" if block.tone == "note" else "")
             case Bullets():
                 yield from map(bullet, block.items)
             case Finding():
-                yield from _finding(block)
-            case EffectsBlock():
-                yield from _effects(block)
-            case Verdicts():
-                yield from _verdicts(block, width)
+                yield from _finding(block, width)
             case FactsBlock():
                 yield line(block.title, "bold")
                 yield from (line(f"  {words(name)}: {words(value)}") for name, value in block.facts)
-            case Terms():
-                yield from (
-                    line(f"  {words(one)}: {words(meaning)}") for _, terms in block.groups for one, meaning in terms
-                )
             case Code():
                 yield from (line(f"  {words(one)}") for one in block.lines)
             case Shares():
@@ -136,6 +122,12 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
                 pass
             case _:
                 assert_never(block)
+
+
+def print_blocks(console: Console, heading: Words, found: Iterable[Block]) -> None:
+    """Print what a command found, under its heading."""
+    for part in (line(heading, "bold"), *blocks(found, console.width)):
+        console.print(part)
 
 
 def bullet(one: Bullet) -> Padding:
@@ -167,73 +159,36 @@ def _table(table: SectionTable, width: int) -> Iterator[RenderableType]:
 
 
 def _grid_of(table: SectionTable, width: int) -> Table:
+    """Sentences are broken into lines; where no column has any, those at the end are left out for want of room."""
     first, *heads = [words(column.head) for column in table.columns]
     longest = max((cell_len(words(row.label)) for row in table.lines), default=0)
-    label = max(len(first), min(_LABEL_MAX, longest, width // _LABEL_SHARE))
-    columns = [[head, *(_cell(row.cells[place]) for row in table.lines)] for place, head in enumerate(heads)]
-    while len(columns) > 1 and label + sum(2 + max(map(cell_len, column)) for column in columns) > width:
+    label = max(cell_len(first), min(_LABEL_MAX, longest, width // _LABEL_SHARE))
+    columns = [[Text(head), *(_cell(row.cells[place]) for row in table.lines)] for place, head in enumerate(heads)]
+    widths = [max(part.cell_len for part in column) for column in columns]
+    wraps = any(column.kind == "words" for column in table.columns)
+    gap = 2 if wraps or label + sum(widths) + 2 * len(widths) <= width else 1
+    while not wraps and len(columns) > 1 and label + sum(widths) + gap * len(widths) > width:
         columns.pop()
-    grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    grid.add_column(Text(first), no_wrap=True, overflow="ellipsis", width=label)
-    for column in columns:
-        grid.add_column(Text(column[0]), justify="right", no_wrap=True)
+        widths.pop()
+    grid = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
+    if wraps:
+        grid.add_column(Text(first), overflow="fold")
+    else:
+        grid.add_column(Text(first), no_wrap=True, overflow="ellipsis", width=label)
+    for column, of in zip(columns, table.columns[1:], strict=False):
+        justify: Literal["left", "right"] = "right" if of.kind == "figures" else "left"
+        grid.add_column(column[0], justify=justify, no_wrap=of.kind != "words", overflow="fold")
     for number, row in enumerate(table.lines, 1):
-        grid.add_row(line(row.label), *(Text(column[number]) for column in columns))
+        grid.add_row(line(row.label), *(column[number] for column in columns))
     return grid
 
 
-def _cell(cell: SectionCell) -> str:
+def _cell(cell: SectionCell) -> Text:
     link = "" if cell.link is None else words(cell.link.text)
     aside = f"({words(cell.aside)})" if cell.aside else ""
     said = " ".join(filter(None, (written.cell(cell), aside, link)))
-    return f"{said}: {words(cell.reason)}" if cell.reason else said
-
-
-def _effects(found: EffectsBlock) -> Iterator[RenderableType]:
-    yield Text()
-    yield line(found.question, "bold")
-    for one in found.lines:
-        style = VERDICT_STYLES[one.verdict]
-        yield Padding(Text.assemble((f"{words(one.mark)} ", style), (words(one.said), style)), (0, 0, 0, _INDENT))
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    for combination in found.combinations:
-        grid.add_row(line(combination.label), line(combination.figure))
-    yield Padding(grid, (0, 0, 0, _INDENT))
-    yield line(found.basis, "dim")
-
-
-def _verdicts(family: Verdicts, width: int) -> Iterator[RenderableType]:
-    yield Text()
-    yield line(family.question, "bold")
-    yield Padding(line(family.answer, "cyan"), (0, 0, 0, _INDENT))
-    yield Padding(_pairs(family.pairs, width - _INDENT), (0, 0, 0, _INDENT))
-    for warning in family.warnings:
-        yield Padding(line(f"! {warning}", "yellow"), (0, 0, 0, _INDENT))
-    if family.noise_floor:
-        yield Padding(line(family.noise_floor), (0, 0, 0, _INDENT))
-
-
-def _pairs(pairs: Sequence[JudgedPair], width: int) -> Table:
-    """A line a pair where there is room for pair and verdict, else the verdict on the line below."""
-    longest = max((cell_len(words(pair.line.name)) for pair in pairs), default=0)
-    said_of_all = [said for pair in pairs for said in (pair.alone, *(said for _, said in pair.decided_costs))]
-    longest_verdict = max(map(cell_len, said_of_all), default=0)
-    beside = longest + longest_verdict + 4 <= width
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column()
-    if beside:
-        grid.add_column()
-    for pair in pairs:
-        style = VERDICT_STYLES[pair.line.kind]
-        name = Text.assemble((f"{words(pair.line.mark)} ", style), words(pair.line.name))
-        costs = [line(said, VERDICT_STYLES[kind]) for kind, said in pair.decided_costs]
-        said = Group(line(pair.alone, style), *costs)
-        if beside:
-            grid.add_row(name, said)
-        else:
-            grid.add_row(name)
-            grid.add_row(Padding(said, (0, 0, 0, 4)))
-    return grid
+    style = "" if cell.verdict is None else VERDICT_STYLES[cell.verdict]
+    return Text(f"{said}: {words(cell.reason)}" if cell.reason else said, style)
 
 
 def findings(found: Sequence[Section]) -> Iterator[RenderableType]:
@@ -243,7 +198,7 @@ def findings(found: Sequence[Section]) -> Iterator[RenderableType]:
         brief = len(section.findings) > 1
         for one in section.findings:
             if not brief:
-                yield from _finding(one, short=True)
+                yield from _finding(one)
                 continue
             yield _found(one, is_named=True)
             if len(section.findings) <= _WITH_FACT_MAX:
@@ -256,14 +211,14 @@ def _found(one: Finding, *, is_named: bool) -> Text:
     return Text.assemble((f"{words(one.mark)} ", style), name, (words(one.verdict), style))
 
 
-def _finding(one: Finding, *, short: bool = False) -> Iterator[RenderableType]:
-    """`short`: without what it rests on."""
-    yield _found(one, is_named=not short)
+def _finding(one: Finding, width: int | None = None) -> Iterator[RenderableType]:
+    """In few lines, or with a width: with what it rests on."""
+    yield _found(one, is_named=width is not None)
     yield from _facts(one)
     remarks = (remark for shown in one.shown for remark in shown.remarks)
     yield from (Padding(line(remark), (0, 0, 0, _INDENT)) for remark in remarks)
-    if not short:
-        yield from (_grid(grid) for grid in one.grids if grid.on_terminal)
+    if width is not None:
+        yield from blocks(one.rests_on, width)
         yield line(one.note, "dim")
 
 
@@ -277,12 +232,3 @@ def _facts(found: Finding) -> Iterator[RenderableType]:
         grid.add_column()
         grid.add_row(Text(name), Text(said))
         yield Padding(grid, (0, 0, 0, _INDENT))
-
-
-def _grid(found: Grid) -> Table:
-    grid = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    for header in found.heads:
-        grid.add_column(line(header), justify="right", no_wrap=True)
-    for row in found.rows:
-        grid.add_row(*map(line, row.cells))
-    return grid

@@ -4,6 +4,7 @@ The rest stands in the report, and with `--verbose` on the terminal (`report.ter
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -75,11 +76,8 @@ def _table(table: ResultTable, width: int, is_titled: bool, most: int) -> Iterat
     columns = columns_for(table)
     known = [*fixed_rate_lines(table), *told_apart_lines(shown, columns), *suspect_lines(shown, columns)]
     yield from (Text(line, style="dim") for line in known[:1])
-    failures = list(failure_lines(table.rows))
-    yield from (Text(line, style="yellow") for line in failures[:FAILED_MAX])
-    if left := len(failures[FAILED_MAX:]):
-        yield Text(_("... errors of {len} more rows in the report", len=left), style="dim")
-    yield from (Text(line, style="yellow") for line in list(example_lines(table.rows))[:FAILED_MAX])
+    failed = (*failure_lines(table.rows, FAILED_MAX), *islice(example_lines(table.rows), FAILED_MAX))
+    yield from (Text(line, style="yellow") for line in failed)
 
 
 def _shown(rows: Sequence[Row], most: int) -> list[Row]:
