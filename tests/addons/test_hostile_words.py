@@ -14,6 +14,7 @@ BASES: dict[str, list[str]] = {
     "tag": ["a-run"],
     "compare": ["a-run"],
     "capacity": ["a-run"],
+    "upgrade-check": ["redis", "valkey"],
     "check driver": ["redis-py"],
     "baseline set": ["a-run"],
     "baseline remove": ["tiny"],

@@ -163,7 +163,7 @@ def show(
 def init(
     file: Annotated[Path, typer.Argument(metavar="[FILE]", show_default=False)] = Path("experiment.yaml"),
 ) -> None:
-    """Write a commented experiment to start from (experiment.yaml)."""
+    """Write a commented experiment (experiment.yaml)."""
     from loadstone.cli.init_command import write_experiment
 
     write_experiment(file)

@@ -23,10 +23,14 @@ from loadstone.experiment.plan.endpoints import Tls
 from loadstone.experiment.plan.operations import RecordedLoad
 from loadstone.machine.installed_programs import Fact
 from loadstone.run_folder.ledger import ServerIdentity
+from loadstone.servers.compared_replies import ComparedReplies
 from loadstone.servers.containers.contained import InContainer
 from loadstone.servers.control import CommandInspection, Confinement
 from loadstone.servers.known_settings import KnownSettings
-from loadstone.servers.server import ServerSettings
+from loadstone.servers.server import Server, ServerSettings
+
+CompareReplies = Callable[[tuple[Server, Server, Server], Path, Callable[[int], None]], ComparedReplies]
+"""Takes also what is called with the number of commands that were sent."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Room:
     in_container: InContainer | None = None
     recording: Callable[[Path, Path], RecordedLoad] | None = None
     """Reads a recording of its clients' commands, and writes them for drivers into a folder. Raises UserError."""
+    compare_replies: CompareReplies | None = None
+    """Sends a recording to a server, its twin and another one, all of ours and empty. Raises UserError, ServerGone."""
     watch_only: Callable[[str], tuple[Any, int | None]] | None = None
     """A connection that reads the figures of a server of the user's and writes nothing, and its process where that is
     one of this machine's; by its URL. Raises UserError, ServerGone."""

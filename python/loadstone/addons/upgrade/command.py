@@ -30,9 +30,10 @@ def upgrade_command(
         Option("--json-out-file", metavar="FILE", help="Write the outcome as JSON there, too.", panel=RESULTS),
     ] = None,
 ) -> None:
-    """May I upgrade? Your recorded commands on two servers, every reply compared.
+    """May I upgrade? Every reply compared.
 
-    Both are started empty, on this machine, and A twice: what differs between its two is the replay's own doing.
+    Two servers get your recorded commands. Both are started empty, on this machine, and A twice: what differs between
+    its two is the replay's own doing.
     """
     if traffic is None:
         raise UserError(
@@ -48,6 +49,8 @@ def upgrade_command(
     from loadstone.safety import console
     from loadstone.safety.secrets.references import learn_options
 
+    if not traffic.is_file():
+        raise UserError("--traffic {path}: is no file; name what `redis-cli MONITOR > FILE` wrote into", path=traffic)
     learn_options((a, b))
     sides = server_of(a, "A"), server_of(b, "B")
     for name, side in zip(("A", "B"), sides, strict=True):
@@ -58,7 +61,7 @@ def upgrade_command(
                 name=name,
                 server=side.name,
             )
-    found = check_upgrade(*sides, traffic, terminal.remark, _Shown())
+    found = check_upgrade(*sides, traffic, terminal.remark, _SentSoFar())
     show(found, console.results(beside_json=json))
     if json:
         terminal.result_json(json_text(found))
@@ -68,7 +71,7 @@ def upgrade_command(
         raise typer.Exit(STATUSES[found.answer])
 
 
-class _Shown:
+class _SentSoFar:
     """Says how far it is, every other second."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from loadstone.addons.upgrade.check import MEMORY_LEAST, Answer, CommandFound, UpgradeReport
+from loadstone.addons.upgrade.check import MEMORY_LEAST, CommandFound, UpgradeAnswer, UpgradeReport
 from loadstone.report import figure_format as fmt
 from loadstone.report.document import (
     Block,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROWS_MAX = 20
 NAMED_MAX = 8
 """Most names of one kind that are printed; all of them stand in the JSON."""
-STYLES: dict[Answer, str] = {
+STYLES: dict[UpgradeAnswer, str] = {
     "yes": "bold green",
     "yes_but": "bold green",
     "no": "bold red",
@@ -68,7 +68,7 @@ def _blocks(found: UpgradeReport) -> Iterator[Block]:
 
 def _table(commands: list[CommandFound]) -> SectionTable:
     columns = (
-        SectionColumn(_("command"), kind="names"),
+        SectionColumn(_("commands"), kind="names"),
         SectionColumn(_("sent")),
         SectionColumn(_("equal")),
         SectionColumn(_("as numbers"), _("The same number, written in other digits.")),

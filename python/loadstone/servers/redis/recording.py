@@ -113,7 +113,7 @@ def recorded_load(path: Path, folder: Path) -> RecordedLoad:
 
 
 @contextlib.contextmanager
-def open_recording(path: Path) -> "Iterator[Recording]":
+def open_recording(path: Path) -> "Iterator[MonitorFile]":
     """The recording, open to be read from its beginning. Raises UserError where it cannot be read."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -121,7 +121,7 @@ def open_recording(path: Path) -> "Iterator[Recording]":
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise UserError("{path}: is no regular file; name what `redis-cli MONITOR` printed into", path=path)
-            yield Recording(path, file, status.st_size)
+            yield MonitorFile(path, file, status.st_size)
     except OSError as error:
         raise UserError(
             "{path}: cannot be read ({strerror}); name a recording of `redis-cli MONITOR`",
@@ -143,7 +143,7 @@ def _require_room(path: Path, needed: int, folder: Path) -> None:
         )
 
 
-class Recording:
+class MonitorFile:
     """The commands of a file, read once."""
 
     def __init__(self, path: Path, file: BinaryIO, size: int) -> None:
@@ -204,7 +204,7 @@ class _Reading:
         self._last_ns = 0
         self._set_forward = 0
 
-    def read(self, recording: Recording) -> RecordedLoad:
+    def read(self, recording: MonitorFile) -> RecordedLoad:
         """See `recorded_load`."""
         self._out.write(MAGIC)
         number = 0

@@ -7,6 +7,7 @@ from loadstone.servers.redis.commands.confinement import ConfinedCommands, doubt
 from loadstone.servers.redis.contained import ContainedRedis, check
 from loadstone.servers.redis.known_settings import KNOWN
 from loadstone.servers.redis.local import EmbeddedSettings, ProcessSettings, ValkeySettings
+from loadstone.servers.redis.recorded_replies import compare_replies
 from loadstone.servers.redis.recording import recorded_load
 from loadstone.servers.redis.replicated import ReplicatedSettings
 from loadstone.servers.redis.url import place
@@ -31,5 +32,6 @@ ROOM = Room(
     facts=packages.FACTS,
     in_container=InContainer(check, ContainedRedis),
     recording=recorded_load,
+    compare_replies=compare_replies,
     watch_only=watch_only,
 )

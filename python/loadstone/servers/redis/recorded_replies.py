@@ -12,18 +12,22 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import redis
 
-from loadstone.addons.upgrade.replies import Comparison, Outcome, first_difference
-from loadstone.safety.bounds.replies import MISREAD
+from loadstone.safety.bounds.replies import MISREAD, read_as
 from loadstone.safety.errors import ServerGone
+from loadstone.servers.compared_replies import CommandReplies, ComparedReplies, ComparedServer, ReplyDifference
 from loadstone.servers.redis.commands.table import READING, SUBCOMMANDS
 from loadstone.servers.redis.recorded_commands import CLOSES, OPENS, LeftOut, keys_of_command, name_of
-from loadstone.servers.redis.recording import MonitorLine
+from loadstone.servers.redis.recording import MonitorLine, open_recording
+from loadstone.servers.redis.replies import CommandTips, ReplyRules, first_difference, tips_of
 from loadstone.servers.redis.session import RedisSession
+from loadstone.servers.server import Server
 from loadstone.servers.transport import error_text
 from loadstone.text.language import said
 
@@ -50,41 +54,9 @@ _EXPIRY_OPTIONS = {b"EX": "EXPIRE", b"EXAT": "EXPIREAT", b"PX": "PEXPIRE", b"PXA
 """Options of SET and GETEX, and the command that each stands for."""
 _DIGITS_MAX = 15
 NEAR_S = 1.0
-"""So near the end of its time a key may be gone on one server and not yet on another."""
+"""Seconds before and after its expiry in which a key may be gone on one server and not yet on another."""
 _GROWS_TO = {"SETRANGE": 1, "SETBIT": 8}
 """Commands whose second argument says how long a value becomes, and how many of its units are a byte."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Two replies that differ, without what they hold."""
-
-    line: int
-    """In the recording."""
-    a: str
-    b: str
-
-
-@dataclass
-class CommandReplies:
-    """What became of one command."""
-
-    sent: int = 0
-    outcomes: Counter[Outcome] = field(default_factory=Counter)
-    """Of all but the unclear ones."""
-    unclear: int = 0
-    """The first server and its twin differed."""
-    examples: list[Difference] = field(default_factory=list)
-
-    @property
-    def compared(self) -> int:
-        """Return of how many replies what they hold was compared."""
-        return sum(self.outcomes.values()) - self.outcomes["free"]
-
-    @property
-    def differ(self) -> int:
-        """Return how many replies differ, or are an error of one server alone."""
-        return sum(self.outcomes[one] for one in ("differ", "only_a_fails", "only_b_fails"))
 
 
 @dataclass(frozen=True)
@@ -97,7 +69,60 @@ class _Sent:
     """Whether chance, or a clock, decided on what a key of it holds."""
 
 
-class Channel:
+def compare_replies(
+    servers: tuple[Server, Server, Server], recording: Path, each_window: Callable[[int], None]
+) -> ComparedReplies:
+    """Send a recording to servers of our own, which run and are empty, and compare what they answer.
+
+    Args:
+        servers: the first one, its twin, and the second one.
+        recording: what `redis-cli MONITOR` printed.
+        each_window: called some times a second with the number of commands that were sent.
+
+    Raises:
+        UserError: the recording cannot be read.
+        ServerGone: a server does not answer.
+    """
+    with ExitStack() as held, open_recording(recording) as lines:
+        sessions = [_session(held, server) for server in servers]
+        empty = [_used_bytes(session) for session in sessions]
+        tips = [_tips(session) for session in sessions]
+        settings = [_settings(session) for session in sessions]
+        a, twin, b = (held.enter_context(_Channel(_session(held, server))) for server in servers)
+        sending = _SentAgain(ReplyRules(tips[0], tips[2]), (a, twin, b))
+        sending.run(lines, each_window)
+        of_a, _, of_b = (
+            ComparedServer(known.names, told, _used_bytes(session) - before)
+            for session, known, told, before in zip(sessions, tips, settings, empty, strict=True)
+        )
+        return ComparedReplies(sending.commands, sending.left_out, lines.cut_off, of_a, of_b)
+
+
+def _session(held: ExitStack, server: Server) -> RedisSession:
+    control = held.enter_context(server.control())
+    assert isinstance(control, RedisSession)
+    return control
+
+
+def _tips(session: RedisSession) -> CommandTips:
+    with read_as(session.endpoint.label, "COMMAND", said("its commands")):
+        return tips_of(session.call(b"COMMAND"))
+
+
+def _settings(session: RedisSession) -> dict[str, str]:
+    told = session.call(b"CONFIG", b"GET", b"*")
+    with read_as(session.endpoint.label, "CONFIG GET", said("names and values")):
+        words = [word.decode(errors="replace") for word in told]
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def _used_bytes(session: RedisSession) -> int:
+    info = session.info("memory")
+    with read_as(session.endpoint.label, "INFO", said("figures")):
+        return int(info["used_memory"])
+
+
+class _Channel:
     """A connection on which many commands are on their way; a context.
 
     Raises:
@@ -139,33 +164,33 @@ class Channel:
             raise ServerGone("server {server}: {problem}", server=self._label, problem=error_text(error)) from error
 
 
-class Replay:
+class _SentAgain:
     """Sends commands and compares their replies."""
 
-    def __init__(self, comparison: Comparison, channels: tuple[Channel, Channel, Channel]) -> None:
+    def __init__(self, rules: ReplyRules, channels: tuple[_Channel, _Channel, _Channel]) -> None:
         """`channels`: of the first server, its twin and the second one."""
         self.commands: dict[str, CommandReplies] = {}
         self.left_out: Counter[tuple[str, str]] = Counter()
         """Command and why it was not sent -> how many."""
-        self._comparison = comparison
+        self._rules = rules
         self._channels = channels
         self._database = 0
         self._window: list[_Sent] = []
         self._largest = 1
-        self._by_chance = ByChance()
+        self._by_chance = _KeysByChance()
 
     @property
     def sent(self) -> int:
         """Return how many commands were sent to each server."""
         return sum(one.sent for one in self.commands.values())
 
-    def run(self, recording: Iterable[tuple[int, MonitorLine]], each_window: Callable[[], None]) -> None:
+    def run(self, recording: Iterable[tuple[int, MonitorLine]], each_window: Callable[[int], None]) -> None:
         """Send all of it; `each_window` is called some times a second. Raises UserError, ServerGone."""
         for number, line in recording:
             self._take(number, line)
             if len(self._window) >= min(WINDOW, max(1, WINDOW_BYTES // self._largest)):
                 self._flush()
-                each_window()
+                each_window(self.sent)
         self._flush()
 
     def _take(self, number: int, line: MonitorLine) -> None:
@@ -194,7 +219,7 @@ class Replay:
             return
         if name in _REPLACES:
             self._by_chance.forget(at)
-        elif name in _FIELDS_EXPIRE or (name not in READING and (by_chance or self._comparison.is_free(name))):
+        elif name in _FIELDS_EXPIRE or (name not in READING and (by_chance or self._rules.is_free(name))):
             self._by_chance.add(at)
         lives_s = _lives_s(name, words)
         if lives_s is not None:
@@ -217,18 +242,18 @@ class Replay:
         if sent.by_chance:
             of_command.outcomes["free"] += 1
             return
-        outcome = self._comparison.outcome(sent.name, a, b)
+        outcome = self._rules.outcome(sent.name, a, b)
         if outcome in ("equal", "unordered", "numbers", "free"):
             of_command.outcomes[outcome] += 1
-        elif self._comparison.outcome(sent.name, a, twin) != "equal":
+        elif self._rules.outcome(sent.name, a, twin) != "equal":
             of_command.unclear += 1
         else:
             of_command.outcomes[outcome] += 1
             if len(of_command.examples) < EXAMPLES:
-                of_command.examples.append(Difference(sent.line, *first_difference(a, b)))
+                of_command.examples.append(ReplyDifference(sent.line, *first_difference(a, b)))
 
 
-class ByChance:
+class _KeysByChance:
     """Keys, by their database, of whose content chance or a clock decides; all keys once there are too many."""
 
     def __init__(self) -> None:

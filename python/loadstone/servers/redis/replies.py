@@ -7,13 +7,11 @@ tips of COMMAND (Redis 7 and newer), and a list of ours for those that do not sa
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import redis
 
-Outcome = Literal["equal", "unordered", "numbers", "free", "differ", "only_a_fails", "only_b_fails"]
-"""unordered: equal, but for the order of a reply that has none; numbers: equal, but for how a number is written; free:
-what it holds differs by its nature, and both replies have the same form."""
+from loadstone.servers.compared_replies import ReplyOutcome
 
 
 def _names(text: str) -> list[str]:
@@ -35,7 +33,7 @@ _NUMBER = re.compile(rb"-?\d{1,25}(\.\d{1,25})?(e[+-]?\d{1,3})?")
 
 
 @dataclass(frozen=True)
-class Tips:
+class CommandTips:
     """What a server knows of its commands."""
 
     names: frozenset[str]
@@ -44,12 +42,12 @@ class Tips:
     unordered: frozenset[str]
 
 
-def tips_of(told: Sequence[Any]) -> Tips:
+def tips_of(told: Sequence[Any]) -> CommandTips:
     """Read the reply to COMMAND. What is not as documented there is left out."""
     tips: dict[str, frozenset[str]] = {}
     _read_tips(told, tips)
     marked = {tip: frozenset(name for name, has in tips.items() if tip in has) for tip in (FREE_TIP, UNORDERED_TIP)}
-    return Tips(frozenset(tips), marked[FREE_TIP], marked[UNORDERED_TIP])
+    return CommandTips(frozenset(tips), marked[FREE_TIP], marked[UNORDERED_TIP])
 
 
 def _read_tips(told: Sequence[Any], tips: dict[str, frozenset[str]]) -> None:
@@ -66,10 +64,10 @@ def _text(told: bytes) -> str:
     return told.decode(errors="replace")
 
 
-class Comparison:
+class ReplyRules:
     """Compares replies of two servers whose tips are known."""
 
-    def __init__(self, a: Tips, b: Tips) -> None:
+    def __init__(self, a: CommandTips, b: CommandTips) -> None:
         self._free = FREE | a.free | b.free
         self._unordered = UNORDERED | a.unordered | b.unordered
 
@@ -77,7 +75,7 @@ class Comparison:
         """Whether the content of its replies differs by nature."""
         return name in self._free
 
-    def outcome(self, name: str, a: Any, b: Any) -> Outcome:
+    def outcome(self, name: str, a: Any, b: Any) -> ReplyOutcome:
         """How two replies to the command compare; errors stand for themselves."""
         failed = isinstance(a, redis.RedisError), isinstance(b, redis.RedisError)
         if any(failed):

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 import redis
 
-from loadstone.addons.upgrade.replies import Comparison, Outcome, first_difference, tips_of
+from loadstone.servers.compared_replies import ReplyOutcome
+from loadstone.servers.redis.replies import ReplyRules, first_difference, tips_of
 
 GET = [b"get", 2, [b"readonly"], 1, 1, 1, [], [], [], []]
 SMEMBERS = [b"smembers", 2, [b"readonly"], 1, 1, 1, [], [b"nondeterministic_output_order"], [], []]
@@ -51,9 +52,9 @@ def test_tips_that_are_not_as_documented_are_left_out() -> None:
         ("LATER", 1, 2, "free"),
     ],
 )
-def test_replies_compare(name: str, a: Any, b: Any, outcome: Outcome) -> None:
+def test_replies_compare(name: str, a: Any, b: Any, outcome: ReplyOutcome) -> None:
     newer = tips_of([GET, LATER])
-    assert Comparison(KNOWN, newer).outcome(name, a, b) == outcome
+    assert ReplyRules(KNOWN, newer).outcome(name, a, b) == outcome
 
 
 def test_a_difference_is_shown_without_what_replies_hold() -> None:
