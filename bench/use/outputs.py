@@ -36,12 +36,12 @@ COMMANDS = {
     "saturate-http": f"saturate http {SERVICE} --budget 30s",
     "gate-redis": "gate redis --base redis --head redis,hz=11 --budget 40s",
     "gate-http": f"gate --base-url {SERVICE} --head-url {OTHER_SERVICE} --budget 30s",
-    "study": "run json-documents --quick --only operation=set --only payload_bytes=1000 --budget 40s --out study",
+    "study": "run json-documents --quick --only operation=set --only payload=1kB --budget 40s --out study",
     "report": "report latest",
     "capacity": "capacity latest",
     "compare": "compare latest latest",
     "runs": "runs",
-    "history": "history",
+    "history": "history redis",
     "list": "list",
     "show": "show json-documents",
     "doctor": "doctor",
@@ -102,8 +102,8 @@ def counted(text: str) -> tuple[int, int]:
     lines = text.splitlines()
     for number, line in enumerate(lines):
         heads = number + 1 < len(lines) and RULE.match(lines[number + 1]) is not None
-        in_table = bool(line.strip()) and (in_table or heads)
-        inside += in_table
+        in_table = bool(line) and (in_table or heads)  # spaces alone stand between groups of rows
+        inside += in_table and bool(line.strip())
         outside += bool(line.strip()) and not in_table
     return outside, inside
 
