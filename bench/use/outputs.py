@@ -3,8 +3,8 @@
     scripts/bench outputs [NAME ...] [--folder DIR]
 
 Starts two Redis servers and a service here; without names all commands, some five minutes. Prints a line a command:
-lines without tables, lines of tables, and seconds announced and taken. The commands of a run's folder read the run of
-`redis`; what they print is kept in DIR.
+lines without tables, lines of tables, seconds announced, and those taken from then on. The commands of a run's folder
+read the run of `redis`; what they print is kept in DIR.
 """
 
 import argparse
@@ -137,13 +137,20 @@ def main(asked: Sequence[str] | None = None) -> int:
 
 def _one(name: str, folder: Path) -> bool:
     words = [sys.executable, "-m", "loadstone", *COMMANDS[name].split()]
-    begun = time.monotonic()
-    done = subprocess.run(words, cwd=folder, text=True, capture_output=True, check=False)
+    begun, told = time.monotonic(), list[str]()
+    with (folder / f"{name}.out").open("w") as out:
+        done = subprocess.Popen(words, cwd=folder, text=True, stdout=out, stderr=subprocess.PIPE)
+        assert done.stderr is not None
+        for line in done.stderr:
+            told.append(line)
+            if ANNOUNCED.match(line):
+                begun = time.monotonic()
+        done.wait()
     took_s = time.monotonic() - begun
-    (folder / f"{name}.out").write_text(done.stdout)
-    (folder / f"{name}.err").write_text(done.stderr)
-    outside, inside = counted(done.stdout)
-    said_s = announced_s(done.stdout + done.stderr)
+    (folder / f"{name}.err").write_text("".join(told))
+    printed = (folder / f"{name}.out").read_text()
+    outside, inside = counted(printed)
+    said_s = announced_s(printed + "".join(told))
     said = "      -" if said_s is None else f"{said_s:5.0f} s"
     off = said_s is not None and abs(took_s / said_s - 1) > 0.2
     marks = f"{' lines' if outside > LINES_MAX else ''}{' forecast' if off else ''}"
