@@ -10,7 +10,7 @@ from loadstone.text.message import message
 
 SWAP = Limit(0, inf, "bytes", "J: memory that comes back from the disk delays what needs it")
 ACCEPT_QUEUE = Limit(0, inf, "connections", "J: a client that meets a full queue tries again after 1, 3 and 7 s")
-BACKGROUND = Limit(0, inf, "forks", "J: a fork takes CPU, memory and disk")
+BACKGROUND = Limit(0, inf, "forks", "J: saving takes CPU, memory and disk")
 EVICTED = Limit(0, 0, "keys", "J: an evicted key can be neither read nor counted")
 PLACEMENT = Limit(0, inf, "", "J: unless a tenth of all CPU time is idle")
 PLACEMENT_IDLE = 0.10

@@ -31,7 +31,7 @@ BEYOND_THE_POOL = Limit(0, 0, "connections", "X: a driver with more connections 
 CLOSING_SHARE = 0.1
 """J: of a pool that closes connections and opens others; beyond a tenth it is another experiment."""
 LOCAL_PORTS = Limit(0, 0, "connections", "X: waiting for a local port of the generator is not the server's time")
-WARM_UP = Limit(10, inf, "%", "S: between the first and the last third of a phase of 10 s or more")
+WARM_UP = Limit(10, inf, "%", "S: beyond noise, from the first third of 10 s or more to the last")
 WARM_UP_SHORTEST_S = 10.0
 """J: in a shorter measure phase a change is the machine's noise as often as a warm-up."""
 WARM_UP_NOISE = 2
