@@ -294,7 +294,7 @@ class FakeParts:
     def not_seen_at_work(self, subject: str) -> bool:  # noqa: ARG002 (the seam's signature)
         return False
 
-    def look_behind(self, ready: RunningParts) -> None:
+    def look_behind(self, every: Sequence[RunningParts], asked_from_s: float | None = None) -> None:
         """Nothing stands behind them."""
 
     def need(self, planned: PlannedTrial) -> RunningParts:

@@ -3,8 +3,8 @@
     scripts/bench outputs [NAME ...] [--folder DIR]
 
 Starts two Redis servers and a service here; without names all commands, some five minutes. Prints a line a command:
-lines without tables, lines of tables, and seconds announced and taken. The commands of a run's folder read the run of
-`redis`; what they print is kept in DIR.
+lines without tables, lines of tables, seconds announced, and those taken from then on. The commands of a run's folder
+read the run of `redis`; what they print is kept in DIR.
 """
 
 import argparse
@@ -36,12 +36,12 @@ COMMANDS = {
     "saturate-http": f"saturate http {SERVICE} --budget 30s",
     "gate-redis": "gate redis --base redis --head redis,hz=11 --budget 40s",
     "gate-http": f"gate --base-url {SERVICE} --head-url {OTHER_SERVICE} --budget 30s",
-    "study": "run json-documents --quick --only operation=set --only payload_bytes=1000 --budget 40s --out study",
+    "study": "run json-documents --quick --only operation=set --only payload=1kB --budget 40s --out study",
     "report": "report latest",
     "capacity": "capacity latest",
     "compare": "compare latest latest",
     "runs": "runs",
-    "history": "history",
+    "history": "history redis",
     "list": "list",
     "show": "show json-documents",
     "doctor": "doctor",
@@ -102,8 +102,8 @@ def counted(text: str) -> tuple[int, int]:
     lines = text.splitlines()
     for number, line in enumerate(lines):
         heads = number + 1 < len(lines) and RULE.match(lines[number + 1]) is not None
-        in_table = bool(line.strip()) and (in_table or heads)
-        inside += in_table
+        in_table = bool(line) and (in_table or heads)  # spaces alone stand between groups of rows
+        inside += in_table and bool(line.strip())
         outside += bool(line.strip()) and not in_table
     return outside, inside
 
@@ -137,13 +137,20 @@ def main(asked: Sequence[str] | None = None) -> int:
 
 def _one(name: str, folder: Path) -> bool:
     words = [sys.executable, "-m", "loadstone", *COMMANDS[name].split()]
-    begun = time.monotonic()
-    done = subprocess.run(words, cwd=folder, text=True, capture_output=True, check=False)
+    begun, told = time.monotonic(), list[str]()
+    with (folder / f"{name}.out").open("w") as out:
+        done = subprocess.Popen(words, cwd=folder, text=True, stdout=out, stderr=subprocess.PIPE)
+        assert done.stderr is not None
+        for line in done.stderr:
+            told.append(line)
+            if ANNOUNCED.match(line):
+                begun = time.monotonic()
+        done.wait()
     took_s = time.monotonic() - begun
-    (folder / f"{name}.out").write_text(done.stdout)
-    (folder / f"{name}.err").write_text(done.stderr)
-    outside, inside = counted(done.stdout)
-    said_s = announced_s(done.stdout + done.stderr)
+    (folder / f"{name}.err").write_text("".join(told))
+    printed = (folder / f"{name}.out").read_text()
+    outside, inside = counted(printed)
+    said_s = announced_s(printed + "".join(told))
     said = "      -" if said_s is None else f"{said_s:5.0f} s"
     off = said_s is not None and abs(took_s / said_s - 1) > 0.2
     marks = f"{' lines' if outside > LINES_MAX else ''}{' forecast' if off else ''}"

@@ -83,6 +83,56 @@ def commands_of(theirs: UserRedis) -> set[str]:
         return {name.removeprefix("cmdstat_") for name in client.info("commandstats")}
 
 
+SHORT = """
+import os, socket, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", -1, True
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        with socket.socket(socket.AF_UNIX if "/" in sys.argv[1] else socket.AF_INET) as redis:
+            redis.connect(sys.argv[1] if "/" in sys.argv[1] else ("127.0.0.1", int(sys.argv[1])))
+            redis.sendall(b"PING\\r\\n")
+            body = redis.recv(100)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server.daemon_threads = True
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+"""Connects to Redis for each request."""
+
+
+@pytest.mark.parametrize("by", ["tcp", "unix"])
+def test_a_redis_that_is_connected_to_for_each_request_is_a_part(
+    user_redis: Callable[..., UserRedis], tmp_path: Path, by: str
+) -> None:
+    path = str(tmp_path / "redis.sock")
+    theirs = user_redis("--unixsocket", path)
+    words = [sys.executable, "-c", SHORT, path if by == "unix" else str(theirs.port)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = f"http://127.0.0.1:{int(process.stdout.readline())}"
+        said, trials, _ = measured(tmp_path, "http", url, "-c", "2", "-d", "1s", "--repeat", "1")
+        process.kill()
+    found = f"redis-server (process {theirs.pid})"
+    if by == "unix":
+        assert f"{found} answers the service's connections to {path}: counted as the part redis" in said
+    else:
+        assert re.search(rf"{re.escape(found)} was connected to \d+ times at 127.0.0.1:{theirs.port} while", said)
+    (trial,) = trials
+    assert trial["facts"]["kinds"]["redis"] == "watched redis"
+    assert trial["cpu_s"]["redis"] > 0
+
+
 @pytest.mark.alone  # the servers of other tests are other programs of its name
 def test_the_redis_behind_a_service_is_a_part_of_it(shop: tuple[str, UserRedis], tmp_path: Path) -> None:
     url, theirs = shop

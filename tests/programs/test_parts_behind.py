@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.machine.listening_process import connected_servers
+from loadstone.machine.listening_process import ConnectedServer, connected_servers
 from loadstone.measure.processes import read_by_driver, watch_of
 from loadstone.monitors.host.others import InterferenceMonitor
 from loadstone.programs import parts_behind as module
@@ -171,7 +171,7 @@ def test_what_is_hidden_is_said_once(started: ExitStack, monkeypatch: pytest.Mon
     database = Started(started)
     service = Started(started, database.port)
     hidden = [one._replace(pid=None) for one in connected_servers([service.pid])]
-    monkeypatch.setattr(module, "connected_servers", lambda _: hidden)
+    monkeypatch.setattr(module, "connected_servers", lambda *_: hidden)
     monkeypatch.setattr(module, "is_another_users", lambda *_: True)
     told: list[str] = []
     behind = PartsBehind(progress=told.append)
@@ -187,6 +187,35 @@ def test_what_is_hidden_is_said_once(started: ExitStack, monkeypatch: pytest.Mon
     ]
     assert "--part service=PID" in told[1]
     assert behind.of({}, {}) == {}
+
+
+@pytest.mark.parametrize(("after", "counts"), [(0, True), (2, True), (3, False)])
+def test_connections_that_follow_the_requests_are_the_services(
+    started: ExitStack, monkeypatch: pytest.MonkeyPatch, after: int, counts: bool
+) -> None:
+    database, service = Started(started), Started(started)
+    address = f"127.0.0.1:{database.port}"
+    closed = iter([(8, 1), (after, 1)])
+
+    def told_closed(pids: set[int], since_s: float) -> list[ConnectedServer]:
+        assert service.pid in pids
+        assert since_s >= 0.2
+        often, seldom = next(closed)
+        of_database = ConnectedServer(address, str(database.port), database.pid, closed=often)
+        return [of_database, ConnectedServer("127.0.0.1:1", "1", os.getppid(), closed=seldom)]
+
+    monkeypatch.setattr(module, "closed_connections", told_closed)
+    told: list[str] = []
+    behind = PartsBehind(progress=told.append)
+    found = behind.of({}, subjects(service.pid), at_once=True, asked_from_s=time.monotonic() - 0.2)
+    assert [part.pid for part in found.values()] == [database.pid] * counts
+    (line,) = told
+    if counts:
+        assert f"(process {database.pid}) was connected to 8 times at {address} while the service was sent req" in line
+    else:
+        assert f"{address} for its requests cannot be told" in line
+        assert f"--part NAME={database.pid}" in line
+    assert behind.of({}, subjects(service.pid), at_once=True) == found
 
 
 def test_a_part_is_not_among_the_other_programs(started: ExitStack) -> None:

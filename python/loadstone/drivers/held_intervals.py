@@ -8,12 +8,13 @@ EARLY_S = 0.1
 """How long before the measured phase the last interval ends that is handed out at once: monitors look then."""
 LEAST_BEFORE_S = 0.3
 """With less time before the measured phase monitors look at its first interval."""
-_ROUNDING_S = 1e-6
+ROUNDING_S = 1e-6
+"""How far sums of the lengths of phases and intervals may be off, in seconds: they are decimals in binary."""
 
 
 def is_told_early(before_s: float) -> bool:
     """Whether the measured phase is told before it begins; `before_s`: length of the phases before it."""
-    return before_s >= LEAST_BEFORE_S - _ROUNDING_S
+    return before_s >= LEAST_BEFORE_S - ROUNDING_S
 
 
 def held_from_s(before_s: float, interval_s: float) -> float:
@@ -24,4 +25,4 @@ def held_from_s(before_s: float, interval_s: float) -> float:
     """
     if not is_told_early(before_s):
         return before_s + interval_s
-    return before_s - EARLY_S if interval_s <= EARLY_S + _ROUNDING_S else before_s
+    return before_s - EARLY_S if interval_s <= EARLY_S + ROUNDING_S else before_s

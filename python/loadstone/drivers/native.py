@@ -74,7 +74,7 @@ class NativeDriver:
             if rounds is None:
                 engine = _engine.Engine(*plans)
                 (plan,) = shares
-                before_s = plan.phases.ramp_up_s + plan.phases.warm_up_s
+                before_s = plan.phases.before_s
                 engine.hold_intervals(HOLD_S, held_from_s(before_s, plan.interval_s))
             else:
                 engine = _engine.Rounds(plans, rounds.model_dump_json())

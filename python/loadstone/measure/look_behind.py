@@ -4,6 +4,7 @@ Many applications connect to their database when they need it first. The trials 
 must be known before the first one.
 """
 
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -15,7 +16,7 @@ from loadstone.safety.errors import DriveFailed
 
 LENGTH_S, PAUSE_MS = 0.5, 50.0
 """One user for so long, with such pauses: ten requests at most. Meanwhile the connections are looked at a few times, as
-some applications close them with the user's own."""
+some applications close them with the user's own; afterwards it is looked which ones were closed."""
 
 
 def look_behind_each(steps: Measurement, prepared: Sequence[PreparedTrial]) -> None:
@@ -25,15 +26,15 @@ def look_behind_each(steps: Measurement, prepared: Sequence[PreparedTrial]) -> N
     """
     for trial in prepared:
         if _is_unseen(steps, trial):
+            from_s = time.monotonic()
             with suppress(DriveFailed):
                 drive_alone(steps.driver, _few_requests(trial.plan), on_rest=partial(_look, steps, prepared))
-            _look(steps, prepared)
+            _look(steps, prepared, from_s)
             steps.require_going_on()
 
 
-def _look(steps: Measurement, prepared: Sequence[PreparedTrial]) -> None:
-    for trial in prepared:
-        steps.parts.look_behind(trial.ready)
+def _look(steps: Measurement, prepared: Sequence[PreparedTrial], asked_from_s: float | None = None) -> None:
+    steps.parts.look_behind([trial.ready for trial in prepared], asked_from_s)
 
 
 def _is_unseen(steps: Measurement, trial: PreparedTrial) -> bool:

@@ -82,9 +82,17 @@ class Deployments:
         """Whether it is not known yet what a subject connects to under load. From then on it is taken for known."""
         return self._behind.not_seen_at_work(subject)
 
-    def look_behind(self, ready: RunningParts) -> None:
-        """Look again for what stands behind the subjects, which open some connections under load only."""
-        ready.behind = self._behind.of(ready.servers, ready.subjects, at_once=True)
+    def look_behind(self, every: Sequence[RunningParts], asked_from_s: float | None = None) -> None:
+        """Look again for what stands behind the subjects, which open some connections under load only.
+
+        `asked_from_s`: when they began to be sent requests (monotonic), until now; None: they are at work.
+        """
+        looked_at: list[frozenset[int]] = []
+        for ready in every:
+            services = frozenset(pid for one in ready.subjects.values() for pid in one.subject.pids.values())
+            again = services not in looked_at
+            ready.behind = self._behind.of(ready.servers, ready.subjects, at_once=again, asked_from_s=asked_from_s)
+            looked_at.append(services)
 
     def _prefixes(self, planned: PlannedTrial) -> list[str]:
         """What the trial's applications have their keys begin with, by their variables."""

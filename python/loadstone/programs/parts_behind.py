@@ -14,7 +14,13 @@ from dataclasses import dataclass, field
 
 from loadstone.experiment.software import software_by_program
 from loadstone.machine import process_table
-from loadstone.machine.listening_process import ConnectedServer, connected_servers, is_another_users
+from loadstone.machine.listening_process import (
+    ConnectedServer,
+    closed_connections,
+    connected_servers,
+    is_another_users,
+    shown_address,
+)
 from loadstone.machine.process_identity import started
 from loadstone.machine.start_context import LastingStep, silent
 from loadstone.monitors.part_kind import WATCHED, WATCHED_PROGRAM
@@ -24,6 +30,11 @@ from loadstone.text.language import _
 
 EVERY_S = 10.0
 """How often connections are looked at while a run goes on: that takes tenths of a second where there are thousands."""
+UNIX_S = 0.3
+"""How long connections by Unix sockets are looked at while the service is at work."""
+SHORT_LEAST, SHORT_QUIET = 3, 0.25
+"""A server was asked for the service's requests if it got so many connections while these were sent, and in as long a
+time without them this share at most."""
 MOST = 12
 """Number of parts that are found at most: a service that has more servers than that is not what is meant."""
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -68,10 +79,12 @@ class PartsBehind:
         subjects: Mapping[str, RunningSubject],
         *,
         at_once: bool = False,
+        asked_from_s: float | None = None,
     ) -> dict[str, PartBehind]:
         """The parts behind these services, by name. Says of each that is found that it counts.
 
-        `at_once`: connections are looked at now, whenever that was done last.
+        `at_once`: connections are looked at now, whenever that was done last. `asked_from_s`: when the services
+        began to be sent requests (monotonic), until now; what they connected to for each is looked for, too.
         """
         named = {part.name: part for part in self.named}
         roots = [pid for one in subjects.values() for pid in one.subject.pids.values()]
@@ -88,22 +101,33 @@ class PartsBehind:
         servers_pids = {pid for one in servers.values() for pid in one.processes.values()}
         parts = {part.pid for part in (*named.values(), *kept.values()) if part.pid is not None}
         taken = {*named, *servers, *subjects, *(part for one in subjects.values() for part in one.subject.pids)}
-        self._behind[services] = kept = kept | self._connected({*roots, *parts}, servers_pids, {*taken, *kept})
+        unix_s = UNIX_S if at_once and asked_from_s is None else 0.0
+        found = self._connected({*roots, *parts}, servers_pids, {*taken, *kept}, unix_s, asked_from_s)
+        self._behind[services] = kept = kept | found
         return named | kept
 
     def _lives(self, part: PartBehind, roots: Collection[int]) -> bool:
         """Whether a part that was found still runs, as the process that it was, and is no service itself."""
         return part.pid not in roots and any(pid == part.pid and since == started(pid) for pid, since in self._found)
 
-    def _connected(self, roots: Iterable[int], known: Collection[int], taken: Collection[str]) -> dict[str, PartBehind]:
+    def _connected(
+        self,
+        roots: Iterable[int],
+        known: Collection[int],
+        taken: Collection[str],
+        unix_s: float,
+        asked_from_s: float | None,
+    ) -> dict[str, PartBehind]:
         """What these processes have connections to, and what that has, without what is known already."""
         found: dict[str, PartBehind] = {}
         seen = process_table.tree([*roots, *known])
         own = _started_here()
         looked_at = process_table.tree(roots) - own
+        closed = [] if asked_from_s is None else self._closed(looked_at, seen | own, asked_from_s)
         while looked_at and len(found) < MOST:
-            servers = [one for one in connected_servers(looked_at) if one.pid is None or one.pid not in seen | own]
-            looked_at = set()
+            connected = [*connected_servers(looked_at, unix_s), *closed]
+            servers = [one for one in connected if one.pid is None or one.pid not in seen | own]
+            looked_at, closed = set(), []
             for server in servers:
                 if server.pid is None:
                     self._say_that_it_is_hidden(server)
@@ -116,6 +140,26 @@ class PartsBehind:
                     seen |= tree
         return found
 
+    def _closed(self, services: Collection[int], known: Collection[int], asked_from_s: float) -> list[ConnectedServer]:
+        """The servers that the services connected to for each request, as the number of connections follows these."""
+        length_s = time.monotonic() - asked_from_s
+        during = [one for one in closed_connections(services, length_s) if one.closed >= SHORT_LEAST]
+        if not (during := [one for one in during if one.pid not in known]):
+            return []
+        time.sleep(length_s)
+        after = {one.address: one.closed for one in closed_connections(services, length_s)}
+        for one in during:
+            if one.closed * SHORT_QUIET < after.get(one.address, 0):
+                self._say(
+                    _(
+                        "whether the service connects to {address} for its requests cannot be told, as others do: if "
+                        "so, add --part NAME={pid}",
+                        address=one.address,
+                        pid="PID" if one.pid is None else one.pid,
+                    )
+                )
+        return [one for one in during if one.closed * SHORT_QUIET >= after.get(one.address, 0)]
+
     def _name(self, pid: int, server: ConnectedServer, taken: Collection[str]) -> str:
         """What a part is called: as its software, or its program; with its port where that is taken."""
         which = (pid, started(pid))
@@ -125,17 +169,17 @@ class PartsBehind:
             software = software_by_program(program)
             name = _NAME.sub("_", program if software is None else software.name).strip("_.-") or "part"
             taken = {*taken, *(one for (other, since), one in self._found.items() if started(other) == since)}
-            self._found[which] = name = f"{name}_{server.port}" if name in taken else name
-            self._say(
-                _(
-                    "{program} (process {pid}) answers the service's connections to {address}: counted as the part "
-                    "{name}; --part none leaves it out",
-                    program=program,
-                    pid=pid,
-                    address=_address(server.host, server.port),
-                    name=name,
-                )
+            mark = _NAME.sub("_", server.mark)
+            self._found[which] = name = f"{name}_{mark}" if name in taken else name
+            line = _(
+                "{program} (process {pid}) answers the service's connections to {address}: counted as the part "
+                "{name}; --part none leaves it out",
+                program=program,
+                pid=pid,
+                address=server.address,
+                name=name,
             )
+            self._say(line if not server.closed else _short(program, pid, server, name))
         return self._found[which]
 
     def _say_that_it_is_hidden(self, server: ConnectedServer) -> None:
@@ -143,7 +187,7 @@ class PartsBehind:
             _(
                 "the service's connections to {address} are answered by another user's process, which may not be "
                 "looked at: name it by --part NAME=PID, or run loadstone as root",
-                address=_address(server.host, server.port),
+                address=server.address,
             )
         )
 
@@ -158,7 +202,7 @@ class PartsBehind:
                             "{name}: the process at {address} is another user's and may not be looked at: its CPU "
                             "and the parts behind it are not known; write --part {name}=PID, or run loadstone as root",
                             name=name,
-                            address=_address(endpoint.host, endpoint.port),
+                            address=shown_address(endpoint.host, endpoint.port),
                         )
                     )
 
@@ -173,5 +217,14 @@ def _started_here() -> set[int]:
     return process_table.tree([os.getpid()])
 
 
-def _address(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def _short(program: str, pid: int, server: ConnectedServer, name: str) -> str:
+    """That a server was connected to for each request."""
+    return _(
+        "{program} (process {pid}) was connected to {closed} times at {address} while the service was sent requests, "
+        "and not after: counted as the part {name}; --part none leaves it out",
+        program=program,
+        pid=pid,
+        closed=server.closed,
+        address=server.address,
+        name=name,
+    )

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from loadstone.experiment.plan.drive_plan import Phases, Plan
+from loadstone.experiment.plan.drive_plan import Plan
 from loadstone.experiment.plan.run_plan import RunPlan, in_tables
 from loadstone.safety.bounds.files import exists
 from loadstone.safety.errors import NoPlace
@@ -27,21 +27,16 @@ def estimate_bytes(run_plan: RunPlan) -> int:
     """
     first = [trial.plan for trial in run_plan.trials if in_tables(trial.group) and trial.block == 1]
     others = [trial.plan for trial in run_plan.trials if not in_tables(trial.group) or trial.block != 1]
-    others_s = sum(_longest_s(plan.phases) for plan in others)
+    others_s = sum(plan.phases.longest_s for plan in others)
     share = min(1.0, run_plan.budget_s / others_s) if run_plan.budget_s > 0 and others_s > 0 else 1.0
     return int(BASE_BYTES + sum(map(_trial_bytes, first)) + share * sum(map(_trial_bytes, others)))
 
 
 def _trial_bytes(plan: Plan) -> float:
-    all_s = _longest_s(plan.phases) + plan.phases.drain_s
+    all_s = plan.phases.longest_s + plan.phases.drain_s
     intervals = all_s / plan.interval_s + len(("ramp_up", "warm_up", "measure", "drain"))
     per_interval = len(plan.operations) * (2 * HISTOGRAM_BYTES + LINE_BYTES)
     return TRIAL_BYTES + intervals * per_interval + (all_s + 1) * SAMPLES_BYTES
-
-
-def _longest_s(phases: Phases) -> float:
-    """Return how long the load may last, without the drain."""
-    return phases.ramp_up_s + phases.warm_up_s + max(phases.measure_s, phases.measure_max_s or 0.0)
 
 
 def check_space(path: Path, needed_bytes: int) -> None:

@@ -59,17 +59,17 @@ class TrialRecord(RecordModel):
     """Name within the run, e.g. `b01-007`; also the stem of its `.hlog`."""
     condition: Condition
     group: str = "table"
-    """The conditions it is measured and judged together with: `table`, or a comparison's name."""
+    """Conditions that are judged together: `table`, or a comparison's name."""
     stage: int = 0
-    """How many times the slices of this group had been lengthened before this trial."""
+    """How many times the slices of its group had been lengthened before."""
     search: Noted | None = Field(default=None, alias="saturation")
-    """Which step of the search for its saturation point it is; None of all others."""
+    """The step of a search for the saturation point; None for all other trials."""
     block: int
     """From 1; block 0 warms the machine up and is never used."""
     order: int
     """Its place in its block."""
     drive: str = ""
-    """The execution of the engine that it came from, by its name; empty: there was none."""
+    """Name of the engine's execution that it came from; empty: there was none."""
     slices: tuple[tuple[float, float], ...] = ()
     """Begin and end of each stretch of the measure phase, in seconds since `started_unix_ns`."""
     verdict: TrialVerdict
@@ -82,11 +82,11 @@ class TrialRecord(RecordModel):
     throughput_per_s: float
     """All replies that came within the measure phase."""
     goodput_per_s: float
-    """The correct ones of them."""
+    """Correct replies that came within it."""
     peak_per_s: float
     """Replies in its best whole second."""
     units_per_s: float | None = None
-    """Goodput by what operations are made of: a MGET of ten keys is ten. None: of an older version."""
+    """Goodput in keys or items: a MGET of ten keys is ten. None: recorded by an older version."""
     units: UnitCounts | None = None
     response_ns: Quantiles
     """Completed less intended; see 'Quantiles'."""
@@ -97,14 +97,14 @@ class TrialRecord(RecordModel):
     schedule_lag_ns: Quantiles
     """How late the driver itself was."""
     least_ns: Quantiles | None = None
-    """Response times without all that the engine itself may have added: the true quantile lies between this one and
-    that of `response_ns`. None of the closed model and of client libraries."""
+    """Response times without what the engine may have added: the true quantile lies between this one and that of
+    `response_ns`. None for the closed model and client libraries."""
     notice_lag_ns: Quantiles | None = None
-    """How long replies lay before the engine noticed them, at most; None as `least_ns`."""
+    """Longest time for which replies may have waited until the engine noticed them; None as `least_ns`."""
     cpu_s: dict[str, float]
-    """CPU seconds within the measure phase: servers and subjects by name (`app-1`), `generator`, `loadstone`."""
+    """CPU seconds in the measure phase: servers and subjects by name (`app-1`), `generator`, `loadstone`."""
     checks: list[CheckResult]
-    """Their `reason` is data: `kind` says which sentence, `figures` what stands in it."""
+    """A `reason` is data: `kind` is the sentence, `figures` what it contains."""
     phases: dict[str, tuple[float, float]]
     """Start and end of each phase in seconds since `started_unix_ns`."""
     started_unix_ns: int

@@ -93,6 +93,8 @@ SHARE = UnitKind(translatable("a share"), {"%": Fraction(1, 100)}, "`10 %`, `0.5
 
 DURATION = UnitKind(translatable("a time"), SECONDS.units | {"m": Fraction(60)}, "`90 s`, `20 min`, `1 h`")
 """A length that a person decides on: `20m` means minutes here."""
+LATENCY_NS = {unit: size * 10**9 for unit, size in _TIME_S.items() if size <= 1}
+"""Units in which a response time is written, in nanoseconds."""
 LONGEST_S = 30 * 24 * 3600.0
 NEVER = "never"
 MOST_PER_S = 1_000_000_000

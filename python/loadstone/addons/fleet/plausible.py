@@ -34,8 +34,7 @@ def longest_s(plans: Sequence[Plan], rounds: RoundsOptions | None) -> float:
     if rounds is not None or plans[0].ends_by_itself:
         return math.inf
     phases = plans[0].phases
-    measured_s = max(phases.measure_s, phases.measure_max_s or 0.0)
-    return phases.ramp_up_s + phases.warm_up_s + measured_s + phases.drain_s + patience_s(plans, rounds)
+    return phases.longest_s + phases.drain_s + patience_s(plans, rounds)
 
 
 def patience_s(plans: Sequence[Plan], rounds: RoundsOptions | None) -> float:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -15,11 +16,10 @@ from loadstone.experiment.spec.levels import Level
 from loadstone.experiment.spec.part import Duration, Margin, PlanPart, readable_by
 from loadstone.text.language import said
 from loadstone.text.problem import Problem
-from loadstone.text.units import duration_s, margin_share, unit_written
+from loadstone.text.units import LATENCY_NS, duration_s, margin_share, unit_written
 from loadstone.text.wording import shown
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p99.9": 0.999}
-_UNITS_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _TEXT = re.compile(
     r"\s*([a-z0-9.]{1,8})\s*(<=|<)\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([a-z\u00b5\u03bc]{1,3})\s*", re.ASCII
 )
@@ -46,9 +46,9 @@ def latency_objective(value: object) -> LatencyObjective:
     unit = unit_written(word)
     if name not in _QUANTILES:
         raise Problem("'{name}' is no quantile of the response time; {example}", name=name, example=_EXAMPLE)
-    if unit not in _UNITS_S:
+    if unit not in LATENCY_NS:
         raise Problem("'{unit}' is no unit of time; {example}", unit=unit, example=_EXAMPLE)
-    latency_s = float(digits) * _UNITS_S[unit]
+    latency_s = float(Fraction(digits) * LATENCY_NS[unit] / 10**9)
     if latency_s <= 0:
         raise Problem("{value}: a response time must be more than 0; {example}", value=shown(value), example=_EXAMPLE)
     text = f"{name.replace('p999', 'p99.9')} {operator} {digits} {unit}"

@@ -141,6 +141,21 @@ class Phases(PlanPart):
     measure_max_s: float | None = Field(default=None, gt=0, le=LONGEST_S)
     drain_s: float = Field(default=2.0, ge=0, le=LONGEST_S)
 
+    @property
+    def before_s(self) -> float:
+        """Length of the phases before the measured one, in seconds."""
+        return self.ramp_up_s + self.warm_up_s
+
+    @property
+    def longest_measure_s(self) -> float:
+        """Length of the measured phase at most, in seconds."""
+        return max(self.measure_s, self.measure_max_s or 0.0)
+
+    @property
+    def longest_s(self) -> float:
+        """Longest time that operations are sent for, in seconds; the drain comes after it."""
+        return self.before_s + self.longest_measure_s
+
 
 class Keys(PlanPart):
     """The key space: `prefix` followed by a 12-digit number from 0 to `count` - 1."""

@@ -303,7 +303,7 @@ class RunPlan:
     def longest_s(self) -> float:
         """A guess at the most seconds: of all trials that may be needed, each at its longest, or the budget if less."""
         everything = sum(
-            _longest_measure_s(trial.plan) + expected_overhead_s(trial.plan) + keys_s(trial.plan, trial.load)
+            trial.plan.phases.longest_measure_s + expected_overhead_s(trial.plan) + keys_s(trial.plan, trial.load)
             for trial in self.trials
         )
         ending_s = self.goals_s() + self.search_s() + self.crashes_s()
@@ -395,12 +395,12 @@ def expected_measure_s(plan: Plan) -> float:
     if isinstance(model, Closed) and model.operations is not None:
         operations = model.operations
     measure_s = max(plan.phases.measure_s, (operations or 0) / _rate_per_s(model))
-    return min(measure_s, _longest_measure_s(plan))
+    return min(measure_s, plan.phases.longest_measure_s)
 
 
 def expected_overhead_s(plan: Plan) -> float:
     """Seconds that a trial is taken to cost beside its measure phase: ramp-up, warm-up, and what surrounds the load."""
-    return plan.phases.ramp_up_s + plan.phases.warm_up_s + TRIAL_OVERHEAD_S
+    return plan.phases.before_s + TRIAL_OVERHEAD_S
 
 
 def _rate_per_s(model: Closed | Open) -> float:
@@ -409,10 +409,6 @@ def _rate_per_s(model: Closed | Open) -> float:
     if model.think_time_ms > 0:
         return min(ASSUMED_RATE_PER_S, model.users * 1000 / model.think_time_ms)
     return ASSUMED_RATE_PER_S
-
-
-def _longest_measure_s(plan: Plan) -> float:
-    return max(plan.phases.measure_s, plan.phases.measure_max_s or 0.0)
 
 
 @dataclass(frozen=True)

@@ -235,7 +235,7 @@ def _alike(place: str) -> str:
 def _operations(plan: Plan) -> tuple[int, bool]:
     """Return how many operations a plan does at most, and whether that is known; else a guess."""
     phases, model = plan.phases, plan.model
-    length_s = phases.ramp_up_s + phases.warm_up_s + max(phases.measure_s, phases.measure_max_s or 0.0)
+    length_s = phases.longest_s
     if isinstance(model, Open):
         rate_per_s = max([model.rate_per_s, *(step.rate_per_s for step in model.schedule)])
         return int(rate_per_s * length_s) + 1, True

@@ -5,6 +5,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Literal, cast
 
 from loadstone.experiment.spec.levels import Level, identity, level_text
@@ -16,7 +17,7 @@ from loadstone.safety.errors import UserError
 from loadstone.slot import Slot
 from loadstone.text.language import said
 from loadstone.text.message import Message, message
-from loadstone.text.units import parse_any
+from loadstone.text.units import LATENCY_NS, parse_any, unit_written
 
 
 class AnsweredFigure(ABC):
@@ -59,7 +60,6 @@ _COMPARE: dict[_Operator, Callable[[float, float], bool]] = {
 }
 _RATES: Mapping[str, str] = {"goodput": "goodput_per_s", "tps": "throughput_per_s", "peak": "peak_per_s"}
 _QUANTILES: tuple[str, ...] = ("p50", "p90", "p95", "p99", "p999", "mean", "max")
-_TIME_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _RATE_UNITS = {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3}
 _TEXT = re.compile(
     r"\s*(.*?)\s*(>=|<=|>|<)\s*([+-]?)\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([^\s0-9]*)\s*(?:\swhere\s+(.+))?"
@@ -161,7 +161,7 @@ def metric_of(name: str) -> str | None:
 
 def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
     """An absolute value in ns, a second, users, or a share. Raises UserError if the unit does not fit the metric."""
-    units: Mapping[str, float]
+    units: Mapping[str, float | Fraction]
     if sign:
         raise UserError(
             "--fail-if '{text}': a value with a sign is a ratio of B to A; write it in %, as -5%", text=text
@@ -173,7 +173,8 @@ def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
     elif metric in _RATES.values():
         units, example = _RATE_UNITS, "goodput < 50k/s"
     else:
-        units, example = _TIME_NS, "p99 > 5ms"
+        units, example = LATENCY_NS, "p99 > 5ms"
+        unit = unit_written(unit)
     if unit not in units:
         known = ", ".join(unit for unit in units if unit)
         problem = said("the value has the unit '{unit}'", unit=unit) if unit else said("the value has no unit")
@@ -184,7 +185,7 @@ def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
             known=known,
             example=example,
         )
-    return value * units[unit]
+    return float(value * units[unit])
 
 
 def _where(text: str, where: str) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from loadstone.judge.checks.stall_checks import server_stalls
 from loadstone.run_folder.facts import ServerCounters, TrialFacts
 from loadstone.text.message import message
 
-ERRORS = Limit(0.5, 1, "%", "J: a failure often costs less than a reply, so a rate with failures in it means little")
+ERRORS = Limit(0.5, 1, "%", "J: a failure often costs less than a reply")
 CONSERVATION = Limit(
     0, 0, "operations", "X: offered = sent + dropped + unsent, and sent = ok + errors + timeouts + in flight"
 )

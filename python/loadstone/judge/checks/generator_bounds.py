@@ -315,8 +315,8 @@ def _waited_for_others(evidence: TrialEvidence) -> float:
     return 0.0 if len(evidence.drive.threads) > cpus.number else part.wait_share
 
 
-GAIN = Limit(10, inf, "%", "J: the figure is printed with its bound, and a comparison's interval is widened by it")
-TAKEN = Limit(10, inf, "%", "J: the figure is printed with its bound")
+GAIN = Limit(10, inf, "%", "J: the bound is printed beside the figure")
+TAKEN = Limit(10, inf, "%", "J: the bound is printed beside the figure")
 FAR = 50.0
 """J: in per cent. With a bound beyond that a comparison is as wide as a rate that could be half as high again."""
 

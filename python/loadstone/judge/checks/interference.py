@@ -10,11 +10,9 @@ from loadstone.text.message import message
 
 SWAP = Limit(0, inf, "bytes", "J: memory that comes back from the disk delays what needs it")
 ACCEPT_QUEUE = Limit(0, inf, "connections", "J: a client that meets a full queue tries again after 1, 3 and 7 s")
-BACKGROUND = Limit(
-    0, inf, "forks", "J: a fork, a snapshot or a rewrite of the append-only file takes CPU, memory and disk"
-)
+BACKGROUND = Limit(0, inf, "forks", "J: saving takes CPU, memory and disk")
 EVICTED = Limit(0, 0, "keys", "J: an evicted key can be neither read nor counted")
-PLACEMENT = Limit(0, inf, "", "J: parts that share a CPU slow each other down, unless a tenth of all CPU time is idle")
+PLACEMENT = Limit(0, inf, "", "J: unless a tenth of all CPU time is idle")
 PLACEMENT_IDLE = 0.10
 SERVER_CPU = Limit(95, inf, "%", "J: from there on the figure is the server's limit")
 
@@ -111,9 +109,7 @@ def server_cpu(evidence: TrialEvidence) -> Finding | None:
     return MeasuredFigure(100 * busiest, message("check.server_cpu.full", part=name))
 
 
-CONNECTION_LEAK = Limit(
-    4, inf, "connections", "J: the rise from the first third of the phase to the last, if it goes on at the end"
-)
+CONNECTION_LEAK = Limit(4, inf, "connections", "J: from the first third of the phase to the last")
 TEMPORARY_FILES = Limit(0, inf, "bytes/s", "J: a sort that does not fit into memory measures the disk")
 
 Thirds = tuple[float, float, float]

@@ -9,8 +9,8 @@ from loadstone.judge.verdict import UNBOUNDED
 from loadstone.run_folder.facts import LinkFacts
 from loadstone.text.message import message
 
-LINK_DELAY = Limit(5, inf, "%", "J: half of the 10 % margin of a latency; the real delay is printed")
-LINK_BUSY = Limit(90, inf, "%", "J: a saturated line queues requests; its own record bounds by how much")
+LINK_DELAY = Limit(5, inf, "%", "J: half of the 10 % margin of a latency")
+LINK_BUSY = Limit(90, inf, "%", "J: a saturated line queues requests")
 
 
 @check(LINK_DELAY)

@@ -19,7 +19,7 @@ from loadstone.text.message import Message, message
 LITTLE_TOLERANCE = 0.01
 """S: |1 - X R / N| may be so much, and the edges of the window beside it, R / T at least."""
 LITTLE = Limit(0.95, 0.80, "", "S: below .95 time of the users is missing, below .8 the generator is the limit")
-POOL_WAIT = Limit(10, inf, "%", "J: the latency is the pool's; valid where the plan makes users share connections")
+POOL_WAIT = Limit(10, inf, "%", "J: valid where the plan makes users share connections")
 CONNECTIONS = Limit(
     1,
     10,
@@ -31,9 +31,7 @@ BEYOND_THE_POOL = Limit(0, 0, "connections", "X: a driver with more connections 
 CLOSING_SHARE = 0.1
 """J: of a pool that closes connections and opens others; beyond a tenth it is another experiment."""
 LOCAL_PORTS = Limit(0, 0, "connections", "X: waiting for a local port of the generator is not the server's time")
-WARM_UP = Limit(
-    10, inf, "%", "S: the first and the last third of a phase of 10 s or more may differ by so much beyond their noise"
-)
+WARM_UP = Limit(10, inf, "%", "S: beyond noise, from the first third of 10 s or more to the last")
 WARM_UP_SHORTEST_S = 10.0
 """J: in a shorter measure phase a change is the machine's noise as often as a warm-up."""
 WARM_UP_NOISE = 2

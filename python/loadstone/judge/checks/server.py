@@ -9,7 +9,7 @@ from loadstone.run_folder.facts import ServerCounters
 from loadstone.text.message import message
 
 MONITOR_CLIENTS = Limit(0, inf, "clients", "J: each command is copied to each client that watches")
-SLOW_LOG = Limit(1000, inf, "us", "J: a slow log that takes commands of less than 1 ms costs each of them")
+SLOW_LOG = Limit(1000, inf, "us", "J: an entry takes time, too")
 LOG_LEVEL = Limit(0, inf, "", "J: the level `debug` writes lines for ordinary work")
 HUGE_PAGES = Limit(0, inf, "forks", "J: with huge pages the first write after a fork copies 2 MB instead of 4 kB")
 OVERCOMMIT = Limit(1, inf, "", "J: at 0 it may, and then snapshots and rewrites fail")

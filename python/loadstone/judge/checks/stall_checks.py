@@ -27,8 +27,8 @@ OWN_STALLS = Limit(
     "J: that time counts in `gain` or `taken`, and the longest latencies are loadstone's",
 )
 OWN_STALLS_AT_A_RATE = Limit(0, 1, "% of the time", "J: what came due meanwhile is late by loadstone: so is the P99")
-OWN_TIME = Limit(0.2, inf, "% of the time", "J: a fifth of what a P99 rests on; each latency is printed with its bound")
-CLOCK_SET = Limit(0.1, inf, "s", "J: no figure rests on the wall clock; times of day in logs do")
+OWN_TIME = Limit(0.2, inf, "% of the time", "J: a fifth of what a P99 rests on")
+CLOCK_SET = Limit(0.1, inf, "s", "J: only times of day in logs rest on it")
 LONG = 10
 """J: of a load whose replies take long, a pause of so many typical response times is none of theirs."""
 

@@ -10,7 +10,7 @@ from loadstone.judge.checks.check import DirectVerdict, Finding, Limit, Measured
 from loadstone.judge.checks.evidence import KEPT, TrialEvidence
 from loadstone.text.message import Message, message
 
-CLOCK = Limit(2.5, 5, "%", "S: half of the 5 % margin; a step as large as the margin can hide a difference")
+CLOCK = Limit(2.5, 5, "%", "S: half of the 5 % margin")
 SCHEDULE_SENT = Limit(1, 1, "%", "J: else the measured rate is not the requested one")
 SCHEDULE_LAG = Limit(
     10,
@@ -21,7 +21,7 @@ SCHEDULE_LAG = Limit(
 LIBRARY_LAG = Limit(50, inf, "%", "J: of a library's P50; more of it is waiting to be sent than for the server")
 BEHIND_S = 0.1
 """J: nor can one that sends half of its requests later than by this share of the measure phase."""
-DROPPED = Limit(0, 0, "arrivals", "J: a dropped arrival has no latency, so every quantile looks better than it is")
+DROPPED = Limit(0, 0, "arrivals", "J: it has no latency, so quantiles look too good")
 
 
 @check(CLOCK, about="latency")

@@ -214,8 +214,7 @@ def _start_s(share: Plan) -> float:
 
 
 def _longest_s(share: Plan) -> float:
-    phases, most_s = share.phases, share.phases.measure_max_s
-    if most_s is None and share.ends_by_itself:
+    phases = share.phases
+    if phases.measure_max_s is None and share.ends_by_itself:
         return float("inf")
-    measure_s = max(phases.measure_s, most_s or 0.0)
-    return phases.ramp_up_s + phases.warm_up_s + measure_s + phases.drain_s
+    return phases.longest_s + phases.drain_s
