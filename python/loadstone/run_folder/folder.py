@@ -7,10 +7,9 @@ What stands where, key by key: `docs/run-folder.md`. A trial is finished once it
 import fcntl
 import io
 import os
-import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -45,6 +44,7 @@ from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlanSummary
 from loadstone.run_folder.reading import read_crashes, read_environment, read_looks, read_plan, read_trials
 from loadstone.run_folder.trial import TrialRecord
+from loadstone.safety.bounds.disk import disk
 from loadstone.safety.bounds.files import read_own_bytes
 from loadstone.safety.bounds.folder_files import make_folder
 from loadstone.safety.errors import LoadstoneError, NoPlace, UserError
@@ -115,9 +115,10 @@ class RunFolder:
             return cls(path)
         except (OSError, LoadstoneError) as error:
             if made:
-                shutil.rmtree(path, ignore_errors=True)
+                disk().remove_tree(path)
             else:  # it may hold a ledger; who made it removes it, if it is no run's folder
-                (path / PLAN).unlink(missing_ok=True)
+                with suppress(FileNotFoundError):
+                    disk().unlink(path / PLAN)
             raise (write_error(error, path) if isinstance(error, OSError) else error) from None
 
     @classmethod
@@ -300,7 +301,7 @@ def new_directory(out_root: Path, experiment_name: str) -> Path:
         path = out_root / (stem if number == 1 else f"{stem}-{number}")
         try:
             make_root(out_root)
-            path.mkdir(mode=0o700)
+            disk().mkdir(path, 0o700)
         except FileExistsError:
             continue
         except OSError as error:
