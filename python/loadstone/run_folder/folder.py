@@ -117,7 +117,7 @@ class RunFolder:
             if made:
                 disk().remove_tree(path)
             else:  # it may hold a ledger; who made it removes it, if it is no run's folder
-                with suppress(FileNotFoundError):
+                with suppress(OSError):  # the disk that failed may fail here, too
                     disk().unlink(path / PLAN)
             raise (write_error(error, path) if isinstance(error, OSError) else error) from None
 
