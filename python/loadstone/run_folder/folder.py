@@ -78,7 +78,7 @@ class RunFolder:
             """The crashes that were finished when the folder was opened, in the order of the lines."""
             self.more_time = False
             """Whether a resumed run may last longer than it was given before."""
-            self._attempts = _attempts(path / INTERVALS, path / SAMPLES)
+            self._attempts = _attempts(self.earlier_trials, path / INTERVALS, path / SAMPLES)
             self._opened = opened.pop_all()
 
     @classmethod
@@ -279,9 +279,11 @@ def _taken(directory: int) -> bool:
     return True
 
 
-def _attempts(*paths: Path) -> dict[str, int]:
-    """Return how often each trial was begun, by what these files hold."""
+def _attempts(finished: Iterable[TrialRecord], *paths: Path) -> dict[str, int]:
+    """Return how often each trial was begun, by its records, and by what these files hold of those under way."""
     begun: dict[str, int] = {}
+    for ended in finished:  # one that could not be driven has no intervals
+        begun[ended.trial] = max(ended.facts.attempt, begun.get(ended.trial, 0))
     for path in paths:
         for _, record in LineReader(path):
             trial, attempt = record.get("trial"), record.get("attempt")
