@@ -39,7 +39,16 @@ from loadstone.run_folder.files import (
     require_run,
 )
 from loadstone.run_folder.hlog import log_lines
-from loadstone.run_folder.lines import FORMAT, LineFile, LineReader, dump_document, dump_line, write_error, write_file
+from loadstone.run_folder.lines import (
+    FORMAT,
+    LineFile,
+    LineReader,
+    dump_document,
+    dump_line,
+    sync_directory,
+    write_error,
+    write_file,
+)
 from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlanSummary
 from loadstone.run_folder.reading import read_crashes, read_environment, read_looks, read_plan, read_trials
@@ -70,6 +79,7 @@ class RunFolder:
             self.looks = opened.enter_context(closing(LineFile(path / LOOKS)))
             self.crashes = opened.enter_context(closing(LineFile(path / CRASHES)))
             self.digests = opened.enter_context(closing(DigestFile(path)))
+            _sync_names(path)
             self.earlier_trials = tuple(read_trials(path)[0])
             """What was finished when the folder was opened, every attempt, in the order of the lines."""
             self.earlier_looks = tuple(read_looks(path)[0])
@@ -271,6 +281,14 @@ def _lock(path: Path) -> int:
     return directory
 
 
+def _sync_names(path: Path) -> None:
+    """Bring to the disk which files there are: a power cut takes one away whose lines are there, but not its name."""
+    try:
+        sync_directory(path)
+    except OSError as error:
+        raise write_error(error, path) from None
+
+
 def _taken(directory: int) -> bool:
     try:
         fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -304,6 +322,7 @@ def new_directory(out_root: Path, experiment_name: str) -> Path:
         try:
             make_root(out_root)
             disk().mkdir(path, 0o700)
+            sync_directory(out_root)
         except FileExistsError:
             continue
         except OSError as error:
