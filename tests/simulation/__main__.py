@@ -16,10 +16,9 @@ MEMORY = Path("/dev/shm")
 """Days are played there, where it is: they write thousands of files."""
 
 
-def days(first: int, number: int, tell=print) -> tuple[dict[int, list[str]], Counter[str]]:  # type: ignore[no-untyped-def]
-    """Play these days; what was wrong with which, and how many faults of each kind came."""
-    wrong: dict[int, list[str]] = {}
-    happened = Counter[str]()
+def days(first: int, number: int, *, until_wrong: bool = False) -> tuple[list[int], Counter[str]]:
+    """Play these days, and print what was wrong; with which, and how many faults of each kind came."""
+    wrong, happened = list[int](), Counter[str]()
     with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as place:
         os.environ.setdefault(VARIABLE, place)
         for seed in range(first, first + number):
@@ -27,9 +26,11 @@ def days(first: int, number: int, tell=print) -> tuple[dict[int, list[str]], Cou
                 day, problems = play(seed, Path(root))
             happened += day.world.happened
             if problems:
-                wrong[seed] = problems
+                wrong.append(seed)
                 for problem in problems:
-                    tell(f"seed {seed}: {problem}")
+                    print(f"seed {seed}: {problem}", flush=True)
+                if until_wrong:
+                    break
     return wrong, happened
 
 
@@ -38,6 +39,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--days", type=int, default=100)
+    parser.add_argument("--until-wrong", action="store_true", help="end with the first day that shows a defect")
     options = parser.parse_args()
     if options.seed is not None:
         with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as place:
@@ -49,7 +51,7 @@ def main() -> int:
                 print(f"WRONG: {problem}")
         return bool(problems)
     began = time.process_time()
-    wrong, happened = days(options.first, options.days)
+    wrong, happened = days(options.first, options.days, until_wrong=options.until_wrong)
     print(f"{options.days} days, {len(wrong)} wrong, {time.process_time() - began:.0f} s of CPU")
     for fault, number in sorted(happened.items()):
         print(f"  {fault}: {number}")
