@@ -27,8 +27,8 @@ _OF_INTERRUPTIONS = ("notes", "elapsed_s", "blocks_repeated")
 """What an analysis says of interruptions themselves."""
 
 
-def after_session(day: Day, *, expects_refusal: bool, undisturbed: bool) -> Iterator[str]:
-    """What is wrong as soon as the command ended."""
+def after_session(day: Day, *, refusal: str, undisturbed: bool) -> Iterator[str]:
+    """What is wrong as soon as the command ended. `refusal`: what it is to be refused with; empty: it is not."""
     ended, folder, happened = day.ends[-1], day.folder, day.world.happened
     if ended.status == defect.STATUS:
         yield ended.line
@@ -40,14 +40,12 @@ def after_session(day: Day, *, expects_refusal: bool, undisturbed: bool) -> Iter
         yield "interrupted, and nobody did"
     if ended.result is not None and ended.result.folder != folder:
         yield f"the result is of {ended.result.folder}"
-    if expects_refusal and not (ended.status == 2 and "--seed was" in ended.line):
-        if undisturbed:
-            yield f"another plan was not refused: {ended}"
-    elif undisturbed and ended.result is None:
-        replaced = happened["server replaced"] and "version was" in ended.line
-        if not expects_refusal and not replaced:
-            yield f"an undisturbed session ended by: {ended.line}"
-    if undisturbed and not happened and not expects_refusal and ended.status != 0:
+    if refusal:
+        if undisturbed and not (ended.status == 2 and refusal in ended.line):
+            yield f"not refused ({refusal}): {ended.line}"
+    elif undisturbed and ended.result is None and not (happened["server replaced"] and "version was" in ended.line):
+        yield f"an undisturbed session ended by: {ended.line}"
+    if undisturbed and not happened and not refusal and ended.status != 0:
         yield f"a day without faults has the status {ended.status}"
     _, advised, command = ended.line.partition("; continue with: loadstone run --resume ")
     if advised and not (Path(command.split()[0]) / PLAN).exists():

@@ -1,12 +1,14 @@
 """One day: runs that are begun, broken, resumed and cleaned up after, as its seed draws it."""
 
 import io
+import json
 import random
 import re
+import shutil
 import signal
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,9 @@ from rich.console import Console
 from loadstone.run.opening import Dependencies
 from loadstone.run.request import RunRequest
 from loadstone.run.run import RunResult, run
-from loadstone.run_folder.files import PLAN
+from loadstone.run_folder.files import ENVIRONMENT, PLAN
+from loadstone.run_folder.ledger import CreatedObject
+from loadstone.run_folder.ledger_file import RunLedger
 from loadstone.run_folder.plan_summary import summarise_plan
 from loadstone.run_folder.reading import read_plan
 from loadstone.run_folder.resume import require_same_plan
@@ -27,7 +31,7 @@ from loadstone.safety.errors import Interrupted, LoadstoneError
 from ..fakes import FakeGauge, fake_monitors
 from .disk import SimulatedDisk
 from .experiments import KINDS, OURS, THEIRS, prepared
-from .machines import SimulatedDriver, SimulatedServer, Truth
+from .machines import VERSION, SimulatedDriver, SimulatedServer, Truth
 from .world import Killed, World
 
 MOMENTS = {"disk": 190, "server": 140, "drive": 30}
@@ -58,7 +62,7 @@ class Day:
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
-        self.world = World(self.rng, self.tell)
+        self.world = World(self.rng, self.tell, drift=self.rng.uniform(-0.001, 0.001))
         self.disk, self.truth = SimulatedDisk(self.world), Truth()
         self.kind = self.rng.choice([*KINDS, "table", "blocks"])
         self.server = self.rng.choice((OURS, THEIRS))
@@ -145,6 +149,17 @@ class Day:
             "simulated", out=self.runs, resume=resume, began_s=self.world.monotonic, command=("run", "simulated")
         )
         return run(options, plan, screen, Console(file=io.StringIO()), (), seams, formats=())
+
+    def stranger(self, folder: Path) -> Path:
+        """A copy as another machine's, whose ledger names a key of the user's."""
+        copy = self.root / f"strangers-{len(self.ends)}" / folder.name
+        shutil.copytree(folder, copy)
+        environment = json.loads((copy / ENVIRONMENT).read_text())
+        environment["machine"]["machine_id"] = "another"
+        (copy / ENVIRONMENT).write_text(json.dumps(environment))
+        with closing(RunLedger(copy)) as ledger:
+            ledger.makes(self.theirs.control().place("redis"), [CreatedObject("key", KEPT_KEY)])
+        return copy
 
     def night(self) -> None:
         """Between two sessions: time goes by, the wall clock is set, and someone looks after the server."""
@@ -237,10 +252,15 @@ def play(seed: int, root: Path, tell: Callable[[str], None] = lambda _: None) ->
     day, problems = Day(seed, root, tell), list[str]()
     sessions = day.rng.choice((1, 2, 2, 3, 4))
     for number in range(sessions):
-        faults = 0 if number and number == sessions - 1 else day.rng.choice((0, 1, 1, 2, 3))
+        faults = (
+            0 if number and number == sessions - 1 else day.rng.choice((0, 1, 2) if sessions == 1 else (1, 1, 2, 3))
+        )
         day.draw_faults(faults)
-        other = day.folder is not None and day.rng.random() < 0.1
-        day.session(resume=day.folder, seed=day.plan_seed + 1 if other else None)
-        problems += after_session(day, expects_refusal=other, undisturbed=not faults)
+        folder, refusal = day.folder, day.rng.choice(("", "", "", "", "", "", "--seed was", "on another machine"))
+        if folder is None or (refusal and day.theirs.version != VERSION):
+            refusal = ""
+        of = folder if folder is None or refusal != "on another machine" else day.stranger(folder)
+        day.session(resume=of, seed=day.plan_seed + 1 if refusal == "--seed was" else None)
+        problems += after_session(day, refusal=refusal, undisturbed=not faults)
         day.night()
     return day, [re.sub(re.escape(str(root)), "...", one) for one in (*problems, *after_day(day))]

@@ -22,6 +22,8 @@ class World:
     """Seconds; stands still while the machine sleeps."""
     wall: float = 1_800_000_000.0
     """The steady time since 1970 of this process, in seconds."""
+    drift: float = 0.0
+    """Seconds that the wall clock gains in each."""
     dead: bool = False
     due: dict[tuple[str, int], Callable[[], None]] = field(default_factory=dict)
     """What happens at which moment of a kind in this session."""
@@ -52,7 +54,7 @@ class World:
     def passes(self, seconds: float) -> None:
         """Time goes by."""
         self.monotonic += seconds
-        self.wall += seconds
+        self.wall += seconds * (1 + self.drift)
 
     def monotonic_s(self) -> float:
         """Each look at a clock takes some time, so no two are alike."""
