@@ -233,7 +233,7 @@ def _open_folder(
         require_same_run(options.resume, summary, environment)
         folder.write_plan(summary)
         folder.add_other_runs(environment["other_runs"])
-    except LoadstoneError:
+    except BaseException:
         folder.close()
         raise
     return folder
