@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from loadstone.safety.bounds.disk import Disk
+from loadstone.safety.bounds.disk import SystemDisk
 
 from .world import World
 
@@ -28,7 +28,7 @@ def _at(name: Any, dir_fd: int | None) -> str:
     return os.fspath(name) if dir_fd is None else os.path.join(_path_of(dir_fd), name)
 
 
-class SimulatedDisk(Disk):
+class SimulatedDisk(SystemDisk):
     """One disk, over all sessions of a day."""
 
     def __init__(self, world: World) -> None:
@@ -134,7 +134,7 @@ class SimulatedDisk(Disk):
         whole = _at(path, dir_fd)
         self._moment("mkdir", whole, errno.EROFS, errno.ENOSPC)
         os.mkdir(path, mode, dir_fd=dir_fd)
-        self._done(whole, lambda: Disk.remove_tree(whole))
+        self._done(whole, lambda: SystemDisk.remove_tree(whole))
 
     def replace(self, src: Any, dst: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:  # type: ignore[override]
         here, there = _at(src, src_dir_fd), _at(dst, dst_dir_fd)
@@ -158,7 +158,7 @@ class SimulatedDisk(Disk):
     def remove_tree(self, path: Any) -> None:  # type: ignore[override]
         self.world.moment("disk", "remove the folder")
         if self.state not in ("read-only", "failing"):
-            Disk.remove_tree(path)
+            SystemDisk.remove_tree(path)
             self._names = [(folder, undo) for folder, undo in self._names if not folder.startswith(os.fspath(path))]
 
     def _moment(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 
-class Disk:
+class SystemDisk:
     """The system's own. Each call takes, returns and raises what that of `os` does."""
 
     open = staticmethod(os.open)
@@ -28,17 +28,17 @@ class Disk:
         shutil.rmtree(path, ignore_errors=True)
 
 
-_SYSTEM = Disk()
-_DISK: ContextVar[Disk] = ContextVar("disk", default=_SYSTEM)
+_SYSTEM = SystemDisk()
+_DISK: ContextVar[SystemDisk] = ContextVar("disk", default=_SYSTEM)
 
 
-def disk() -> Disk:
+def disk() -> SystemDisk:
     """The disk that files are written to."""
     return _DISK.get()
 
 
 @contextmanager
-def on_disk(other: Disk) -> Iterator[None]:
+def on_disk(other: SystemDisk) -> Iterator[None]:
     """Files that this thread writes within are written to another disk."""
     token = _DISK.set(other)
     try:
