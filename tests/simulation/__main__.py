@@ -52,7 +52,8 @@ def main() -> int:
         return bool(problems)
     began = time.process_time()
     wrong, happened = days(options.first, options.days, until_wrong=options.until_wrong)
-    print(f"{options.days} days, {len(wrong)} wrong, {time.process_time() - began:.0f} s of CPU")
+    played = wrong[-1] - options.first + 1 if options.until_wrong and wrong else options.days
+    print(f"{played} days, {len(wrong)} wrong, {time.process_time() - began:.0f} s of CPU")
     for fault, number in sorted(happened.items()):
         print(f"  {fault}: {number}")
     return bool(wrong)
