@@ -85,6 +85,9 @@ class FakeDriver:
     stopped: bool = False
     stops: int = 0
     """How often it was stopped."""
+    wrong: int = 0
+    """Of how many operations an interval, at most, the reply is wrong."""
+    unix_ns: Callable[[], int] = clock.unix_ns
 
     def drive(
         self,
@@ -99,7 +102,7 @@ class FakeDriver:
             on_rest()
             return [alone]
         self.rounds.append(rounds)
-        started_ns = clock.unix_ns()
+        started_ns = self.unix_ns()
         found = [self._one(share, partial(on_interval, place)) for place, share in enumerate(shares)]
         on_rest()
         return [
@@ -113,12 +116,12 @@ class FakeDriver:
         reached = [one for one in self.servers if any(one._endpoint.port == to.port for to in share.endpoints)]
         if PROTOCOLS[share.protocol].has_keys and not any(one.store.up for one in reached):
             raise DriveFailed.of(f"driver: {share.endpoints[0].label}: Connection refused")
-        run = _Run(share, reached)
+        run = _Run(share, reached, self.unix_ns())
         for phase, length_s in _lengths(share):
             if self.stopped or run.ended:
                 break
             self._happens(phase)
-            run.interval(phase, length_s, on_interval)
+            run.interval(phase, length_s, on_interval, self.wrong)
         self._happens("end")
         return run.record("stopped on request" if self.stopped else run.ended)
 
@@ -159,14 +162,14 @@ def _slices(record: DriveRecord, place: int, options: RoundsOptions) -> tuple[Sl
 class _Run:
     """One drive of the fake."""
 
-    def __init__(self, share: Plan, servers: list[FakeServer]) -> None:
+    def __init__(self, share: Plan, servers: list[FakeServer], started_ns: int) -> None:
         self.share, self.servers = share, servers
         self.intervals: list[Interval] = []
-        self.started_ns = clock.unix_ns()
+        self.started_ns = started_ns
         self.ended: str | None = None
         self.written = 0
 
-    def interval(self, phase: Phase, length_s: float, on_interval: Callable[[Interval], None]) -> None:
+    def interval(self, phase: Phase, length_s: float, on_interval: Callable[[Interval], None], wrong: int = 0) -> None:
         share = self.share
         if PROTOCOLS[share.protocol].has_keys and not any(one.store.up for one in self.servers):
             self.ended = "no connection for 2 s: Connection refused"
@@ -174,11 +177,12 @@ class _Run:
         once = share.keys.distribution == "exactly_once"
         number = min(share.keys.count - self.written, 10 * DONE) if once else DONE
         self._write(number)
+        ok = number - min(number, wrong)
         users = share.model.users if isinstance(share.model, Closed) else 1
-        summary, histogram = latencies(number, max(1, int(users * length_s / max(1, number) * 1e9)))
+        summary, histogram = latencies(ok, max(1, int(users * length_s / max(1, number) * 1e9)))
         start_s = sum(one.duration_s for one in self.intervals)
         operation = IntervalOperation(
-            offered=number, sent=number, ok=number, errors={}, timeouts=0, dropped=0,
+            offered=number, sent=number, ok=ok, errors=_wrong(number - ok), timeouts=0, dropped=0,
             response_ns=summary, response_histogram=histogram, service_histogram=histogram,
         )  # fmt: skip
         interval = Interval(
@@ -205,23 +209,24 @@ class _Run:
 
     def record(self, stopped: str | None) -> DriveRecord:
         measured = [one for one in self.intervals if one.phase == "measure"]
-        done = sum(next(iter(one.operations.values())).ok for one in measured)
-        total = sum(next(iter(one.operations.values())).ok for one in self.intervals)
+        done, failed = _done(measured)
+        total, total_failed = _done(self.intervals)
+        replies = total + total_failed
         first = next(iter(measured[0].operations.values())).response_ns.p50 if measured else 1
         summary, histogram = latencies(done, first)
         measure_s = sum(one.duration_s for one in measured)
         operation = OperationRecord(
-            counts=counts(done), window_completed=done, window_ok=done, response_ns=summary, service_ns=summary,
-            response_sum_ns=done * first, response_histogram=histogram, service_histogram=histogram,
+            counts=counts(done, failed), window_completed=done + failed, window_ok=done, response_ns=summary,
+            service_ns=summary, response_sum_ns=done * first, response_histogram=histogram, service_histogram=histogram,
         )  # fmt: skip
-        sent = {command.args[0]: CommandRecord(sent=total, replied=total)
+        sent = {command.args[0]: CommandRecord(sent=replies, replied=replies)
                 for command in self.share.operations[0].commands}  # fmt: skip
         pool = self.share.pool.connections
         one_each = Acknowledged(begun=(total, 1), newest=(total, 1), certain=(total, 1))
         return DriveRecord(
             format=1, engine="fake", started_unix_ns=self.started_ns, phases=self._phases(), measure_s=measure_s,
-            operations={self.share.operations[0].name: operation}, total=counts(total), pool_wait_ns=NONE,
-            schedule_lag_ns=NONE, commands=sent, bytes_sent=50 * total, bytes_received=5 * total,
+            operations={self.share.operations[0].name: operation}, total=counts(total, total_failed), pool_wait_ns=NONE,
+            schedule_lag_ns=NONE, commands=sent, bytes_sent=50 * replies, bytes_received=5 * replies,
             threads=[ThreadRecord(cpu=None, cpu_s=0.1 * measure_s, wall_s=measure_s)],
             connections=Connections(planned=pool, opened=pool, open_at_end=pool, lost=0, failed=0, closed_idle=0),
             read_back=ReadBack(checked=0, wrong=0, skipped=0), overflowed=0, clock_quantum_ns=30, stopped=stopped,
@@ -236,8 +241,19 @@ class _Run:
         return found
 
 
-def counts(ok: int) -> Counts:
-    return Counts(offered=ok, sent=ok, ok=ok, errors={}, timeouts=0, dropped=0, in_flight=0, unsent=0)
+def _done(intervals: Sequence[Interval]) -> tuple[int, int]:
+    """Correct replies, and wrong ones."""
+    operations = [next(iter(one.operations.values())) for one in intervals]
+    return sum(one.ok for one in operations), sum(sum(one.errors.values()) for one in operations)
+
+
+def _wrong(number: int) -> dict[str, int]:
+    return {"wrong_reply": number} if number else {}
+
+
+def counts(ok: int, wrong: int = 0) -> Counts:
+    sent = ok + wrong
+    return Counts(offered=sent, sent=sent, ok=ok, errors=_wrong(wrong), timeouts=0, dropped=0, in_flight=0, unsent=0)
 
 
 class FakeSubject:

@@ -1,5 +1,4 @@
 import json
-import os
 import subprocess
 import sys
 import tarfile
@@ -12,6 +11,7 @@ from loadstone.cli.main import whole
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.write import REPORTERS, write_report
 from loadstone.run.run import _named
+from loadstone.safety.bounds.disk import SystemDisk, on_disk
 from loadstone.safety.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -83,14 +83,17 @@ def test_a_folder_that_cannot_be_written_to_is_one_line(small: Analysis, tmp_pat
     assert "\n" not in str(refused.value)
 
 
-def test_a_failed_write_leaves_the_old_report(small: Analysis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "tables.csv").write_text("old")
+class FullDisk(SystemDisk):
+    """It tells that there is no room where what was written is to be brought to it."""
 
-    def full(_: int) -> None:
+    @staticmethod
+    def fsync(fd: int) -> None:  # noqa: ARG004 (the signature of the real one)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UserError, match="No space left on device"):
+
+def test_a_failed_write_leaves_the_old_report(small: Analysis, tmp_path: Path) -> None:
+    (tmp_path / "tables.csv").write_text("old")
+    with on_disk(FullDisk()), pytest.raises(UserError, match="No space left on device"):
         write_report(small, tmp_path, ["csv"])
     assert [path.name for path in tmp_path.iterdir()] == ["tables.csv"]
     assert (tmp_path / "tables.csv").read_text() == "old"

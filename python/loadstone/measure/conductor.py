@@ -1,7 +1,7 @@
 """Takes a block from its plan to its records: starts the parts, measures, judges, writes."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from loadstone.drivers.driver import OnInterval
@@ -34,6 +34,7 @@ class BlockRunner:
     measurement: Measurement
     ceiling: CeilingGauge
     folder: RunFolder
+    unix_ns: Callable[[], int] = clock.unix_ns
     _not_started: Counter[str] = field(default_factory=Counter)
     """How often the parts of a condition could not be started, by its servers' and subjects' settings."""
     _why_not: dict[str, str] = field(default_factory=dict)
@@ -50,7 +51,7 @@ class BlockRunner:
             OutOfRoom: a server that is not ours evicted keys, or is full; the trials are recorded as invalid.
             UserError: the disk is full, or what is to be made on a server that is not ours cannot be noted.
         """
-        started_unix_ns = clock.unix_ns()
+        started_unix_ns = self.unix_ns()
         writers = [self.folder.begin_trial(trial.name) for trial in block.trials]
 
         def take(place: int, interval: Interval) -> None:

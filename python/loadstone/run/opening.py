@@ -1,9 +1,9 @@
 """Opens what a run needs before its first trial, and closes it after the last one, whatever happens."""
 
 import shlex
-import shutil
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.look_schedule import schedule_of
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.compare.sides import declared_as, names_shown
+from loadstone.machine import clock
 from loadstone.machine.limits_in_force import recorded
 from loadstone.machine.start_context import Stays
 from loadstone.measure.ceiling import CeilingGauge
@@ -46,6 +47,7 @@ from loadstone.run_folder.lines import LineFile
 from loadstone.run_folder.newest_runs import mark, unmark
 from loadstone.run_folder.plan_summary import summarise_plan
 from loadstone.run_folder.resume import require_same_run
+from loadstone.safety.bounds.disk import disk
 from loadstone.safety.bounds.folder_files import is_file
 from loadstone.safety.errors import LoadstoneError
 from loadstone.safety.secrets.command_line import hidden_arguments
@@ -63,6 +65,8 @@ class Dependencies:
     server: Callable[[str, Mapping[str, Any]], Server] = registry.make_server
     monitors: MonitorsOf = registry.monitors
     gauge: Callable[[Driver, DeployContext], CeilingGauge] = CeilingGauge
+    monotonic_s: Callable[[], float] = time.monotonic
+    unix_ns: Callable[[], int] = clock.unix_ns
 
 
 REAL = Dependencies()
@@ -135,7 +139,7 @@ def open_run(
         shown = DisplayTarget(progress, live, partial(label_of, run.experiment))
         measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, monitors)
         gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))
-        yield OpenRun(folder, BlockRunner(measurement, gauge, folder), Crashes(measurement))
+        yield OpenRun(folder, BlockRunner(measurement, gauge, folder, seams.unix_ns), Crashes(measurement))
 
 
 @contextmanager
@@ -229,7 +233,7 @@ def _open_folder(
         require_same_run(options.resume, summary, environment)
         folder.write_plan(summary)
         folder.add_other_runs(environment["other_runs"])
-    except LoadstoneError:
+    except BaseException:
         folder.close()
         raise
     return folder
@@ -250,7 +254,7 @@ def _folder_of_run(options: RunRequest, experiment: Experiment) -> Iterator[Path
         if began and newest_kept:
             mark(path)
         elif not began and options.resume is None and not is_needed(path):
-            shutil.rmtree(path, ignore_errors=True)
+            disk().remove_tree(path)
 
 
 @contextmanager

@@ -73,12 +73,13 @@ def run(
     run_plan = prepared.run_plan  # 2. plan: its conditions, blocks and trials
     announced = () if options.quiet else print_announcement(run_plan, experiment, report=bool(formats))
     announcement = () if options.quiet else (*prepared.remarks, *announced)
-    progress = RunProgress(remarks, verbose=options.verbose, quiet=options.quiet)
+    progress = RunProgress(remarks, seams.monotonic_s, verbose=options.verbose, quiet=options.quiet)
     with progress.events as events:
         with progress, open_run(options, prepared, progress, announcement, seams) as parts:  # 3. deploy
             defect.write_tracebacks_to(parts.folder.path)
             try:
-                _loop(parts, prepared, progress, options).run()  # 4. drive, 5. observe, 6. record: trial after trial
+                # 4. drive, 5. observe, 6. record: trial after trial
+                _loop(parts, prepared, progress, options, seams).run()
                 ended = None
             except LoadstoneError as error:
                 ended = error
@@ -159,7 +160,9 @@ def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, soft_wrap=True)
 
 
-def _loop(parts: OpenRun, prepared: Prepared, progress: RunProgress, options: RunRequest) -> RunLoop:
+def _loop(
+    parts: OpenRun, prepared: Prepared, progress: RunProgress, options: RunRequest, seams: Dependencies
+) -> RunLoop:
     """What measures all that the goals of the run ask for."""
     path = parts.folder.path
     look = partial(
@@ -170,7 +173,16 @@ def _loop(parts: OpenRun, prepared: Prepared, progress: RunProgress, options: Ru
     )
     histogram = partial(read_histogram, path, kind="response")
     asked = GoalContext(prepared.experiment, prepared.run_plan, look, histogram)
-    return RunLoop(asked, parts.conductor, parts.crashes, parts.folder, progress, began_s=options.began_s)
+    return RunLoop(
+        asked,
+        parts.conductor,
+        parts.crashes,
+        parts.folder,
+        progress,
+        clock=seams.monotonic_s,
+        unix_s=lambda: seams.unix_ns() / 1e9,
+        began_s=options.began_s,
+    )
 
 
 def _report(

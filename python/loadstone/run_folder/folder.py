@@ -7,10 +7,9 @@ What stands where, key by key: `docs/run-folder.md`. A trial is finished once it
 import fcntl
 import io
 import os
-import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -40,11 +39,21 @@ from loadstone.run_folder.files import (
     require_run,
 )
 from loadstone.run_folder.hlog import log_lines
-from loadstone.run_folder.lines import FORMAT, LineFile, LineReader, dump_document, dump_line, write_error, write_file
+from loadstone.run_folder.lines import (
+    FORMAT,
+    LineFile,
+    LineReader,
+    dump_document,
+    dump_line,
+    sync_directory,
+    write_error,
+    write_file,
+)
 from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlanSummary
 from loadstone.run_folder.reading import read_crashes, read_environment, read_looks, read_plan, read_trials
 from loadstone.run_folder.trial import TrialRecord
+from loadstone.safety.bounds.disk import disk
 from loadstone.safety.bounds.files import read_own_bytes
 from loadstone.safety.bounds.folder_files import make_folder
 from loadstone.safety.errors import LoadstoneError, NoPlace, UserError
@@ -70,6 +79,7 @@ class RunFolder:
             self.looks = opened.enter_context(closing(LineFile(path / LOOKS)))
             self.crashes = opened.enter_context(closing(LineFile(path / CRASHES)))
             self.digests = opened.enter_context(closing(DigestFile(path)))
+            _sync_names(path)
             self.earlier_trials = tuple(read_trials(path)[0])
             """What was finished when the folder was opened, every attempt, in the order of the lines."""
             self.earlier_looks = tuple(read_looks(path)[0])
@@ -78,7 +88,7 @@ class RunFolder:
             """The crashes that were finished when the folder was opened, in the order of the lines."""
             self.more_time = False
             """Whether a resumed run may last longer than it was given before."""
-            self._attempts = _attempts(path / INTERVALS, path / SAMPLES)
+            self._attempts = _attempts(self.earlier_trials, path / INTERVALS, path / SAMPLES)
             self._opened = opened.pop_all()
 
     @classmethod
@@ -115,9 +125,10 @@ class RunFolder:
             return cls(path)
         except (OSError, LoadstoneError) as error:
             if made:
-                shutil.rmtree(path, ignore_errors=True)
+                disk().remove_tree(path)
             else:  # it may hold a ledger; who made it removes it, if it is no run's folder
-                (path / PLAN).unlink(missing_ok=True)
+                with suppress(OSError):  # the disk that failed may fail here, too
+                    disk().unlink(path / PLAN)
             raise (write_error(error, path) if isinstance(error, OSError) else error) from None
 
     @classmethod
@@ -270,6 +281,14 @@ def _lock(path: Path) -> int:
     return directory
 
 
+def _sync_names(path: Path) -> None:
+    """Bring to the disk which files there are: a power cut takes one away whose lines are there, but not its name."""
+    try:
+        sync_directory(path)
+    except OSError as error:
+        raise write_error(error, path) from None
+
+
 def _taken(directory: int) -> bool:
     try:
         fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -278,9 +297,11 @@ def _taken(directory: int) -> bool:
     return True
 
 
-def _attempts(*paths: Path) -> dict[str, int]:
-    """Return how often each trial was begun, by what these files hold."""
+def _attempts(finished: Iterable[TrialRecord], *paths: Path) -> dict[str, int]:
+    """Return how often each trial was begun, by its records, and by what these files hold of those under way."""
     begun: dict[str, int] = {}
+    for ended in finished:  # one that could not be driven has no intervals
+        begun[ended.trial] = max(ended.facts.attempt, begun.get(ended.trial, 0))
     for path in paths:
         for _, record in LineReader(path):
             trial, attempt = record.get("trial"), record.get("attempt")
@@ -300,7 +321,8 @@ def new_directory(out_root: Path, experiment_name: str) -> Path:
         path = out_root / (stem if number == 1 else f"{stem}-{number}")
         try:
             make_root(out_root)
-            path.mkdir(mode=0o700)
+            disk().mkdir(path, 0o700)
+            sync_directory(out_root)
         except FileExistsError:
             continue
         except OSError as error:

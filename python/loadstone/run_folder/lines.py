@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from loadstone.safety.bounds.disk import disk
 from loadstone.safety.bounds.files import load_json, read_json, why
 from loadstone.safety.bounds.folder_files import NotOfFolder, open_file, replace_file
 from loadstone.safety.errors import LoadstoneError, UserError
@@ -110,7 +111,7 @@ def sync_directory(path: Path) -> None:
     """Bring the names in a folder to the disk. Raises OSError."""
     directory = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(directory)
+        disk().fsync(directory)
     finally:
         os.close(directory)
 
@@ -130,7 +131,7 @@ class LineFile:
         except OSError as error:
             raise write_error(error, path) from None
         try:
-            os.ftruncate(self._fd, _end_of_last_whole_line(self._fd))
+            disk().ftruncate(self._fd, _end_of_last_whole_line(self._fd))
         except OSError as error:
             os.close(self._fd)
             raise write_error(error, path) from None
@@ -149,7 +150,7 @@ class LineFile:
         with self._lock:
             size = os.fstat(self._fd).st_size
             try:
-                written = os.write(self._fd, line)
+                written = disk().write(self._fd, line)
             except OSError as error:
                 self._take_back(size)
                 raise write_error(error, self.path) from None
@@ -161,12 +162,12 @@ class LineFile:
     def _take_back(self, size: int) -> None:
         """Cut what was written of a line. If even that fails, the next opening does it."""
         with contextlib.suppress(OSError):
-            os.ftruncate(self._fd, size)
+            disk().ftruncate(self._fd, size)
 
     def sync(self) -> None:
         """Return once every line is on the disk."""
         try:
-            os.fsync(self._fd)
+            disk().fsync(self._fd)
         except OSError as error:
             raise write_error(error, self.path) from None
 

@@ -64,7 +64,7 @@ class RunProgress:
         quiet: bool = False,
         events: RunEvents | None = None,
     ) -> None:
-        self.events = events or RunEvents()
+        self.events = events or RunEvents(clock)
         self._console = console or remarks()
         self._clock = clock
         self._verbose, self._quiet = verbose, quiet

@@ -14,6 +14,8 @@ import os
 import stat
 from collections.abc import Iterator
 
+from loadstone.safety.bounds.disk import disk
+
 Path = str | os.PathLike[str]
 
 _ANY = os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
@@ -45,7 +47,7 @@ def open_file(path: Path, flags: int = os.O_RDONLY, folder: Path | None = None) 
     """
     with _within(path, folder) as (within, name):
         try:
-            opened = os.open(name, flags | os.O_NOFOLLOW | _ANY, 0o600, dir_fd=within)
+            opened = disk().open(name, flags | os.O_NOFOLLOW | _ANY, 0o600, dir_fd=within)
         except OSError as error:
             raise _explained(error, path, within, name, "file") from None
         try:
@@ -96,20 +98,23 @@ def replace_file(path: Path, data: bytes, folder: Path | None = None) -> None:
     """
     with _within(path, folder) as (within, name):
         beside = f".{name[:100]}.{os.urandom(4).hex()}.new"
-        made = os.open(beside, _NEW, 0o600, dir_fd=within)
+        made = disk().open(beside, _NEW, 0o600, dir_fd=within)
         try:
-            with os.fdopen(made, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, name, src_dir_fd=within, dst_dir_fd=within)
+            try:
+                left = memoryview(data)
+                while left:
+                    left = left[disk().write(made, left) :]
+                disk().fsync(made)
+            finally:
+                os.close(made)
+            disk().replace(beside, name, src_dir_fd=within, dst_dir_fd=within)
         except BaseException as error:
             with contextlib.suppress(OSError):
-                os.unlink(beside, dir_fd=within)
+                disk().unlink(beside, dir_fd=within)
             if isinstance(error, IsADirectoryError):
                 raise _is_folder(path) from None
             raise
-        os.fsync(within)
+        disk().fsync(within)
 
 
 @contextlib.contextmanager
@@ -134,7 +139,7 @@ def _within(path: Path, folder: Path | None, *, make: bool = False) -> Iterator[
 def _step(place: Path, within: int, name: str, *, make: bool) -> int:
     if make:
         with contextlib.suppress(FileExistsError):
-            os.mkdir(name, 0o700, dir_fd=within)
+            disk().mkdir(name, 0o700, dir_fd=within)
     try:
         return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=within)
     except OSError as error:

@@ -1,7 +1,6 @@
 """Folders of runs to compare, and what a comparison of them says."""
 
 import math
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ from loadstone.report.verdicts import verdict_text
 from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.plan_summary import summarise_plan
 from loadstone.run_folder.trial import TrialRecord
+from loadstone.safety.bounds.disk import SystemDisk, on_disk
 from loadstone.safety.errors import UserError
 
 COMPARISON = {"name": "idle", "question": "Do idle connections cost?", "between": "idle", "levels": ["few", "many"]}
@@ -122,12 +122,19 @@ def write(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Ca
     def written_once(**given: Any) -> Path:
         key = repr(sorted(given.items()))
         if key not in written or "finish" in given:  # a function is not reported by its text
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(os, "fsync", lambda _: None)
+            with on_disk(DiskOfNoWait()):
                 written[key] = writer.write(tmp_path_factory.mktemp("runs"), RunSpec(**given))
         return written[key]
 
     return written_once
+
+
+class DiskOfNoWait(SystemDisk):
+    """Nothing is brought to it."""
+
+    @staticmethod
+    def fsync(fd: int) -> None:
+        """Passed over."""
 
 
 @dataclass(frozen=True)
