@@ -1,4 +1,4 @@
-"""How two servers' replies to one command compare.
+"""Compares two servers' replies to one command.
 
 Which replies have no order, and which differ on two servers by their nature, is what the servers themselves say in the
 tips of COMMAND (Redis 7 and newer), and a list of ours for those that do not say it.
@@ -76,7 +76,7 @@ class ReplyRules:
         return name in self._free
 
     def outcome(self, name: str, a: Any, b: Any) -> ReplyOutcome:
-        """How two replies to the command compare; errors stand for themselves."""
+        """Compare two replies to the command; errors stand for themselves."""
         failed = isinstance(a, redis.RedisError), isinstance(b, redis.RedisError)
         if any(failed):
             if all(failed):  # what they say of it may be worded anew
