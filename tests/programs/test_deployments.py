@@ -301,7 +301,7 @@ def test_a_subject_by_url_is_used_and_left_alone(
     assert ready.subjects["app"].subject.throttling() == {}
     assert run.need(trial(theirs)).subjects["app"] is ready.subjects["app"]
     ours.subject.stop()
-    assert "Connection refused" in ready.subjects["app"].subject.last_output()
+    assert "Connection refused" in str(ready.subjects["app"].subject.last_output())
     with pytest.raises(ServerGone, match="--resume"):
         run.need(trial(theirs))
 

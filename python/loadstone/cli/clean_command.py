@@ -93,7 +93,7 @@ def _clean_run(
             ends = [_CleanPlace(folder, ledger, place, say).run(given, dry_run=dry_run) for place in ledger.left()]
             return "removed" if all(ends) else "stays"
     except UserError as error:
-        say(_("left: {what}", what=printable(in_language(str(error)))))
+        say(_("left: {what}", what=printable(in_language(error))))
         return "stays"
 
 
@@ -237,7 +237,7 @@ class _Copied:
             elif standing.follows is not None:
                 addresses.append(standing.follows)
         except LoadstoneError as error:
-            problem = str(error)
+            problem = error.message
         for place, url in self._others(addresses):
             with contextlib.suppress(LoadstoneError):
                 standing = _standing(place, url)

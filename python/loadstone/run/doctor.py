@@ -291,9 +291,9 @@ def java() -> Fact:
     if version and int(version[1]) < JAVA_OLDEST:
         return Fact("java", value, "warn", said("Spring Boot needs {oldest} or newer", oldest=JAVA_OLDEST))
     if output_of("javac", "-version") is None:
-        value = said("{version}, without a compiler (javac)", version=value)
+        of_runtime = said("{version}, without a compiler (javac)", version=value)
         remedy = said("{how_to_get}; needed once, to build Spring, Jedis and Lettuce", how_to_get=how_to_get("javac"))
-        return Fact("java", value, "warn", remedy)
+        return Fact("java", of_runtime, "warn", remedy)
     return Fact("java", value, "ok")
 
 

@@ -134,7 +134,7 @@ def require_room(server: Server, trials: Sequence[PlannedTrial]) -> None:
                 problem = control.shortage(trials, server.name, next(iter(server.pids.values()), None))
             where = said("server {name} ({address})", name=server.name, address=control.endpoint.label)
     except ServerGone as gone:
-        raise UserError.of(str(gone)) from None
+        raise UserError.of(gone.message) from None
     if problem:
         raise UserError("{where}: {why}", where=where, why=problem)
 

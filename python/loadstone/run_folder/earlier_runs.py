@@ -17,6 +17,7 @@ from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REDACTED
 from loadstone.text.language import said
+from loadstone.text.message import AnyText
 
 RUNS = Path("runs")
 """Where runs are, unless `--out` says otherwise."""
@@ -270,7 +271,7 @@ def _require_given(folder: Path, option: str, word: str, given: Sequence[str]) -
     values = [one.removeprefix(f"{option}=") for one in given]
     if option not in _KEEPING_NO_SECRET or not any(_is_same(option, name, value) for value in values):
         what = said("the password of {name}", name=name) if name else said("the password of the subject")
-        remedy = f"{option} {name}{'=' if name else ''}URL"
+        remedy: AnyText = f"{option} {name}{'=' if name else ''}URL"
         if option == "--set":
             what, remedy = said("the secret in --set {name}", name=name), f"--set {name}=VALUE"
         elif option not in _KEEPING_NO_SECRET:

@@ -114,7 +114,7 @@ class UsersServer(ABC):
         try:
             return self._inspect(context)
         except ServerGone as gone:
-            raise UserError.of(str(gone)) from None
+            raise UserError.of(gone.message) from None
 
     def restart(self) -> Endpoint:
         """Go on if it answers again.

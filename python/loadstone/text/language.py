@@ -16,14 +16,17 @@ import contextlib
 import gettext
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
+from datetime import datetime
 from functools import cache, cached_property
+from numbers import Number
 from pathlib import Path
 from string import Formatter
 from typing import Any
 
 from loadstone.text.korean_particles import resolve_particles
+from loadstone.text.message import AnyText, Message
 
 ENGLISH, KOREAN = "en", "ko"
 LANGUAGES = (ENGLISH, KOREAN)
@@ -36,8 +39,6 @@ _CONTEXT = "\x04"
 """Between context and text in a key, as gettext has it."""
 AUTHOR = "author"
 """The context of what stands in the YAML of an experiment: questions, notes, claims; what levels are called."""
-_OPTIONS = re.compile(r"(--?[a-zA-Z0-9][\w-]*)(?:, --?[a-zA-Z0-9][\w-]*)*")
-"""The options that a sentence begins with."""
 _HANGUL = re.compile("[가-힣]")
 _FIGURES = {
     "n": r"[<>~]?[\d,.]+",
@@ -160,97 +161,49 @@ def with_particles(text: str) -> str:
     return resolve_particles(text) if language() == KOREAN else text
 
 
-class Said(str):
-    """A sentence in English that knows its template: data everywhere, and in any language where a person reads it."""
-
-    __slots__ = ("fields", "heads", "template")
-    template: str
-    fields: dict[str, str]
-    """Each placeholder as the template has it (`rate:,.0f`) with its text."""
-    heads: dict[str, str]
-    """Names of options -> as the user typed them: the sentence begins with these, in every language."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (str.__str__(self), self.template, self.fields, self.heads)
-
-    def __str__(self) -> str:
-        return self
-
-    def changed(self, change: Any) -> "Said":
-        """Return the sentence with `change` (hiding secrets) done to its text and to all figures."""
-        fields = {
-            name: text.changed(change) if isinstance(text, Said) else change(text) for name, text in self.fields.items()
-        }
-        return _restored(change(str.__str__(self)), self.template, fields, self.heads)
-
-    def typed(self, names: Mapping[str, str]) -> "Said":
-        """Return the sentence with the options that it begins with as the user typed them, in any language."""
-        return _restored(_as_typed(str.__str__(self), names), self.template, self.fields, dict(names))
-
-
-def said(template: str, /, **figures: Any) -> Said:
+def said(template: str, /, **figures: Any) -> Message:
     """A sentence in English with its figures, to be said later in the language of who reads it."""
-    fields = {}
-    parts = []
-    for literal, name, spec, conversion in Formatter().parse(template):
-        parts.append(literal)
-        if name is None:
-            continue
-        value = figures[name]
-        key = f"{name}{f'!{conversion}' if conversion else ''}{f':{spec}' if spec else ''}"
-        text = _text(value) if not spec and not conversion else f"{{{key}}}".format(**{name: value})
-        fields[key] = text
-        parts.append(str.__str__(text))
-    return _restored("".join(parts), template, fields)
+    return Message(kind=template, figures={name: _figure(figures[name]) for name in _names(template)})
+
+
+def as_it_is(text: AnyText, /) -> Message:
+    """A text that is written already, braces in it too, in every language."""
+    return text if isinstance(text, Message) else Message(kind="{text}", figures={"text": text})
+
+
+def text_of(error: BaseException) -> AnyText:
+    """What an error says, without secrets where it is one of ours."""
+    own = getattr(error, "message", error.args[0] if len(error.args) == 1 else None)
+    return own if isinstance(own, Message) else str(error)
 
 
 def in_language(text: Any) -> Any:
     """A text that is `said`, in the language of now; an error by its sentence; anything else as it is."""
     if isinstance(text, BaseException):
-        text = _text(text)
-    if not isinstance(text, Said):
-        return text
-    if language() == ENGLISH:
-        return str.__str__(text)
-    template = translated(text.template)
-    parts = []
-    for literal, name, spec, conversion in Formatter().parse(template):
-        parts.append(literal)
-        if name is not None:
-            key = f"{name}{f'!{conversion}' if conversion else ''}{f':{spec}' if spec else ''}"
-            parts.append(in_language(text.fields.get(key, "")))
-    return _as_typed(with_particles("".join(parts)), text.heads)
+        text = text_of(text)
+    return text.spoken() if isinstance(text, Message) else text
 
 
-def joined(separator: str, texts: Any) -> Said:
+def joined(separator: str, texts: Iterable[object]) -> Message:
     """Texts one after the other, each of which may be `said`."""
-    given = list(texts)
-    template = separator.replace("{", "{{").replace("}", "}}").join(f"{{part{at}}}" for at in range(len(given)))
-    return said(template, **{f"part{at}": text for at, text in enumerate(given)})
+    figures = {f"part{at}": _figure(text) for at, text in enumerate(texts)}
+    return Message(kind=separator.join(f"{{{name}}}" for name in figures), figures=figures)
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, Said):
-        return value
+@cache
+def _names(template: str) -> tuple[str, ...]:
+    """The figures that a template needs."""
+    return tuple(dict.fromkeys(name for _literal, name, _spec, _conversion in Formatter().parse(template) if name))
+
+
+def _figure(value: Any) -> Any:
+    """A figure as data: what can be changed later, or cannot be sent to another process, is a text."""
     if isinstance(value, BaseException):
-        text = str(value)
-        return text if isinstance(text, Said) else f"{text}"
-    return f"{value}"
-
-
-def _restored(text: str, template: str, fields: dict[str, str], heads: dict[str, str] | None = None) -> Said:
-    made = Said(text)
-    made.template = template
-    made.fields = fields
-    made.heads = heads or {}
-    return made
-
-
-def _as_typed(text: str, names: Mapping[str, str]) -> str:
-    head = _OPTIONS.match(text) if names else None
-    if head is None:
-        return text
-    return f"{', '.join(names.get(name, name) for name in head[0].split(', '))}{text[head.end() :]}"
+        return text_of(value)
+    if type(value) in (list, tuple):
+        return type(value)(f"{one}" if isinstance(one, list | tuple) else _figure(one) for one in value)
+    is_data = value is None or type(value) is str or isinstance(value, Message | Number | datetime)
+    return value if is_data else f"{value}"
 
 
 def _known(name: str) -> str:

@@ -2,14 +2,13 @@
 
 Stages before the report hold messages and never sentences; `text/english/` has the sentences, and `text/locale/` their
 translations. So a sentence can be reworded or translated, and nothing that was recorded before changes its meaning.
+Errors and remarks, which nothing looks up again, have the sentence itself in English as their kind (`said`).
 """
 
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, field_validator
-
-from loadstone.text.language import said
 
 TextArgument = Any
 """What stands in a message: a number, a text that is not ours (a name, a server's reply), a list of them, a message."""
@@ -30,8 +29,31 @@ class Message(BaseModel):
     """Reports for programs put the sentence beside a message, as `text`: it is not read back."""
 
     kind: str
-    """The key of the sentence in the catalogue."""
+    """The code of the sentence in the catalogue; or the sentence itself, a template in English."""
     figures: dict[str, TextArgument] = {}
+
+    def spoken(self) -> str:
+        """The sentence in the language of now."""
+        from loadstone.text.sentences import render_message  # the catalogues' functions make texts themselves
+
+        return render_message(self)
+
+    def __str__(self) -> str:
+        """The sentence in English."""
+        from loadstone.text.language import ENGLISH, use_language
+
+        with use_language(ENGLISH):
+            return self.spoken()
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
+
+    def changed(self, change: Callable[[str], str]) -> "Message":
+        """Return the message with `change` (hiding secrets) done to the texts among its figures."""
+        return Message(kind=self.kind, figures={name: _changed(one, change) for name, one in self.figures.items()})
 
     @field_validator("figures", mode="before")
     @classmethod
@@ -42,6 +64,8 @@ class Message(BaseModel):
             level = [inner for one in level for inner in _within(one)]
             if not level:
                 return figures
+        from loadstone.text.language import said
+
         raise ValueError(said("nested more than {depth_max} deep", depth_max=DEPTH_MAX))
 
     @field_validator("figures")
@@ -51,14 +75,18 @@ class Message(BaseModel):
         return {name: _restored(value) for name, value in figures.items()}
 
 
+AnyText: TypeAlias = Message | str
+"""A text of ours, or one that somebody else wrote."""
+
+
 def message(kind: str, /, **figures: TextArgument) -> Message:
     """The message of a kind with its figures."""
     return Message(kind=kind, figures=figures)
 
 
-def verbatim(text: str) -> Message:
-    """A message that is a text already."""
-    return Message(kind=AS_WRITTEN, figures={"text": text})
+def verbatim(text: AnyText) -> Message:
+    """A message that is a text already, or one of ours."""
+    return text if isinstance(text, Message) else Message(kind=AS_WRITTEN, figures={"text": text})
 
 
 def message_identity(one: Message) -> Hashable:
@@ -81,6 +109,16 @@ def _restored(value: TextArgument) -> TextArgument:
     if isinstance(value, Mapping) and value.keys() == {"kind", "figures"}:
         return Message.model_validate(value)
     return [_restored(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _changed(value: TextArgument, change: Callable[[str], str]) -> TextArgument:
+    if isinstance(value, Message):
+        return value.changed(change)
+    if isinstance(value, Mapping):
+        return {name: _changed(one, change) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_changed(one, change) for one in value)
+    return change(value) if isinstance(value, str) else value
 
 
 def _within(value: object) -> Iterable[object]:

@@ -1,7 +1,8 @@
 """From a message to its sentence."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import cache
 from string import Formatter
 from typing import Any
@@ -27,6 +28,7 @@ Sentence = str | Callable[..., str]
 """A template, or a function of the figures where a template is not enough (plural, cases)."""
 ENGLISH: Mapping[str, Sentence] = {
     AS_WRITTEN: "{text}",
+    "as_typed": lambda text, options: as_typed(text, options),
     **ANNOUNCEMENT,
     **BOTTLENECK,
     **CHECKS,
@@ -49,27 +51,37 @@ ENGLISH: Mapping[str, Sentence] = {
 }
 CATALOGUES: Slot[Mapping[str, Sentence]] = Slot("sentences")
 """Those of add-ons: a kind of message -> its sentence."""
+_OPTIONS = re.compile(r"(--?[a-zA-Z0-9][\w-]*)(?:, --?[a-zA-Z0-9][\w-]*)*")
+"""The options that a sentence begins with."""
 _DIGITS = re.compile(r"\.[1-9]g")
 _OF_CHECKS = frozenset({"check", "checks"})
 """Figures that are names of checks."""
-Speak = Callable[[Message], str]
+CODE = re.compile(r"[a-z0-9]+(?:[._][a-z0-9]+)+")
+"""What a kind looks like that is no template: of words, and in no language."""
+_SPEC = re.compile(r"[<>]?[+]?\d{0,2},?(?:\.\d{1,2})?[a-z%]?")
 
 
 class _SentenceFormatter(Formatter):
-    """`str.format` with `FORMATS`, and messages within messages spoken by `speak`."""
+    """`str.format` with `FORMATS`, and messages within messages in the language of now.
 
-    def __init__(self, speak: Speak) -> None:
-        self._speak = speak
+    A template may stand in a file of anybody: it reaches into no figure, and makes none of them long.
+    """
+
+    def get_field(self, field_name: str, _args: Any, kwargs: Any) -> Any:
+        """A figure by its name."""
+        return kwargs[field_name], field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """One figure."""
-        value = self._speak(value) if isinstance(value, Message) else in_language(value)
-        if isinstance(value, Sequence) and not isinstance(value, str):
-            value = [self._speak(one) if isinstance(one, Message) else one for one in value]
+        value = in_language(value)
+        if isinstance(value, list | tuple):
+            value = type(value)(map(in_language, value))
         if format_spec in FORMATS:
             return FORMATS[format_spec](value)
         if _DIGITS.fullmatch(format_spec) and isinstance(value, int | float):
             return digits(value, int(format_spec[1]))
+        if not isinstance(value, datetime) and not _SPEC.fullmatch(format_spec):
+            raise ValueError(format_spec)
         return str(super().format_field(value, format_spec))
 
 
@@ -94,10 +106,14 @@ def figures_of(message: Message) -> dict[str, Any]:
 
 
 def _sentence(message: Message) -> str:
-    sentence = ENGLISH.get(message.kind) or _of_add_ons()[message.kind]
+    kind, figures = message.kind, message.figures
+    sentence = ENGLISH.get(kind) or _of_add_ons().get(kind)
     if callable(sentence):
-        return with_particles(sentence(**_spoken(message.figures)))
-    return with_particles(_SentenceFormatter(render_message).vformat(translated(sentence), (), _plain(message.figures)))
+        return with_particles(sentence(**_spoken(figures)))
+    if sentence is None and CODE.fullmatch(kind):
+        raise KeyError(kind)
+    figures = figures if sentence is None else _plain(figures)
+    return with_particles(_SentenceFormatter().vformat(translated(sentence or kind), (), figures))
 
 
 @cache
@@ -138,6 +154,14 @@ def _message(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_message(one) for one in value]
     return of_author(value)
+
+
+def as_typed(text: str, options: Mapping[str, str]) -> str:
+    """A sentence that begins with options, which are named as the user typed them."""
+    head = _OPTIONS.match(text) if options else None
+    if head is None:
+        return text
+    return f"{', '.join(options.get(name, name) for name in head[0].split(', '))}{text[head.end() :]}"
 
 
 def latency(nanoseconds: float) -> str:

@@ -11,6 +11,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.deadlines import require_time
 from loadstone.safety.errors import UserError
 from loadstone.text.language import said
+from loadstone.text.message import AnyText
 from loadstone.text.problem import Problem
 
 HOST = re.compile(r"[A-Za-z0-9._:-]{1,255}")
@@ -87,7 +88,7 @@ def require_few(where: str, what: str, count: int) -> None:
 
 
 def require_plausible(
-    named: Endpoint, host: str, port: int, what: str, setting: str, allowed: AllowedHosts = ANYWHERE
+    named: Endpoint, host: str, port: int, what: AnyText, setting: str, allowed: AllowedHosts = ANYWHERE
 ) -> None:
     """An address that means something else here than at the server which announces it is never connected to.
 

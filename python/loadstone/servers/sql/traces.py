@@ -166,7 +166,7 @@ def _database(control: SqlSession, run_id: str, thing: CreatedObject) -> Removal
     try:
         there = remove_database(control, run_id)
     except UserError as error:
-        return RemovalResult(thing, str(error), left=True)
+        return RemovalResult(thing, error.message, left=True)
     return RemovalResult(
         thing,
         said("{thing}: removed", thing=describe(thing))

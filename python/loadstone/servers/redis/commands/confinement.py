@@ -160,7 +160,7 @@ def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | No
     try:
         return DATA[name](arguments)
     except Unclear as unclear:
-        raise CommandRefusal(said("which keys it reaches is not known"), str(unclear)) from None
+        raise CommandRefusal(said("which keys it reaches is not known"), unclear.message) from None
 
 
 def _require_ours(key: Argument, prefix: str | None) -> None:
