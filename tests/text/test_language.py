@@ -11,6 +11,7 @@ from pathlib import Path
 import jinja2
 import pytest
 from babel.messages.pofile import read_po as read_by_babel
+from pydantic_core import to_jsonable_python
 
 from loadstone.cli import main
 from loadstone.safety import terminal
@@ -25,10 +26,9 @@ from loadstone.text.language import (
     plural,
     po_file,
     read_po,
-    said,
     use_language,
 )
-from loadstone.text.message import Message
+from loadstone.text.message import read_message, said
 
 WHEN = datetime(2026, 11, 30, tzinfo=UTC)
 PO = """
@@ -74,9 +74,9 @@ def test_what_is_said_is_english_data_and_korean_for_a_person() -> None:
     inner = said("{server} is slow", server="Redis")
     error = UserError("took {rate:,.0f}/s: {why}", rate=12345.6, why=UserError.of(inner))
     assert str(error) == str(error.message) == f"{error}" == f"{error.message:s}" == "took 12,346/s: Redis is slow"
-    recorded = json.dumps(error.message.model_dump())
+    recorded = json.dumps(to_jsonable_python(error.message))
     assert json.loads(recorded).keys() == {"kind", "figures"}
-    copies = (Message.model_validate(json.loads(recorded)), pickle.loads(pickle.dumps(error)), error.message, error)
+    copies = (read_message(json.loads(recorded)), pickle.loads(pickle.dumps(error)), error.message, error)
     with use_language("ko"):
         assert {in_language(one) for one in copies} == {"초당 12,346: Redis는 느립니다"}
         assert terminal.shown(error.message) == "초당 12,346: Redis는 느립니다"

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 
 from loadstone.run_folder.trial import CheckResult
-from loadstone.text.message import DEPTH_MAX, Message, message, message_identity
+from loadstone.text.message import DEPTH_MAX, Message, message, message_identity, read_message
 
 LINE: dict[str, Any] = {"name": "x", "verdict": "valid", "measured": None, "limit": None, "unit": ""}
 
@@ -28,7 +29,7 @@ def test_one_that_is_nested_without_end_is_no_line(depth: int, in_lists: bool) -
 def test_messages_within_messages_come_back() -> None:
     inner = message("as_written", text="here")
     outer = message("as_written", text=[inner, inner])
-    read = CheckResult.model_validate({**LINE, "reason": outer.model_dump()}).reason
+    read = CheckResult.model_validate({**LINE, "reason": to_jsonable_python(outer)}).reason
     assert read == outer
     assert isinstance(read, Message)
 
@@ -36,7 +37,7 @@ def test_messages_within_messages_come_back() -> None:
 @pytest.mark.parametrize("figures", [None, [], "text", {1: 2}])
 def test_figures_of_another_shape_are_refused(figures: object) -> None:
     with pytest.raises(ValidationError):
-        Message.model_validate({"kind": "as_written", "figures": figures})
+        read_message({"kind": "as_written", "figures": figures})
 
 
 def suspect(check: str, trials: int) -> Message:

@@ -7,11 +7,12 @@ from pathlib import Path
 from string import Formatter
 
 import pytest
+from pydantic_core import to_jsonable_python
 from tests.scripts import script
 
 from loadstone.judge.checks.checks import CHECKS
 from loadstone.text import sentences
-from loadstone.text.message import Message, message, verbatim
+from loadstone.text.message import Message, message, read_message, verbatim
 from loadstone.text.sentences import CATALOGUES, ENGLISH, render_message
 
 PACKAGE = Path(__file__).parents[2] / "python" / "loadstone"
@@ -77,7 +78,7 @@ def test_no_template_is_taken_for_a_code() -> None:
 
 def test_a_message_that_came_back_from_a_file() -> None:
     inner = message("as_written", text="here")
-    there = message("as_written", text=inner.model_dump())
+    there = read_message(to_jsonable_python(message("as_written", text=inner)))
     assert render_message(there) == "here"
 
 

@@ -29,7 +29,8 @@ from loadstone.servers import registry
 from loadstone.servers.control import Control, FailsOver, Standing
 from loadstone.servers.leftovers import remove_left
 from loadstone.servers.patience import is_busy, patiently
-from loadstone.text.language import _, in_language, said
+from loadstone.text.language import _, in_language
+from loadstone.text.message import said
 
 LEFT_STATUS = 3
 TIMEOUT_S = 10.0

@@ -24,8 +24,8 @@ from typer.exceptions import TyperException
 from loadstone.cli.options import PANELS, Option, option_of
 from loadstone.safety.errors import UserError
 from loadstone.slot import Slot
-from loadstone.text.language import said, translatable
-from loadstone.text.message import AnyText, message
+from loadstone.text.language import translatable
+from loadstone.text.message import AnyText, message, said
 
 Function = Callable[..., None]
 _TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")

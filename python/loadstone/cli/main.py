@@ -43,8 +43,8 @@ from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import Interrupted, LoadstoneError, UserError
 from loadstone.safety.secrets.known import redact
 from loadstone.text import language
-from loadstone.text.language import _, in_language, of_author, said
-from loadstone.text.message import AnyText
+from loadstone.text.language import _, in_language, of_author
+from loadstone.text.message import AnyText, said
 
 
 def self_test_command() -> None:

@@ -37,8 +37,7 @@ from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REFERENCE
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.wording import listed, nearest
 
 OPTION = "--request-file"

@@ -19,8 +19,8 @@ from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REDACTED, REFERENCE, hide_shown, hide_url, is_open, is_secret
 from loadstone.safety.secrets.references import variables
 from loadstone.safety.terminal import printable
-from loadstone.text.language import joined, said, translatable
-from loadstone.text.message import AnyText, Message
+from loadstone.text.language import translatable
+from loadstone.text.message import AnyText, Message, joined, said
 
 
 class Kind(NamedTuple):

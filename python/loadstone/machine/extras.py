@@ -17,8 +17,8 @@ from typing import Literal
 
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, said
-from loadstone.text.message import AnyText
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 Extra = Literal["json", "charts", "serve", "fleet"]
 MODULES: dict[Extra, tuple[str, ...]] = {

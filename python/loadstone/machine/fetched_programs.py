@@ -22,8 +22,8 @@ from pathlib import Path, PurePosixPath
 from loadstone.machine.processes.cache_folder import cache_folder, only_one
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, said
-from loadstone.text.message import AnyText
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 FOLDER, MARK = "programs", ".complete"
 FETCH_S = 1800.0

@@ -14,8 +14,8 @@ from typing import Literal, Protocol
 
 from loadstone.machine.fetched_programs import put_on_path
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, in_language, said, translated
-from loadstone.text.message import AnyText
+from loadstone.text.language import _, in_language, translated
+from loadstone.text.message import AnyText, said
 
 OS_RELEASE = Path("/etc/os-release")
 APT, DNF, BREW = "apt-get install", "dnf install", "brew install"

@@ -17,8 +17,7 @@ from loadstone.machine.installed_programs import (
     problem_with,
     versions,
 )
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from typing import Annotated
 
 from pydantic import PlainSerializer
 
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 OWN_CPUS = "own"
 """The word of a server's settings (`cpus`) for CPUs that the application does not share."""

@@ -20,8 +20,8 @@ from loadstone.programs.sources import pinned_as, source_files, source_hash
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
-from loadstone.text.language import _, said
-from loadstone.text.message import AnyText
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 MARK = ".built"
 POLL_S, TELL_EVERY_S = 0.05, 5.0

@@ -34,8 +34,7 @@ from loadstone.safety.secrets.known import learn
 from loadstone.safety.secrets.places import secrets_of
 from loadstone.safety.terminal import printable
 from loadstone.servers.declared_table import TABLES_MAX, Name, Table
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 from loadstone.text.units import LONGEST_S
 

@@ -11,8 +11,7 @@ from loadstone.report.charts import renderer_process
 from loadstone.safety.bounds.folder_files import NotOfFolder, make_folder, replace_file
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import hide_known
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 if TYPE_CHECKING:  # what a command line offers is known before anything is loaded
     from loadstone.judge.analysis.analysis import Analysis

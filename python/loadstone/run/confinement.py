@@ -25,8 +25,7 @@ from loadstone.servers import registry
 from loadstone.servers.control import CommandInspection, CommandRefusal, CommandWarning, Confinement
 from loadstone.servers.recordings import recorded_in
 from loadstone.servers.server import Server
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 SHOWN = 60
 """Number of characters of a command or statement that stand in a message."""

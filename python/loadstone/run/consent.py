@@ -34,8 +34,8 @@ from loadstone.safety.bounds import pinned_files
 from loadstone.safety.bounds.files import read_json
 from loadstone.safety.bounds.folder_files import replace_file
 from loadstone.safety.errors import UserError
-from loadstone.text.language import ENGLISH, _, language, said, translated
-from loadstone.text.message import AnyText
+from loadstone.text.language import ENGLISH, _, language, translated
+from loadstone.text.message import AnyText, said
 
 OPTION = "--trust"
 FOLDER = "trusted"

@@ -17,7 +17,8 @@ from loadstone.machine.processes.resource_limits import Limits, limit
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
-from loadstone.text.language import said, translatable
+from loadstone.text.language import translatable
+from loadstone.text.message import said
 
 SYS = Path("/sys")
 PROC = Path("/proc")

@@ -15,8 +15,7 @@ from loadstone.programs.manifest import read_manifest
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
-from loadstone.text.language import joined, said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, joined, said
 
 
 def needs_of(run_plan: RunPlan, *, trusted: bool = False) -> list[Need]:

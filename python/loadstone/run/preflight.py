@@ -25,7 +25,7 @@ from loadstone.servers import registry
 from loadstone.servers.control import LimitsValues
 from loadstone.servers.deployed import RunningServer
 from loadstone.servers.server import DeployContext, Server
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 if TYPE_CHECKING:  # it takes time to load, and a command line is checked before it is needed
     from loadstone.programs.deployments import Deployments

@@ -26,8 +26,7 @@ from loadstone.run_folder.files import CRASHES, DIGESTS, ENVIRONMENT, EXPERIMENT
 from loadstone.run_folder.lines import FILE_MAX_BYTES, FORMAT, LineFile, LineReader, dump_line
 from loadstone.safety.bounds.files import CHUNK_BYTES, read_own_bytes
 from loadstone.safety.bounds.folder_files import open_file
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 _CHECK = re.compile(rb',"check":"([0-9a-f]{8})"}\n')
 _CHECK_LETTERS = 8

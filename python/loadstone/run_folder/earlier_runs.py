@@ -16,8 +16,7 @@ from loadstone.safety.bounds.folder_files import NotOfFolder, open_file
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REDACTED
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 RUNS = Path("runs")
 """Where runs are, unless `--out` says otherwise."""

@@ -10,8 +10,7 @@ from loadstone.run_folder.files import LATENCY
 from loadstone.run_folder.hlog import IntervalSpan, RoundSpan, measured, measured_by_intervals, measured_by_rounds
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.language import joined, said
-from loadstone.text.message import AnyText, Message
+from loadstone.text.message import AnyText, Message, joined, said
 
 LatencyKind = Literal["response", "service", "least"]
 Read = TypeVar("Read")

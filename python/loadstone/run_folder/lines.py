@@ -16,8 +16,7 @@ from loadstone.safety.bounds.files import load_json, read_json, why
 from loadstone.safety.bounds.folder_files import NotOfFolder, open_file, replace_file
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import redacted
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 FORMAT = 1
 """The format of the run's folder that this version writes and reads (history: `docs/run-folder.md`)."""

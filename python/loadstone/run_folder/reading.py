@@ -41,8 +41,7 @@ from loadstone.safety.bounds.bounded_yaml import load_yaml
 from loadstone.safety.bounds.files import LARGEST_BYTES, read_json, read_own_bytes, whole, why
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 L = TypeVar("L", bound=RecordModel)

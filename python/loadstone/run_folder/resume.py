@@ -15,8 +15,7 @@ from loadstone.run_folder.plan_summary import PlanSummary
 from loadstone.run_folder.reading import read_environment, read_plan
 from loadstone.safety.bounds.files import load_json
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 _OPTIONS = (("seed", "--seed"), ("quick", "--quick"), ("as_published", "--as-published"), ("scale", "--scale"))
 _SAME_MACHINE = (

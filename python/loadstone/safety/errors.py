@@ -12,8 +12,7 @@
 from typing import Self
 
 from loadstone.safety.secrets.known import redact
-from loadstone.text.language import said
-from loadstone.text.message import AnyText, Message
+from loadstone.text.message import AnyText, Message, said
 from loadstone.text.problem import SaidError
 
 

@@ -14,8 +14,7 @@ from loadstone.safety.bounds.deadlines import LOOK, deadline
 from loadstone.safety.errors import LoadstoneError, OutOfSpace
 from loadstone.servers.control import Control, LossWatch
 from loadstone.servers.server import Server
-from loadstone.text.language import joined, said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, joined, said
 
 FULL = re.compile(r"\bOOM\b|maxmemory|[Nn]o space left|[Dd]isk full|is full|\berrno: 28\b|Errcode: 28")
 

@@ -26,8 +26,7 @@ from loadstone.servers.control import Control
 from loadstone.servers.delay_line import Link
 from loadstone.servers.known_settings import KnownSettings, Standing
 from loadstone.servers.remote_host import NamedHost, no_hosts
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 ConfigValue = str | int | float | bool

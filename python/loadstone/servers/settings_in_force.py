@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 SWITCH = {"yes": "1", "on": "1", "true": "1", "no": "0", "off": "0", "false": "0"}
 AMOUNT = re.compile(r"([+-]?\d+(?:\.\d+)?)([a-z]*)")

@@ -8,8 +8,8 @@ from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.machine.start_context import LastingStep
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
-from loadstone.text.language import in_language, said
-from loadstone.text.message import AnyText
+from loadstone.text.language import in_language
+from loadstone.text.message import AnyText, said
 
 
 def is_loopback(host: str) -> bool:

@@ -1,13 +1,13 @@
 """In which language a person is spoken to, and what was written in English in that language.
 
 Texts are whole sentences in English with figures by name; `locale/ko/LC_MESSAGES/loadstone.po` has each in Korean
-(gettext; `scripts/texts` collects them). Three ways:
+(gettext; `scripts/texts` collects them). Three ways, of which `text/message.py` has the last:
 
     _("{runs} runs in {folder}", runs=3, folder=path)    now, for who reads now
     several(runs, "{n} run", "{n} runs")                 the same by number
     said("{option}: no such file", option="--data")      a text in English, as data, which can be said in another later
 
-What is recorded is data and stays in English: errors are `said`, and `in_language` says them where they are printed.
+What is recorded is data and in no language: errors are `said`, and `in_language` says them where they are printed.
 What the authors of the studies wrote, and what levels are called (`8 workers`), is English in YAML: `of_author` looks
 it up where it is printed.
 """
@@ -16,17 +16,15 @@ import contextlib
 import gettext
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
-from datetime import datetime
 from functools import cache, cached_property
-from numbers import Number
 from pathlib import Path
 from string import Formatter
 from typing import Any
 
 from loadstone.text.korean_particles import resolve_particles
-from loadstone.text.message import AnyText, Message
 
 ENGLISH, KOREAN = "en", "ko"
 LANGUAGES = (ENGLISH, KOREAN)
@@ -161,49 +159,27 @@ def with_particles(text: str) -> str:
     return resolve_particles(text) if language() == KOREAN else text
 
 
-def said(template: str, /, **figures: Any) -> Message:
-    """A sentence in English with its figures, to be said later in the language of who reads it."""
-    return Message(kind=template, figures={name: _figure(figures[name]) for name in _names(template)})
+class Spoken(ABC):
+    """A text in no language yet: a `Message`, which needs the sentences, and they need this file."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def spoken(self) -> str:
+        """The sentence in the language of now."""
 
 
-def as_it_is(text: AnyText, /) -> Message:
-    """A text that is written already, braces in it too, in every language."""
-    return text if isinstance(text, Message) else Message(kind="{text}", figures={"text": text})
-
-
-def text_of(error: BaseException) -> AnyText:
+def spoken_by(error: BaseException) -> Spoken | str:
     """What an error says, without secrets where it is one of ours."""
     own = getattr(error, "message", error.args[0] if len(error.args) == 1 else None)
-    return own if isinstance(own, Message) else str(error)
+    return own if isinstance(own, Spoken) else str(error)
 
 
 def in_language(text: Any) -> Any:
     """A text that is `said`, in the language of now; an error by its sentence; anything else as it is."""
     if isinstance(text, BaseException):
-        text = text_of(text)
-    return text.spoken() if isinstance(text, Message) else text
-
-
-def joined(separator: str, texts: Iterable[object]) -> Message:
-    """Texts one after the other, each of which may be `said`."""
-    figures = {f"part{at}": _figure(text) for at, text in enumerate(texts)}
-    return Message(kind=separator.join(f"{{{name}}}" for name in figures), figures=figures)
-
-
-@cache
-def _names(template: str) -> tuple[str, ...]:
-    """The figures that a template needs."""
-    return tuple(dict.fromkeys(name for _literal, name, _spec, _conversion in Formatter().parse(template) if name))
-
-
-def _figure(value: Any) -> Any:
-    """A figure as data: what can be changed later, or cannot be sent to another process, is a text."""
-    if isinstance(value, BaseException):
-        return text_of(value)
-    if type(value) in (list, tuple):
-        return type(value)(f"{one}" if isinstance(one, list | tuple) else _figure(one) for one in value)
-    is_data = value is None or type(value) is str or isinstance(value, Message | Number | datetime)
-    return value if is_data else f"{value}"
+        text = spoken_by(text)
+    return text.spoken() if isinstance(text, Spoken) else text
 
 
 def _known(name: str) -> str:

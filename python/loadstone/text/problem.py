@@ -2,8 +2,7 @@
 
 from typing import Any, Self, TypeVar
 
-from loadstone.text.language import as_it_is, said
-from loadstone.text.message import AnyText, Message
+from loadstone.text.message import AnyText, Message, as_it_is, said
 
 AnySaidError = TypeVar("AnySaidError", bound="SaidError")
 

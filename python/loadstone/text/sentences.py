@@ -21,13 +21,12 @@ from loadstone.text.english.run import HEADLINE, NEXT_STEP, NOTES, PROGRESS, TRU
 from loadstone.text.english.verdicts import VERDICTS
 from loadstone.text.figures import digits, duration, rounded
 from loadstone.text.language import ENGLISH as IN_ENGLISH
-from loadstone.text.language import in_language, language, of_author, translated, with_particles
-from loadstone.text.message import AS_WRITTEN, Message
+from loadstone.text.language import Spoken, in_language, language, of_author, translated, with_particles
 
 Sentence = str | Callable[..., str]
 """A template, or a function of the figures where a template is not enough (plural, cases)."""
 ENGLISH: Mapping[str, Sentence] = {
-    AS_WRITTEN: "{text}",
+    "as_written": "{text}",
     "as_typed": lambda text, options: as_typed(text, options),
     **ANNOUNCEMENT,
     **BOTTLENECK,
@@ -56,6 +55,8 @@ _OPTIONS = re.compile(r"(--?[a-zA-Z0-9][\w-]*)(?:, --?[a-zA-Z0-9][\w-]*)*")
 _DIGITS = re.compile(r"\.[1-9]g")
 _OF_CHECKS = frozenset({"check", "checks"})
 """Figures that are names of checks."""
+_NAME = re.compile(r"[^\s{}]+")
+"""What a kind looks like that add-ons may have a sentence for: none is loaded to say a template."""
 CODE = re.compile(r"[a-z0-9]+(?:[._][a-z0-9]+)+")
 """What a kind looks like that is no template: of words, and in no language."""
 _SPEC = re.compile(r"[<>]?[+]?\d{0,2},?(?:\.\d{1,2})?[a-z%]?")
@@ -85,34 +86,31 @@ class _SentenceFormatter(Formatter):
         return str(super().format_field(value, format_spec))
 
 
-def render_message(message: Message | None) -> str:
-    """The sentence of a message in the language of now; empty for none.
+def render_message(message: Spoken | None) -> str:
+    """The sentence of a message in the language of now; empty for none."""
+    return "" if message is None else message.spoken()
 
-    A message of a kind that the catalogue does not have, or without its figures, is printed as the data it is: a run's
-    folder may be of a later version, or damaged. That the code makes no such message is held by tests.
+
+def sentence_of(kind: str, figures: Mapping[str, Any]) -> str:
+    """The sentence of a kind with its figures, in the language of now.
+
+    A kind that the catalogue does not have, or one without its figures, is printed as the data it is: a run's folder
+    may be of a later version, or damaged. That the code makes no such message is held by tests.
     """
-    if message is None:
-        return ""
     try:
-        return _sentence(message)
+        return _sentence(kind, figures)
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError):
-        figures = ", ".join(f"{name}={value}" for name, value in message.figures.items())
-        return f"[{message.kind}: {figures}]" if figures else f"[{message.kind}]"
+        shown = ", ".join(f"{name}={value}" for name, value in figures.items())
+        return f"[{kind}: {shown}]" if shown else f"[{kind}]"
 
 
-def figures_of(message: Message) -> dict[str, Any]:
-    """A message's figures, messages among them as such."""
-    return _plain(message.figures)
-
-
-def _sentence(message: Message) -> str:
-    kind, figures = message.kind, message.figures
-    sentence = ENGLISH.get(kind) or _of_add_ons().get(kind)
+def _sentence(kind: str, figures: Mapping[str, Any]) -> str:
+    sentence = ENGLISH.get(kind) or (_of_add_ons().get(kind) if _NAME.fullmatch(kind) else None)
     if callable(sentence):
-        return with_particles(sentence(**_spoken(figures)))
+        return with_particles(sentence(**_readable(figures)))
     if sentence is None and CODE.fullmatch(kind):
         raise KeyError(kind)
-    figures = figures if sentence is None else _plain(figures)
+    figures = figures if sentence is None else _readable(figures)
     return with_particles(_SentenceFormatter().vformat(translated(sentence or kind), (), figures))
 
 
@@ -122,20 +120,17 @@ def _of_add_ons() -> Mapping[str, Sentence]:
     return {kind: sentence for catalogue in first_wins for kind, sentence in catalogue.items()}
 
 
-def _plain(figures: Mapping[str, Any]) -> dict[str, Any]:
+def _readable(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Messages, levels and names of checks in the reader's language."""
+
+    def readable(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [readable(one) for one in value]
+        return value.spoken() if isinstance(value, Spoken) else of_author(value)
+
     return {
-        name: check_names(_message(value)) if name in _OF_CHECKS else _message(value) for name, value in figures.items()
+        name: check_names(readable(value)) if name in _OF_CHECKS else readable(value) for name, value in figures.items()
     }
-
-
-def _spoken(figures: Mapping[str, Any]) -> dict[str, Any]:
-    def speak(value: Any) -> Any:
-        value = _message(value)
-        if isinstance(value, Message):
-            return render_message(value)
-        return [speak(one) for one in value] if isinstance(value, list | tuple) else value
-
-    return {name: check_names(speak(value)) if name in _OF_CHECKS else speak(value) for name, value in figures.items()}
 
 
 def check_names(named: Any) -> Any:
@@ -145,15 +140,6 @@ def check_names(named: Any) -> Any:
     if isinstance(named, list):
         return [check_names(one) for one in named]
     return translated(named.replace("_", " ")) if isinstance(named, str) else named
-
-
-def _message(value: Any) -> Any:
-    """A message that came back from a file as a mapping is one again; a level in the reader's language."""
-    if isinstance(value, Mapping) and value.keys() == {"kind", "figures"}:
-        return Message.model_validate(value)
-    if isinstance(value, list | tuple):
-        return [_message(one) for one in value]
-    return of_author(value)
 
 
 def as_typed(text: str, options: Mapping[str, str]) -> str:

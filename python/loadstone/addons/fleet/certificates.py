@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from loadstone.machine.extras import how_to_add
 from loadstone.safety.bounds.folder_files import replace_file
 from loadstone.safety.errors import DriveFailed, UserError
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 if TYPE_CHECKING:
     from loadstone.experiment.plan.drive_plan import Plan

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 T = TypeVar("T")
 Role = Literal["agent", "monitor"]

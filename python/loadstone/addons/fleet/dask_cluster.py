@@ -34,9 +34,8 @@ from loadstone.addons.fleet.launching import (
 from loadstone.addons.fleet.serving import CLAIM_S, let_go, ping, run_here
 from loadstone.addons.fleet.spec import FleetSpec
 from loadstone.safety.errors import DriveFailed, Interrupted, UserError
-from loadstone.text.language import joined
-from loadstone.text.language import said as said_as
-from loadstone.text.message import AnyText, Message
+from loadstone.text.message import AnyText, Message, joined
+from loadstone.text.message import said as said_as
 
 T = TypeVar("T")
 JOIN_S = 10.0

@@ -17,8 +17,7 @@ from pathlib import Path
 from loadstone.addons.fleet.certificates import Credential
 from loadstone.machine.extras import how_to_add
 from loadstone.safety.errors import UserError
-from loadstone.text.language import text_of
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, text_of
 
 try:
     import dask.config

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from loadstone.addons.fleet.clocks import EXCHANGES, disagreement_ns, measure_clock_offset
 from loadstone.addons.fleet.cluster_seam import Cluster, Member
 from loadstone.machine.installed_programs import Fact
-from loadstone.text.language import said, translatable
-from loadstone.text.message import AnyText
+from loadstone.text.language import translatable
+from loadstone.text.message import AnyText, said
 
 FACTS_S = 60.0
 TRIP_MS = 50.0

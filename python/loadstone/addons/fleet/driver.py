@@ -22,9 +22,9 @@ from loadstone.drivers.outcome import AgentState, DriveRecord, OnStates
 from loadstone.experiment.plan.drive_plan import Closed, Plan, Share
 from loadstone.run.request import LostAgent
 from loadstone.safety.errors import DriveFailed, FleetGone, Interrupted, UserError
-from loadstone.text.language import _, joined
-from loadstone.text.language import said as said_as
-from loadstone.text.message import AnyText
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, joined
+from loadstone.text.message import said as said_as
 
 
 def shares_of(plans: Sequence[Plan], agents: int, *, one_machine: bool) -> list[list[Plan]]:

@@ -29,8 +29,8 @@ from loadstone.machine import clock
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import DriveFailed
 from loadstone.servers.transport import is_loopback
-from loadstone.text.language import said as said_as
 from loadstone.text.message import AnyText
+from loadstone.text.message import said as said_as
 
 LEASE_S = 5.0
 RENEWED_EVERY_S = 1.0

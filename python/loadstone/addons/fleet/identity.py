@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 import loadstone
 from loadstone.addons.fleet.cluster_seam import Role
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 _BESIDE = ("clients", "subjects")
 """Links in a source tree, folders in a wheel; no part of an agent."""

@@ -23,8 +23,8 @@ from loadstone.addons.fleet.dask_library import CONNECT_S, KEY, FleetScheduler, 
 from loadstone.addons.fleet.identity import own_identity
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.safety.errors import DriveFailed, UserError
-from loadstone.text.language import _, said
-from loadstone.text.message import AnyText
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 CLAIM_S = 15.0
 """How long agents stay a command's that is not heard of any more."""

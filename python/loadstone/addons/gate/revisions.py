@@ -24,8 +24,7 @@ from loadstone.safety import terminal
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import redact
 from loadstone.safety.secrets.references import variables
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 AS_IT_STANDS, TREE = ".", "-tree"
 BUILD_LONGEST_S, BUILD_POLL_S, GIT_LONGEST_S = 900.0, 0.05, 600.0

@@ -28,8 +28,7 @@ from loadstone.machine.processes.cache_folder import cache_folder
 from loadstone.run_folder.files import ARCHIVE, run_folders
 from loadstone.run_folder.reading import read_run
 from loadstone.safety.errors import LoadstoneError, UserError
-from loadstone.text.language import text_of
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, text_of
 
 VERDICTS = ("faster", "equivalent", "mixed", "undecided", "not_decidable", "invalid")
 LETTERS_MAX = 400

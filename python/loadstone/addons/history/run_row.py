@@ -21,7 +21,7 @@ from loadstone.run_folder.look import VerdictKind
 from loadstone.safety.bounds.files import read_own_bytes, require_few_values, why
 from loadstone.safety.errors import UserError
 from loadstone.text.language import LANGUAGES, _, use_language
-from loadstone.text.message import AnyText, Message
+from loadstone.text.message import AnyText, Message, read_message
 from loadstone.text.sentences import render_message
 
 DOCUMENT_BYTES = 64 * 1024 * 1024
@@ -307,7 +307,7 @@ def _tags(path: Path, said: list[AnyText]) -> Tags:
 
 def _answer(value: object) -> Message | None:
     try:
-        return Message.model_validate(value)
+        return read_message(value)
     except ValidationError:
         return None
 

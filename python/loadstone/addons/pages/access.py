@@ -20,8 +20,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loadstone.addons.pages.settings import PageSettings
 from loadstone.safety import defect, terminal
-from loadstone.text.language import ENGLISH, LANGUAGES, in_language, of_request, said, text_of, use_language
-from loadstone.text.message import AnyText
+from loadstone.text.language import ENGLISH, LANGUAGES, in_language, of_request, use_language
+from loadstone.text.message import AnyText, said, text_of
 
 BODY_BYTES_MAX = 1024 * 1024
 """Limit of a form. An experiment has a few kB."""

@@ -26,7 +26,8 @@ from loadstone.addons.pages.access import LANGUAGE_COOKIE, Access, RefusedReques
 from loadstone.addons.pages.page import refusal
 from loadstone.addons.pages.settings import PageSettings, place_of
 from loadstone.safety.errors import LoadstoneError
-from loadstone.text.language import LANGUAGES, _, said, text_of
+from loadstone.text.language import LANGUAGES, _
+from loadstone.text.message import said, text_of
 
 _KEPT_IN_ADDRESS = "/?&=%"
 

@@ -24,8 +24,8 @@ from loadstone.experiment.spec.built_in import FOLDER, names, questions
 from loadstone.measure.machine_lock import runs_measuring
 from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, of_author, said
-from loadstone.text.message import AnyText
+from loadstone.text.language import _, of_author
+from loadstone.text.message import AnyText, said
 
 Make = Callable[[ExperimentFacts | None], CommandLine]
 """Makes a command line, for an experiment of which these are the facts. Raises UserError."""

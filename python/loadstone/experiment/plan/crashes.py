@@ -19,8 +19,7 @@ from loadstone.experiment.spec.experiment import CrashSpec, Experiment, conditio
 from loadstone.experiment.spec.levels import identity
 from loadstone.experiment.spec.workload import TableCount
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.units import duration_s
 
 MOST_KEYS_PER_S = 3_000_000

@@ -17,8 +17,7 @@ from loadstone.experiment.spec.part import Duration
 from loadstone.experiment.spec.subject_names import is_built_in
 from loadstone.experiment.spec.workload import TableCount
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said, text_of
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said, text_of
 from loadstone.text.units import BYTES, duration_s, parse
 
 ROWS_MAX = 1_000_000_000

@@ -25,8 +25,7 @@ from loadstone.experiment.plan.operations import (
 )
 from loadstone.experiment.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with_data
 from loadstone.experiment.spec.part import PlanPart, is_left_out, is_none
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 LONGEST_S = 10 * 365 * 24 * 3600

@@ -7,8 +7,7 @@ from pydantic import Field
 
 from loadstone.experiment.plan.operations import Headers
 from loadstone.experiment.spec.part import PlanPart, is_left_out, is_none
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 SLOTS = 16_384
 Ranges = Sequence[tuple[int, int]]

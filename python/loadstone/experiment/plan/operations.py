@@ -12,8 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from loadstone.experiment.action import PlannedAction, fields, sent_to
 from loadstone.experiment.spec.part import PlanPart, is_left_out
 from loadstone.safety.secrets.in_texts import hide_url
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

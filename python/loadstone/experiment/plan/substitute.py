@@ -7,8 +7,7 @@ from typing import Any
 from loadstone.experiment.spec.experiment import Factor, level_behind
 from loadstone.experiment.spec.levels import REFERENCE, Condition, level_text
 from loadstone.safety.secrets.references import resolve
-from loadstone.text.language import text_of
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, text_of
 from loadstone.text.units import kind_of, parse
 
 FieldPath = tuple[str | int, ...]

@@ -13,8 +13,7 @@ from loadstone.experiment.plan.substitute import FieldError, FieldPath, PlanMode
 from loadstone.experiment.spec.levels import level_text
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
-from loadstone.text.language import said, text_of
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said, text_of
 
 ReadRecording = Callable[[Path], RecordedLoad]
 """What a recording holds. Raises UserError where it cannot be read."""

@@ -10,8 +10,7 @@ from loadstone.experiment.spec.levels import REFERENCE, Level, is_level, level_t
 from loadstone.experiment.spec.workload import Count, TableCount
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.bounds.replies import shortened
-from loadstone.text.language import said, text_of
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said, text_of
 from loadstone.text.wording import listed, nearest, shown
 
 _PLACES = re.compile(r"\{([^{}]*)\}")

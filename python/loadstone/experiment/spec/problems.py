@@ -12,8 +12,8 @@ from pydantic_core import ErrorDetails
 
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.errors import UserError
-from loadstone.text.language import as_it_is, joined, said, translatable
-from loadstone.text.message import AnyText
+from loadstone.text.language import translatable
+from loadstone.text.message import AnyText, as_it_is, joined, said
 from loadstone.text.wording import listed, nearest, shown
 
 _TEXT, _WHOLE, _NUMBER = translatable("text"), translatable("a whole number"), translatable("a number")

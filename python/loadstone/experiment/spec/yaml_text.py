@@ -15,8 +15,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from loadstone.safety.bounds.bounded_yaml import DEPTH_MAX, TooDeep, require_shallow
 from loadstone.safety.bounds.replies import shortened
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 Path = tuple[str | int, ...]
 

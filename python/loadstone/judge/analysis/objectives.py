@@ -14,8 +14,7 @@ from loadstone.judge.verdict import COST, CpuCost, Verdict, cost_of_all, cost_of
 from loadstone.run_folder.facts import DRIVER
 from loadstone.safety.errors import UserError
 from loadstone.slot import Slot
-from loadstone.text.language import said
-from loadstone.text.message import AnyText, Message, message
+from loadstone.text.message import AnyText, Message, message, said
 from loadstone.text.units import parse_any
 
 

@@ -19,8 +19,7 @@ from loadstone.machine.limits_in_force import LimitInForce, LimitName, limit_in_
 from loadstone.machine.processes.clean_up import group_name, note_group, remove_noted_groups
 from loadstone.machine.processes.endings import oom_kills_of_group
 from loadstone.machine.processes.workspace import Workspace
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import SaidError
 from loadstone.text.units import BYTES, parse
 

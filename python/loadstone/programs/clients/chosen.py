@@ -13,8 +13,7 @@ from loadstone.machine.installed_programs import require_programs
 from loadstone.programs.build import OtherVersion
 from loadstone.programs.clients.manifest import DriverManifest, read_driver_manifest
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
-from loadstone.text.message import AnyText, Message
+from loadstone.text.message import AnyText, Message, said
 from loadstone.text.wording import listed, nearest
 
 _VERSION = re.compile(r"\d[0-9A-Za-z.+-]{0,39}", re.ASCII)

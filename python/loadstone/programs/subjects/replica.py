@@ -29,8 +29,8 @@ from loadstone.safety.bounds.replies import whole_number
 from loadstone.safety.errors import SubjectFailed, UserError
 from loadstone.safety.secrets.known import redact
 from loadstone.servers.server import DeployContext
-from loadstone.text.language import _, said
-from loadstone.text.message import AnyText
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 
 @dataclass(frozen=True)

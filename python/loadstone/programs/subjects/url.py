@@ -20,8 +20,8 @@ from loadstone.servers.server import DeployContext
 from loadstone.servers.transport import error_text, remark_on_exposure, tls_context
 from loadstone.servers.urls import host_of, port_of, register_password
 from loadstone.servers.users_server import answering_again, listening_pid
-from loadstone.text.language import _, said
-from loadstone.text.message import AnyText
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 ASK_S = 5.0
 RETURN_S, POLL_S = 30.0, 0.5

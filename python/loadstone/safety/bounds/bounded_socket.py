@@ -9,7 +9,8 @@ import socket
 import time
 from typing import Any
 
-from loadstone.safety.bounds.deadlines import MEBIBYTE, ReplyTooLarge, received, said, said_in_time, step_s
+from loadstone.safety.bounds.deadlines import MEBIBYTE, ReplyTooLarge, received, said_in_time, step_s
+from loadstone.text.message import said
 
 
 class BoundedSocket:

@@ -12,22 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-if TYPE_CHECKING:
-    from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said, text_of
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 MEBIBYTE = 1024**2
-
-
-def said(template: str, /, **figures: Any) -> "AnyText":
-    """A sentence as `text.language.said` makes it; in a guard, which has the standard library alone, in English."""
-    try:
-        from loadstone.text.language import said as with_template
-    except ImportError:
-        return template.format(**figures)
-    return with_template(template, **figures)
 
 
 class DeadlineExceeded(TimeoutError):
@@ -166,10 +156,8 @@ def received(count: int) -> None:
             )
 
 
-def bound_that_ended(error: BaseException | None) -> "AnyText | None":
+def bound_that_ended(error: BaseException | None) -> AnyText | None:
     """Which bound of a conversation ended what was said, for a message; None: another error."""
-    from loadstone.text.language import text_of  # not in a guard
-
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         if isinstance(error, DeadlineExceeded):

@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 
 from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said, text_of
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said, text_of
 from loadstone.text.problem import Problem
 
 LARGEST_BYTES = 512 * 1024 * 1024

@@ -12,8 +12,7 @@ from typing import Any, TypeVar, cast
 from loadstone.safety.errors import BadReply, LoadstoneError
 from loadstone.safety.secrets.known import redact
 from loadstone.safety.terminal import plain, printable
-from loadstone.text.language import said, text_of
-from loadstone.text.message import AnyText, Message
+from loadstone.text.message import AnyText, Message, said, text_of
 
 SHOWN_MAX = 80
 EXAMPLE_MAX = 120

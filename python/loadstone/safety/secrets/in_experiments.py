@@ -9,8 +9,7 @@ from loadstone.safety.secrets.in_texts import REDACTED, is_open
 from loadstone.safety.secrets.known import learn, name_factors, spare
 from loadstone.safety.secrets.places import Path, secrets_of
 from loadstone.safety.secrets.references import resolve
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 _FACTOR = re.compile(r"\$\{(?P<name>[\w-]+)(?:\.(?P<behind>[\w-]+))?\}")
 _KEPT_NOWHERE = f"://{REDACTED}@"

@@ -32,8 +32,8 @@ from loadstone.safety.bounds.replies import MISREAD, shortened
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import forms
 from loadstone.servers.containers import container_guard
-from loadstone.text.language import _, joined, said
-from loadstone.text.message import AnyText
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, joined, said
 
 ANSWER_S = 120.0
 """How long the engine may take to answer, to the last byte; making a container is slow on a busy disk."""

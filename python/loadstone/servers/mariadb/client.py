@@ -22,8 +22,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.deadlines import received, require_time, step_s
 from loadstone.safety.bounds.replies import shortened
 from loadstone.servers.transport import tls_context
-from loadstone.text.language import said, text_of
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said, text_of
 
 REPLY_BYTES_MAX = 64 * 1024**2
 """How many bytes a statement may be answered with: far more than any of loadstone's own questions needs."""

@@ -8,8 +8,7 @@ from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.local import check_settings, init_text, options_text, why_it_ended
 from loadstone.servers.server import ConfigValue, Module, ServerFacts
 from loadstone.servers.sql.session import DATABASE
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 

@@ -18,8 +18,7 @@ from loadstone.servers.free_space import disk_shortage, free_here, is_out_of_spa
 from loadstone.servers.mariadb.session import MariaDbSession, canonical
 from loadstone.servers.server import ConfigValue, ServerFacts
 from loadstone.servers.sql.control import SqlControl
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 MYSQL = "mysql"
 MYSQL_LEAST = 8

@@ -28,8 +28,7 @@ from loadstone.servers.mariadb.session import SPELLING, canonical
 from loadstone.servers.server import ConfigValue, ServerSettings
 from loadstone.servers.sql.local import OwnSqlServer, write_private
 from loadstone.servers.sql.session import DATABASE
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 WHOLE_NAMES = "loose_skip_getopt_prefix_matching"
 """Unknown to the oldest versions, which pass over it."""

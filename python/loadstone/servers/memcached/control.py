@@ -31,8 +31,7 @@ from loadstone.servers.memcached.memory import EvictionWatch, whole
 from loadstone.servers.memcached.monitor import MemcachedSnapshot, snapshot
 from loadstone.servers.memcached.session import NUMBERED_MAX, TOO_OLD, MemcachedSession, is_one_word
 from loadstone.servers.server import ServerFacts
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 PROCESS_ID_END = 2**31
 DETAILS = ("libevent", "pointer_size", "threads", "limit_maxbytes", "max_connections")

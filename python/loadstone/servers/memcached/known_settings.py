@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadstone.servers.known_settings import KnownSettings
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 MEBIBYTE = 2**20
 _WHOLE = re.compile(r"[0-9]{1,12}")

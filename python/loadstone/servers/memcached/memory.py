@@ -12,8 +12,7 @@ from loadstone.experiment.plan.stored_bytes import Footprint, largest_command
 from loadstone.safety.bounds.replies import read_as, shortened
 from loadstone.servers.free_space import size_text
 from loadstone.servers.memcached.session import MemcachedSession
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 LESS = said("store less (workload.keys.count, workload.documents.payload_bytes)")
 ITEM_BYTES = 64

@@ -6,8 +6,7 @@ from loadstone.safety.bounds.replies import shortened, whole_number
 from loadstone.servers.memcached.known_settings import OPTIONS, SWITCH
 from loadstone.servers.server import ConfigValue
 from loadstone.servers.settings_in_force import SettingNotation
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 SPELLING = SettingNotation(

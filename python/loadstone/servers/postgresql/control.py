@@ -16,8 +16,7 @@ from loadstone.servers.free_space import disk_shortage, free_here, is_out_of_spa
 from loadstone.servers.postgresql.session import DISK_FULL, PostgresqlSession, canonical
 from loadstone.servers.server import ConfigValue, ServerFacts
 from loadstone.servers.sql.control import SqlControl
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 VERSION_MAX = 40
 """Number of characters of its version that are recorded."""

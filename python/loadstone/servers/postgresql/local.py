@@ -22,8 +22,7 @@ from loadstone.servers.postgresql.session import SPELLING, canonical
 from loadstone.servers.server import ConfigValue, ServerSettings
 from loadstone.servers.sql.local import OwnSqlServer, write_private
 from loadstone.servers.sql.session import DATABASE
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 HOME, DATA, OPTIONS, LOGINS, PASSWORD = "server", "data", "postgresql.conf", "pg_hba.conf", "password"
 MORE_ROOM = said("free some, or set TMPDIR to another disk")

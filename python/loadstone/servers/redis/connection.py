@@ -13,8 +13,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.bounded_socket import BoundedSocket
 from loadstone.safety.bounds.deadlines import ReplyTooLarge, bound_that_ended, require_time
 from loadstone.safety.bounds.replies import MISREAD, describe_unreadable, shortened
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 REPLY_TIMES = 12.0
 """A whole reply may take so many times as long as one step of it."""

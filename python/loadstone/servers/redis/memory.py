@@ -11,8 +11,7 @@ from loadstone.experiment.plan.stored_bytes import Footprint
 from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.servers.free_space import size_text
 from loadstone.servers.redis.session import RedisSession
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 LESS = said("store less (workload.keys.count, workload.documents.payload_bytes, data.NAME.rows)")
 SCAN_FIRST = 10

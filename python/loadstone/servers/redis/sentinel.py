@@ -29,8 +29,8 @@ from loadstone.servers.redis.users_process import local_pid, local_pids, parts_o
 from loadstone.servers.server import DeployContext, Module, ServerFacts
 from loadstone.servers.transport import remark_on_exposure
 from loadstone.servers.users_server import UsersServer
-from loadstone.text.language import _, said
-from loadstone.text.message import AnyText
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 TIMEOUT_S = 2.0
 

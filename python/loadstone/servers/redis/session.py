@@ -25,8 +25,7 @@ from loadstone.safety.errors import ServerGone, ServerRefused, UserError
 from loadstone.servers.control import untold
 from loadstone.servers.redis.connection import LastReply, connection_options, is_bad_reply, name_of
 from loadstone.servers.transport import error_text, tls_context
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 BATCH = 1000

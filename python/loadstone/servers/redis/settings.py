@@ -9,8 +9,7 @@ from pydantic import AfterValidator
 from loadstone.servers.redis.known_settings import KNOWN
 from loadstone.servers.server import ConfigValue
 from loadstone.servers.settings_in_force import SettingNotation
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 SPELLING = SettingNotation(
     true="yes",

@@ -17,8 +17,7 @@ from loadstone.experiment.spec.experiment import (
 )
 from loadstone.experiment.spec.levels import Condition, Level, identity, is_level, level_text, same_level
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 
 Only = Mapping[str, tuple[Level, ...]]
 

@@ -29,7 +29,7 @@ from loadstone.servers.redis.commands.table import (
     SUBCOMMANDS,
     Unclear,
 )
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.wording import nearest
 
 DATA_CATEGORIES = frozenset(

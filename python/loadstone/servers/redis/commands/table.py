@@ -9,8 +9,7 @@ from functools import partial
 
 from loadstone.safety.bounds.replies import shortened, whole_number
 from loadstone.servers.redis.commands.arguments import Argument
-from loadstone.text.language import said
-from loadstone.text.message import AnyText
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import SaidError
 
 Arguments = Sequence[Argument]
