@@ -65,7 +65,7 @@ def _of_driver(word: str, *, trusted: bool) -> list[Need]:
 
 
 def _told(need: Need) -> AnyText:
-    if need.problem == said("not installed"):
+    if str(need.problem) == "not installed":
         return f"{need.name} ({need.needed_by})"
     return said("{name} ({parts}: {problem})", name=need.name, parts=need.needed_by, problem=need.problem)
 

@@ -71,7 +71,7 @@ class Message(Spoken):
             return False
 
     def __hash__(self) -> int:
-        return hash(self.kind)
+        return hash((Message, self.kind))
 
     def __contains__(self, _part: object) -> bool:
         raise TypeError(_NO_TEXT)

@@ -166,7 +166,7 @@ def bound_that_ended(error: BaseException | None) -> AnyText | None:
             try:
                 require_time()
             except DeadlineExceeded as slow:
-                return str(slow)
+                return text_of(slow)
         seen.add(id(error))
         error = error.__cause__ or error.__context__
     return None

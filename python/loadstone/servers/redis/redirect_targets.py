@@ -120,7 +120,7 @@ def require_plausible(
     for address in theirs:
         kinds = (("is_loopback", said("of this machine alone")), ("is_link_local", said("of one link alone")))
         reach = next((reach for kind, reach in kinds if getattr(address, kind)), "")
-        alike = any(getattr(own, kind) for kind, its in kinds if its == reach for own in ours)
+        alike = any(getattr(own, kind) for kind, its in kinds if its is reach for own in ours)
         if address.is_unspecified or address.is_multicast or (reach and not alike):
             raise UserError(
                 "server {named_label}: it announces {what} at {host}:{port}, an address {reach}; set {setting} "
