@@ -36,7 +36,7 @@ class _FromAFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Message(Spoken):
-    """One sentence, or a part of one, in no language yet: no text, so that nobody looks for words in it."""
+    """One sentence, or a part of one, in no language yet."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "ignore"}
     """Reports for programs put the sentence beside a message, as `text`: it is not read back."""
