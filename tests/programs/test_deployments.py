@@ -252,11 +252,11 @@ def test_a_dead_subject_is_started_again_and_is_cold(
     before.warmed.add("get")
     os.kill(before.subject.pids["app"], signal.SIGKILL)
     wait_until(lambda: not before.subject.alive())
-    assert before.subject.last_output() == "listening for red"
+    assert str(before.subject.last_output()) == "listening for red"
     after = run.need(trial(shop)).subjects["app"]
     assert reported[-1] == "starting app again"
     assert after.subject.alive()
-    assert after.subject.last_output() == ""
+    assert str(after.subject.last_output()) == ""
     assert after.warmed == set()
 
 

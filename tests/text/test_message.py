@@ -110,9 +110,7 @@ def test_nothing_of_it_can_be_changed() -> None:
 
 def test_it_is_recorded_as_its_kind_and_its_figures() -> None:
     outer = message("as_written", text=[said("{n} runs", n=3)], share=None)
-    recorded = (
-        b'{"kind":"as_written","figures":{"text":[{"kind":"{n} runs","figures":{"n":3}}],"share":null}}'
-    )
+    recorded = b'{"kind":"as_written","figures":{"text":[{"kind":"{n} runs","figures":{"n":3}}],"share":null}}'
     assert to_json(outer) == recorded
     check = CheckResult.model_validate({**LINE, "reason": outer})
     assert recorded in check.model_dump_json().encode()

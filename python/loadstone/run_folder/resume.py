@@ -202,7 +202,7 @@ def _limit_differences(what: AnyText, then: Mapping[str, Any], now: Mapping[str,
     """Limits in force; why they are unavailable may be another reason."""
     for name, label in _LIMITS.items():
         before, after = (_limit(side, name) for side in (then, now))
-        if before != after:
+        if str(before) != str(after):
             yield said(
                 "{what}: {label} was {before} and is now {after}", what=what, label=label, before=before, after=after
             )
@@ -224,8 +224,8 @@ def _subject_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Ite
     for name in sorted({*then, *now}):
         before, after = then.get(name, {}), now.get(name, {})
         for key in ("source", "url", "jvm_flags"):
-            old, new = (side.get(key, said("none")) for side in (before, after))
-            if old != new:
+            if before.get(key) != after.get(key):
+                old, new = (side.get(key, said("none")) for side in (before, after))
                 yield said("subject {name}: {key} was {old} and is now {new}", name=name, key=key, old=old, new=new)
         yield from _limit_differences(said("subject {name}", name=name), before, after)
 
