@@ -26,7 +26,7 @@ DEPTH_MAX = 20
 
 
 class _FromAFile:
-    """How pydantic reads figures; it is loaded by what reads a file, and not to say a text."""
+    """Tells pydantic how to read figures; it is loaded by what reads a file, and not to say a text."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         from pydantic_core import core_schema
