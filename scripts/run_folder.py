@@ -13,6 +13,8 @@ import sys
 import textwrap
 import types
 from collections.abc import Iterator, Mapping
+from dataclasses import fields as dataclass_fields
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -71,12 +73,14 @@ SCALARS = {int: "integer", float: "number", str: "text", bool: "boolean", type(N
 
 
 def is_model(kind: Any) -> bool:
-    """Whether it is a model, or a dataclass of pydantic's."""
-    return isinstance(kind, type) and (issubclass(kind, BaseModel) or is_pydantic_dataclass(kind))
+    """Whether it is a model, or a dataclass, which pydantic reads as one."""
+    return isinstance(kind, type) and (issubclass(kind, BaseModel) or is_dataclass(kind))
 
 
 def fields_of(model: type[Any]) -> dict[str, FieldInfo]:
     """Key -> what pydantic knows of it; without those that are never written."""
+    if is_dataclass(model) and not is_pydantic_dataclass(model):
+        return {one.name: FieldInfo.from_annotation(one.type) for one in dataclass_fields(model)}
     fields = model.model_fields if issubclass(model, BaseModel) else model.__pydantic_fields__
     return {name: field for name, field in fields.items() if not field.exclude}
 

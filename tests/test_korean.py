@@ -19,7 +19,8 @@ from babel.messages.pofile import read_po
 from loadstone.experiment.spec.loading import load_experiment
 from loadstone.machine.installed_programs import Fact
 from loadstone.safety.errors import UserError
-from loadstone.text.language import in_language, po_file, said, use_language
+from loadstone.text.language import in_language, po_file, use_language
+from loadstone.text.message import said
 
 from .calling import called
 from .korean_terms import CODE, IN_COMMANDS, KNOWN, NAMES, english_in

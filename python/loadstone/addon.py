@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import learn_environment
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

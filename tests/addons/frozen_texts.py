@@ -42,6 +42,7 @@ from loadstone.safety.errors import LoadstoneError
 from loadstone.safety.secrets import known, references
 from loadstone.safety.terminal import shown
 from loadstone.text.language import LANGUAGES, use_language
+from loadstone.text.message import AnyText
 
 from .frozen_live import live
 
@@ -175,7 +176,7 @@ def _carried_out(words: list[str], folder: Path) -> _Found:
     raise AssertionError(f"{shlex.join(words)} carries nothing out")
 
 
-def _mistake(case: Mapping[str, Any]) -> str:
+def _mistake(case: Mapping[str, Any]) -> AnyText:
     """What is wrong, to be said in any language."""
     try:
         with forbid_connections(), describe_or_measure(_refuse), contextlib.redirect_stderr(io.StringIO()):
@@ -188,7 +189,7 @@ def _mistake(case: Mapping[str, Any]) -> str:
     except TyperException as error:
         return usage_error(error)
     except LoadstoneError as error:
-        return str(error)
+        return error.message
     raise AssertionError(f"{case['name']}: no mistake")
 
 

@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+from pydantic_core import to_jsonable_python
 from ruamel.yaml import YAML
 from tests.core_reports import nothing_drawn
 from tests.frozen_runs import ARITHMETIC, Files, unpacked
@@ -19,7 +20,6 @@ from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.analysis.objectives import missed, parse_objective
 from loadstone.report.charts.chart_list import charts_of
-from loadstone.report.json_report import with_texts
 from loadstone.report.terminal.outcome import show
 from loadstone.report.write import FORMATS, REPORTERS
 from loadstone.safety.console import SafeConsole
@@ -62,7 +62,12 @@ def made(run: Path, other: Path | None = None) -> Files:
         ARITHMETIC: _arithmetic(),
         "terminal.txt": _on_terminal(analysis, run),
         "charts.json": _charts(analysis),
-        "objectives.json": _as_json([with_texts(one) for one in missed([*map(parse_objective, OBJECTIVES)], analysis)]),
+        "objectives.json": _as_json(
+            [
+                {**to_jsonable_python(one), "text": str(one)}
+                for one in missed([*map(parse_objective, OBJECTIVES)], analysis)
+            ]
+        ),
         "compared.txt": _compared(CompareOptions((run,), fail_if=RATIOS)),
         "compared-p99.txt": _compared(CompareOptions((run,), metric="p99", margin="20 %")),
     }

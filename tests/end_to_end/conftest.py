@@ -15,7 +15,7 @@ import pytest
 
 from loadstone.servers.redis.local import EmbeddedSettings, LocalRedis
 from loadstone.servers.server import DeployContext
-from loadstone.text.message import Message
+from loadstone.text.message import read_message
 from loadstone.text.sentences import render_message
 from tests.calling import Running, calling
 
@@ -239,7 +239,7 @@ def check_of(trial: dict[str, Any], name: str) -> dict[str, Any]:
 
 def reason_of(check: dict[str, Any]) -> str:
     """What a check of a line of `trials.jsonl` says to a person; empty if nothing."""
-    return render_message(check["reason"] and Message.model_validate(check["reason"]))
+    return render_message(check["reason"] and read_message(check["reason"]))
 
 
 def plain(text: str) -> str:

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 from loadstone.servers.redis.local import LocalRedis
-from loadstone.text.message import Message
+from loadstone.text.message import read_message
 from loadstone.text.sentences import render_message
 from tests.end_to_end.conftest import CALM, MANY, Lab
 
@@ -82,8 +82,7 @@ def test_the_budget_cuts_the_table_short(lab: Lab) -> None:
     assert "not measured" in " ".join(done.out.split())
     notes = json.loads((lab.run() / "analysis.json").read_text())["notes"]
     assert any(
-        "conditions of the tables were not measured: budget." in render_message(Message.model_validate(note))
-        for note in notes
+        "conditions of the tables were not measured: budget." in render_message(read_message(note)) for note in notes
     ), notes
 
 

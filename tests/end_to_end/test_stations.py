@@ -13,7 +13,7 @@ import pytest
 
 from loadstone.drivers.null_server import NullServerProcess
 from loadstone.servers.server import DeployContext
-from loadstone.text.message import Message
+from loadstone.text.message import read_message
 from loadstone.text.sentences import render_message
 
 from .conftest import Lab, lab_in
@@ -123,7 +123,7 @@ def stations(row: Row) -> dict[str, dict[str, Any]]:
 
 def named(row: Row) -> str:
     """What the row says limited it; the test ends here where that were other programs."""
-    said = render_message(Message.model_validate(row["bottleneck"]["message"]))
+    said = render_message(read_message(row["bottleneck"]["message"]))
     if said.startswith("not the measured system") or "other programs" in said:
         pytest.skip(f"of another machine: {said}")
     return said

@@ -14,7 +14,7 @@ def test_two_cpus_are_one_for_each() -> None:
 def test_one_cpu_is_shared() -> None:
     found = split([(3,)])
     assert (found.server_cpus, found.generator_cpus, found.shared) == ((3,), (3,), True)
-    assert "one CPU" in found.note
+    assert "one CPU" in str(found.note)
 
 
 def test_a_core_of_two_threads_is_not_shared_where_there_are_others() -> None:
@@ -54,7 +54,7 @@ def test_threads_that_make_no_load_have_no_cpu_of_a_server(
 def test_one_core_of_two_threads_is_named() -> None:
     found = split([(0, 1)])
     assert (found.server_cpus, found.generator_cpus) == ((0,), (1,))
-    assert "share a core" in found.note
+    assert "share a core" in str(found.note)
 
 
 @pytest.mark.parametrize(("cpus", "threads", "generator"), [(4, 2, 2), (4, 3, 3), (4, 9, 3), (2, 4, 1)])
@@ -63,7 +63,7 @@ def test_servers_keep_one_cpu_at_least(cpus: int, threads: int, generator: int) 
     assert len(found.generator_cpus) == generator
     assert len(found.server_cpus) == cpus - generator - (found.lab_cpus != found.generator_cpus)
     assert not set(found.server_cpus) & set(found.generator_cpus)
-    assert (f"{threads} threads of the generator share" in found.note) == (threads > generator)
+    assert (f"{threads} threads of the generator share" in str(found.note)) == (threads > generator)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins nothing")
@@ -76,4 +76,4 @@ def test_a_system_without_pinning_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     found = placement.place()
     assert (found.server_cpus, found.generator_cpus, found.shared) == ((), (), True)
-    assert "nothing is pinned" in found.note
+    assert "nothing is pinned" in str(found.note)

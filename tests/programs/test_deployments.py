@@ -252,11 +252,11 @@ def test_a_dead_subject_is_started_again_and_is_cold(
     before.warmed.add("get")
     os.kill(before.subject.pids["app"], signal.SIGKILL)
     wait_until(lambda: not before.subject.alive())
-    assert before.subject.last_output() == "listening for red"
+    assert str(before.subject.last_output()) == "listening for red"
     after = run.need(trial(shop)).subjects["app"]
     assert reported[-1] == "starting app again"
     assert after.subject.alive()
-    assert after.subject.last_output() == ""
+    assert str(after.subject.last_output()) == ""
     assert after.warmed == set()
 
 
@@ -301,7 +301,7 @@ def test_a_subject_by_url_is_used_and_left_alone(
     assert ready.subjects["app"].subject.throttling() == {}
     assert run.need(trial(theirs)).subjects["app"] is ready.subjects["app"]
     ours.subject.stop()
-    assert "Connection refused" in ready.subjects["app"].subject.last_output()
+    assert "Connection refused" in str(ready.subjects["app"].subject.last_output())
     with pytest.raises(ServerGone, match="--resume"):
         run.need(trial(theirs))
 

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.verdict import Verdict
 from loadstone.report.json_report import render, with_texts
@@ -32,7 +34,7 @@ def test_a_verdict_is_data_with_its_sentence_beside_it(judged: Analysis) -> None
 def test_a_message_has_its_sentence_beside_it(judged: Analysis) -> None:
     (first, *_) = json.loads(written(judged))["families"]
     answer = judged.families[0].answer
-    assert first["answer"] == {**answer.model_dump(mode="json"), "text": render_message(answer)}
+    assert first["answer"] == {**to_jsonable_python(answer), "text": render_message(answer)}
 
 
 def test_programs_read_english_whatever_a_person_reads(judged: Analysis) -> None:

@@ -338,7 +338,7 @@ def test_the_most_dangerous_comes_first_on_one_line_each(acts: ActsOf) -> None:
     hostile = servers('{kind: process, binary: "/bin/e\\e[2Jvil\\u202e\\n  connects to localhost"}')
     found = acts({**over_http(subject=APP), **hostile})
     assert [act.kind for act in found][:4] == ["starts", "starts", "starts", "builds"]
-    assert found[0].what == "/bin/e\\x1b[2Jvil\\u202e\\n  connects to localhost (binary of server other)"
+    assert str(found[0].what) == "/bin/e\\x1b[2Jvil\\u202e\\n  connects to localhost (binary of server other)"
     assert all(act.line.isprintable() for act in found)
 
 

@@ -170,7 +170,7 @@ def test_what_is_allowed_is_said(small: str, tmp_path: Path) -> None:
     plan = plan_on(URL, path)
     assert "operation 'set': 'FLUSHALL' is not sent to redis (127.0.0.1:1)" in refusal(plan)
     (remark, *_) = confined(plan, ask=False, allow=True)
-    assert remark == (
+    assert str(remark) == (
         "--allow-any-command: operation 'set' sends 'FLUSHALL' to redis (127.0.0.1:1), although it acts on the "
         "whole server"
     )
@@ -182,7 +182,7 @@ def test_many_remarks_are_counted(small: str, tmp_path: Path) -> None:
     path.write_text(small.replace("{args: 'SET {key} {value}', expect: ok}", commands.replace(", {", "\n        - {")))
     remarks = confined(plan_on(URL, path), ask=False, allow=True)
     assert len(remarks) == REMARKS + 1
-    assert remarks[-1] == "--allow-any-command: and 3 others"
+    assert str(remarks[-1]) == "--allow-any-command: and 3 others"
 
 
 def test_a_server_that_is_gone_is_said_in_one_line(small: str, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_figure_that_was_changed_is_not_used(name: str, path: Path) -> None:
     line["duration_s" if "duration_s" in line else "unix_s"] += 1
     file.write_bytes(json.dumps(line).encode() + b"\n" + rest)
     run = read_run(path)
-    (note,) = run.notes
+    (note,) = map(str, run.notes)
     assert note.startswith(f"{name}: ")
     kept = {"trials.jsonl": [one.trial for one in run.trials], "intervals.jsonl": run.intervals}.get(name, run.samples)
     assert sorted(kept) == ["b01-002", "b01-003", "b01-004", "b01-005"]
@@ -83,14 +83,14 @@ def test_lost_moved_and_repeated_lines_are_said(path: Path) -> None:
         ([*lines, lines[0]], "repeated, or in another order"),
     ):
         file.write_bytes(b"".join(left))
-        assert any(note.startswith("trials.jsonl: ") and says in note for note in read_run(path).notes), says
+        assert any(note.startswith("trials.jsonl: ") and says in note for note in map(str, read_run(path).notes)), says
 
 
 @pytest.mark.parametrize("name", ["environment.json", "plan.json", "experiment.yaml"])
 def test_a_changed_document_is_said(name: str, path: Path) -> None:
     file = path / name
     file.write_text(file.read_text().replace("small", "large").replace("6.1.0", "6.1.1"))
-    assert [note.partition(":")[0] for note in read_run(path).notes] == [name]
+    assert [note.partition(":")[0] for note in map(str, read_run(path).notes)] == [name]
 
 
 def test_a_damaged_digest_is_its_own_fault(path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_damaged_digest_is_its_own_fault(path: Path) -> None:
     place = text_before.rindex('"sha256":"') + len('"sha256":"')
     file.write_text(text_before[:place] + ("1" if text_before[place] == "0" else "0") + text_before[place + 1 :])
     run = read_run(path)
-    assert [note.partition(":")[0] for note in run.notes] == ["digests.jsonl"]
+    assert [note.partition(":")[0] for note in map(str, run.notes)] == ["digests.jsonl"]
     assert len(run.trials) == 5
 
 
@@ -131,7 +131,7 @@ def test_a_log_in_the_place_of_another_is_seen(path: Path) -> None:
     with pytest.raises(DriveFailed, match=r"b01-001\.hlog: it is not as the run wrote it"):
         run.logs.whole("b01-001", "response")
     assert run.logs.whole("b01-002", "response").total == run.trials[1].counts.ok
-    assert [note.partition(":")[0] for note in run.all_notes] == ["latency/b01-001.hlog"]
+    assert [note.partition(":")[0] for note in map(str, run.all_notes)] == ["latency/b01-001.hlog"]
 
 
 def test_a_crash_between_a_line_and_its_digest_loses_nothing(synthetic: ModuleType, path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_folder_of_before_is_gone_on_with(path: Path, synthetic: ModuleType) -
     assert len(run.trials) == 5
     file = path / "trials.jsonl"
     file.write_bytes(file.read_bytes().replace(b'"order":1,', b'"order":2,'))
-    assert [note.partition(":")[0] for note in read_run(path).notes] == ["trials.jsonl"]
+    assert [note.partition(":")[0] for note in map(str, read_run(path).notes)] == ["trials.jsonl"]
 
 
 @pytest.mark.fault(
@@ -181,7 +181,7 @@ def test_digests_lead_to_no_other_file(name: str, path: Path) -> None:
     (path.parent / "theirs").write_text("text-of-a-foreign-file")
     with closing(DigestFile(path)) as digests:
         digests.document(name, b"")
-    (note,) = read_run(path).all_notes
+    (note,) = map(str, read_run(path).all_notes)
     assert re.fullmatch(r"digests\.jsonl: line \d+ is not readable and left out\.", str(note))
 
 
@@ -193,7 +193,7 @@ def test_a_latency_log_without_an_end_is_not_read(path: Path) -> None:
     run = read_run(path)
     with pytest.raises(DriveFailed, match="it is larger than 2,147 MB"):
         run.logs.whole("b01-001", "response")
-    (note,) = run.all_notes
+    (note,) = map(str, run.all_notes)
     assert str(note).startswith("latency/b01-001.hlog: cannot be read: it is larger than")
 
 

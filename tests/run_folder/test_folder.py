@@ -196,7 +196,7 @@ def test_kill_9_leaves_a_folder_that_goes_on(synthetic: ModuleType, tmp_path: Pa
         process.send_signal(signal.SIGKILL)
     run = read_run(path)
     assert [trial.trial for trial in run.trials] == ["b01-001", "b01-002"]
-    assert any("cut off" in note for note in run.notes)
+    assert any("cut off" in note for note in map(str, run.notes))
     with RunFolder.resume(path) as folder:
         assert finished(folder) == {"b01-001", "b01-002"}
         synthetic.write_trial(folder, synthetic.make_run_plan().trials[2], number=2)

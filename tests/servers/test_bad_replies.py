@@ -304,7 +304,7 @@ SAID_BY_PYTHON = {
 
 @pytest.mark.parametrize("said", SAID_BY_PYTHON)
 def test_what_python_says_of_a_reply_becomes_what_came(said: str) -> None:
-    assert describe_unreadable(ValueError(said)) == SAID_BY_PYTHON[said]
+    assert str(describe_unreadable(ValueError(said))) == SAID_BY_PYTHON[said]
 
 
 def test_a_length_that_is_none_is_shown_as_it_came(serve: Serve) -> None:

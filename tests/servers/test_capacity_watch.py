@@ -61,8 +61,8 @@ def test_it_stops_the_load_before_anything_is_lost(theirs: UserRedis, policy: st
         assert stopped.is_set()
         assert not room.watches
         assert room.reason is not None
-        assert "bytes of its memory are free" in room.reason
-        assert "raise its maxmemory" in room.reason
+        assert "bytes of its memory are free" in str(room.reason)
+        assert "raise its maxmemory" in str(room.reason)
     with pytest.raises(OutOfSpace, match=r"^server redis "):
         room.require()
     with theirs.client() as client:
@@ -106,7 +106,7 @@ def test_a_loss_at_the_very_end_is_observed(theirs: UserRedis) -> None:
             client.config_set("maxmemory", 100_000)
             client.ping()
     assert room.reason is not None
-    assert "evicted" in room.reason
+    assert "evicted" in str(room.reason)
 
 
 def test_refused_commands_are_a_loss_though_the_server_does_not_count_them(theirs: UserRedis) -> None:
@@ -117,7 +117,7 @@ def test_refused_commands_are_a_loss_though_the_server_does_not_count_them(their
         room.note_refused(7)
     assert stopped.is_set()
     assert room.reason is not None
-    assert "refused 7 commands" in room.reason
+    assert "refused 7 commands" in str(room.reason)
 
 
 @pytest.mark.fault("a balancer answers `INFO` from several nodes")
@@ -131,7 +131,7 @@ def test_what_another_server_behind_the_address_counted_is_no_loss(theirs: UserR
         assert [watched.lost_at(use) for use in (first, other, first, other)] == [None] * 4
         lost = watched.lost_at(replace(other, evicted_keys=9004))
         assert lost is not None
-        assert "evicted 4 keys" in lost
+        assert "evicted 4 keys" in str(lost)
 
 
 def test_a_start_is_known_by_its_run_id(theirs: UserRedis) -> None:

@@ -24,7 +24,7 @@ def test_the_application_leaves_them_to_the_server(
 
 def test_the_note_tells_where_they_are_the_generators() -> None:
     two = with_own_cpus(Placement((0,), (1,), shared=False, note="servers on CPU 0"), ["redis"])
-    assert two.note.endswith("redis on the generator's CPU 1; there is no other, so the two share it")
+    assert str(two.note).endswith("redis on the generator's CPU 1; there is no other, so the two share it")
     four = with_own_cpus(Placement((0, 1, 2), (3,), shared=False, note="servers on CPU 0, 1, 2"), ["redis"])
-    assert four.note.endswith("redis on CPU 2")
+    assert str(four.note).endswith("redis on CPU 2")
     assert with_own_cpus(two, []) is two

@@ -55,7 +55,7 @@ def test_another_setting_is_named_with_what_was_requested(
     spelling: SettingNotation, requested: object, reported: str
 ) -> None:
     assert mismatched({"name": requested}, {"name": reported}, spelling) == {"name": str(requested)}
-    assert differences({"name": requested}, {"name": reported}, spelling) == [
+    assert [*map(str, differences({"name": requested}, {"name": reported}, spelling))] == [
         f"name is {reported}, not {requested} as requested"
     ]
 
@@ -88,7 +88,9 @@ def test_a_size_of_another_server_s_is_another_size(requested: str, reported: st
 def test_what_was_requested_is_reported_as_the_server_writes_it() -> None:
     assert mismatched({"appendonly": True}, {"appendonly": "no"}, REDIS) == {"appendonly": "yes"}
     assert mismatched({"save": ""}, {"save": "900 1"}, REDIS) == {"save": '""'}
-    assert differences({"log_bin": True}, {"log_bin": "OFF"}, MARIADB) == ["log_bin is OFF, not ON as requested"]
+    assert [*map(str, differences({"log_bin": True}, {"log_bin": "OFF"}, MARIADB))] == [
+        "log_bin is OFF, not ON as requested"
+    ]
 
 
 def test_names_of_option_files_and_of_the_server_are_the_same() -> None:

@@ -5,12 +5,13 @@ import json
 import pickle
 import sys
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
 import pytest
 from babel.messages.pofile import read_po as read_by_babel
-from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
 
 from loadstone.cli import main
 from loadstone.safety import terminal
@@ -25,10 +26,11 @@ from loadstone.text.language import (
     plural,
     po_file,
     read_po,
-    said,
     use_language,
 )
+from loadstone.text.message import read_message, said
 
+WHEN = datetime(2026, 11, 30, tzinfo=UTC)
 PO = """
 msgid ""
 msgstr "Language: ko\\n"
@@ -71,14 +73,27 @@ def test_a_sentence_is_said_in_the_language_of_the_block() -> None:
 def test_what_is_said_is_english_data_and_korean_for_a_person() -> None:
     inner = said("{server} is slow", server="Redis")
     error = UserError("took {rate:,.0f}/s: {why}", rate=12345.6, why=UserError.of(inner))
-    assert error.args[0] == str(error) == f"{error}" == "took 12,346/s: Redis is slow"
-    assert json.dumps(error.args[0]) == '"took 12,346/s: Redis is slow"'
-    assert TypeAdapter(str).validate_python(error.args[0]) == error.args[0]
-    again = pickle.loads(pickle.dumps(error.args[0]))
+    assert str(error) == str(error.message) == f"{error}" == f"{error.message:s}" == "took 12,346/s: Redis is slow"
+    recorded = json.dumps(to_jsonable_python(error.message))
+    assert json.loads(recorded).keys() == {"kind", "figures"}
+    copies = (read_message(json.loads(recorded)), pickle.loads(pickle.dumps(error)), error.message, error)
     with use_language("ko"):
-        assert in_language(str(error)) == in_language(error) == in_language(again) == "초당 12,346: Redis는 느립니다"
-        assert terminal.shown(str(error)) == "초당 12,346: Redis는 느립니다"
-        assert f"{error}" == "took 12,346/s: Redis is slow"
+        assert {in_language(one) for one in copies} == {"초당 12,346: Redis는 느립니다"}
+        assert terminal.shown(error.message) == "초당 12,346: Redis는 느립니다"
+        assert f"{error}" == str(error.message) == "took 12,346/s: Redis is slow"
+
+
+def test_figures_are_kept_as_data() -> None:
+    levels = ["1", said("two")]
+    text = said(
+        "{path} {when:%Y-%m} {levels:list} {share:percent}", path=Path("/a"), when=WHEN, levels=levels, share=0.5
+    )
+    levels.append("3")
+    assert str(text) == "/a 2026-11 1, two 50 %"
+    assert text == pickle.loads(pickle.dumps(text))
+    assert len({text, said("{path}", path="/a"), said("{path}", path=Path("/a"))}) == 2
+    with pytest.raises(KeyError, match="share"):
+        said("{path} {share}", path="/a")
 
 
 @pytest.mark.usefixtures("korean")

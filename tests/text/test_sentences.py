@@ -7,9 +7,12 @@ from pathlib import Path
 from string import Formatter
 
 import pytest
+from pydantic_core import to_jsonable_python
+from tests.scripts import script
 
 from loadstone.judge.checks.checks import CHECKS
-from loadstone.text.message import Message, message, verbatim
+from loadstone.text import sentences
+from loadstone.text.message import Message, message, read_message, verbatim
 from loadstone.text.sentences import CATALOGUES, ENGLISH, render_message
 
 PACKAGE = Path(__file__).parents[2] / "python" / "loadstone"
@@ -66,9 +69,16 @@ def test_a_text_of_others_is_said_as_it_is() -> None:
     assert render_message(verbatim("ERR {not} a format")) == "ERR {not} a format"
 
 
+def test_no_template_is_taken_for_a_code() -> None:
+    said = (node.args[0] for _, node, name in script("texts").calls() if name in ("said", "said_as") and node.args)
+    templates = {first.value for first in said if isinstance(first, ast.Constant) and isinstance(first.value, str)}
+    assert len(templates) > 1000
+    assert {text for text in templates if text in SENTENCES or sentences.CODE.fullmatch(text)} == set()
+
+
 def test_a_message_that_came_back_from_a_file() -> None:
     inner = message("as_written", text="here")
-    there = message("as_written", text=inner.model_dump())
+    there = read_message(to_jsonable_python(message("as_written", text=inner)))
     assert render_message(there) == "here"
 
 
@@ -85,6 +95,11 @@ def test_a_message_that_came_back_from_a_file() -> None:
             "[check.temporary_files.written: server={0.__class__}, megabytes_per_s=much]",
         ),
         ("check.taken.bound", {"taken": []}, "[check.taken.bound: taken=[]]"),
+        ("{text.__class__}", {"text": "a"}, "[{text.__class__}: text=a]"),
+        ("{text[0]}", {"text": "a"}, "[{text[0]}: text=a]"),
+        ("{text:>999999999}", {"text": "a"}, "[{text:>999999999}: text=a]"),
+        ("{share:{text}}", {"share": 1, "text": "999999999d"}, "[{share:{text}}: share=1, text=999999999d]"),
+        ("half of it} {", {}, "[half of it} {]"),
     ],
 )
 def test_a_message_of_a_damaged_folder_is_printed_as_it_is(kind: str, figures: dict[str, object], said: str) -> None:

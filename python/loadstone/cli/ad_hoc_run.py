@@ -18,6 +18,7 @@ from loadstone.run_folder.earlier_runs import LATEST, RUNS, folder_to_resume
 from loadstone.safety import terminal
 from loadstone.safety.errors import NoPlace, UserError
 from loadstone.text.language import _
+from loadstone.text.message import AnyText
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +35,7 @@ _TEMPORARY = "loadstone-"
 @dataclass(frozen=True)
 class _MeasuredRun:
     outcome: "RunResult"
-    refused: str = ""
+    refused: AnyText = ""
     """Why its folder could not be made in `runs`, and so goes at the end; empty if it could."""
 
 
@@ -118,7 +119,7 @@ def _measured(
     except NoPlace as error:
         if output.out is not None or options.resume is not None:
             raise
-        refused = str(error)
+        refused = error.message
     elsewhere = Path(tempfile.mkdtemp(prefix=_TEMPORARY))
     try:
         return _MeasuredRun(carry(replace(options, out=elsewhere, newest_kept=False)), refused)

@@ -29,7 +29,8 @@ from loadstone.servers import registry
 from loadstone.servers.control import Control, FailsOver, Standing
 from loadstone.servers.leftovers import remove_left
 from loadstone.servers.patience import is_busy, patiently
-from loadstone.text.language import _, in_language, said
+from loadstone.text.language import _, in_language
+from loadstone.text.message import said
 
 LEFT_STATUS = 3
 TIMEOUT_S = 10.0
@@ -93,7 +94,7 @@ def _clean_run(
             ends = [_CleanPlace(folder, ledger, place, say).run(given, dry_run=dry_run) for place in ledger.left()]
             return "removed" if all(ends) else "stays"
     except UserError as error:
-        say(_("left: {what}", what=printable(in_language(str(error)))))
+        say(_("left: {what}", what=printable(in_language(error))))
         return "stays"
 
 
@@ -237,7 +238,7 @@ class _Copied:
             elif standing.follows is not None:
                 addresses.append(standing.follows)
         except LoadstoneError as error:
-            problem = str(error)
+            problem = error.message
         for place, url in self._others(addresses):
             with contextlib.suppress(LoadstoneError):
                 standing = _standing(place, url)

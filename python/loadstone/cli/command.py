@@ -24,7 +24,8 @@ from typer.exceptions import TyperException
 from loadstone.cli.options import PANELS, Option, option_of
 from loadstone.safety.errors import UserError
 from loadstone.slot import Slot
-from loadstone.text.language import Said, said, translatable
+from loadstone.text.language import translatable
+from loadstone.text.message import AnyText, message, said
 
 Function = Callable[..., None]
 _TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")
@@ -43,11 +44,11 @@ class PeerOptions:
 
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Further names of options, by the field. Of these the help shows those of one letter."""
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, AnyText] = field(default_factory=dict)
     """Options that this command does not have, with what to write."""
-    refused_numbers: Mapping[str, str] = field(default_factory=dict)
+    refused_numbers: Mapping[str, AnyText] = field(default_factory=dict)
     """What to write for one of these where a number follows: to another of the peers the option means that."""
-    mistaken: Mapping[str, str] = field(default_factory=dict)
+    mistaken: Mapping[str, AnyText] = field(default_factory=dict)
     """What is said of a value that cannot be read, where the option means something else to them; by the field."""
 
 
@@ -133,7 +134,7 @@ def _parameter(name: str, annotation: Any, default: Any, option: Option, peers: 
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=kept, annotation=Annotated[kind, told])
 
 
-def _read(option: Option, mistaken: str | None, text: str) -> Any:
+def _read(option: Option, mistaken: AnyText | None, text: str) -> Any:
     assert option.read is not None
     try:
         return option.read(option.name, text)
@@ -178,7 +179,7 @@ class CommandSpec(TyperCommand):
             self._name_as_typed(ctx, error)
             raise
 
-    def _why_not(self, name: str, args: Sequence[str]) -> str:
+    def _why_not(self, name: str, args: Sequence[str]) -> AnyText:
         """What to write in the place of an option that cannot be read as it was typed; empty: it is no peer's."""
         of_number = self._peers.refused_numbers
         values = (after for before, after in itertools.pairwise(args) if before == name)
@@ -208,9 +209,8 @@ class CommandSpec(TyperCommand):
     def _name_as_typed(self, ctx: Any, error: UserError) -> None:
         """Makes an error name the options that it begins with as the user wrote them."""
         typed = _typed(ctx.meta["typed"], [parameter.opts for parameter in self.params])
-        text = error.args[0] if error.args else ""
-        sentence = text if isinstance(text, Said) else said("{error}", error=str(error))
-        error.args = (sentence.typed(typed), *error.args[1:])
+        if typed:
+            error.args = (message("as_typed", text=error.message, options=typed),)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The arguments first, and what names no group last."""
@@ -279,7 +279,7 @@ _PARSER_SAYS = tuple(
 """What the library that reads command lines says, as sentences that can be said in another language."""
 
 
-def usage_error(error: TyperException) -> str:
+def usage_error(error: TyperException) -> AnyText:
     """What is wrong with a command line as one line, with what helps."""
     told = error.message if getattr(error, "possibilities", None) else error.format_message()
     text = told.removesuffix(".").replace("Value error, ", "")
@@ -319,7 +319,7 @@ def _nearest_option(error: TyperException) -> str | None:
     return f"--{near[0]}" if near else None
 
 
-def _as_said(text: str) -> str:
+def _as_said(text: str) -> AnyText:
     for pattern, template in _PARSER_SAYS:
         if found := pattern.fullmatch(text):
             return said(template, **{name: _as_said(word) for name, word in found.groupdict().items()})

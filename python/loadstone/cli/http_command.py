@@ -11,7 +11,8 @@ from loadstone.cli.load import Load, rate_per_s
 from loadstone.cli.options import BEHIND, LOAD, MEASURES, RESULTS, Option, OutputOptions
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
-from loadstone.text.language import author_text, said
+from loadstone.text.language import author_text
+from loadstone.text.message import said
 
 if TYPE_CHECKING:
     from loadstone.cli.ad_hoc_experiment import AdHocLoad

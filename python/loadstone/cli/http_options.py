@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from loadstone.cli.options import REQUESTS, Option, whole
 from loadstone.safety.errors import UserError
 from loadstone.text.language import translatable
+from loadstone.text.message import AnyText
 
 _STATUS = re.compile(r"[2-5](?:[0-9]{2}|xx)")
 
@@ -82,7 +83,7 @@ class HttpWork:
         return self.text if self.body_file is None else f"@{self.body_file}"
 
 
-def statuses(option: str, text: str) -> int | str | list[int | str]:
+def statuses(option: AnyText, text: str) -> int | str | list[int | str]:
     """What is correct: `200`, `2xx`, `200,404`. Raises UserError, which begins with the option."""
     written = [part.strip() for part in text.split(",")]
     wrong = next((part for part in written if not _STATUS.fullmatch(part)), None)

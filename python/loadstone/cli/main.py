@@ -43,7 +43,8 @@ from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import Interrupted, LoadstoneError, UserError
 from loadstone.safety.secrets.known import redact
 from loadstone.text import language
-from loadstone.text.language import _, in_language, of_author, said
+from loadstone.text.language import _, in_language, of_author
+from loadstone.text.message import AnyText, said
 
 
 def self_test_command() -> None:
@@ -329,7 +330,7 @@ def main() -> None:
             sys.exit(UserError.exit_status)
         _exit(UserError.exit_status, usage_error(error))
     except LoadstoneError as error:
-        _exit(error.exit_status, str(error))
+        _exit(error.exit_status, error.message)
     except OSError as error:
         _exit(UserError.exit_status, _about_file(error))
     except Exception as error:
@@ -437,7 +438,7 @@ def _require_text(words: Sequence[str]) -> None:
             ) from None
 
 
-def _about_file(error: OSError) -> str:
+def _about_file(error: OSError) -> AnyText:
     """What is wrong with a file, with the option that names it, if one does."""
     name = str(error.filename or "")
     if COMPLETION in sys.argv:
@@ -455,7 +456,7 @@ def _about_file(error: OSError) -> str:
     return f"{error.strerror or error}{f' ({name})' if name else ''}"
 
 
-def _exit(status: int, message: str) -> None:
+def _exit(status: int, message: AnyText) -> None:
     terminal.remark(f"loadstone: {_short(redact(in_language(message)))}")
     terminal.finish()
     sys.exit(status)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from loadstone.run.request import LostAgent, RunRequest
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said, translatable
+from loadstone.text.language import translatable
+from loadstone.text.message import said
 
 if TYPE_CHECKING:
     from loadstone.judge.analysis.analysis import Analysis

@@ -10,7 +10,7 @@ from loadstone.cli.options import MEASURES, OutputOptions
 from loadstone.cli.redis_options import AddressOptions, KeySpace, Login, ReceiverOptions, RedisWork, ReplayOptions
 from loadstone.run.request import RunRequest
 from loadstone.safety import terminal
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 _URL = said("write it into the URL: redis://HOST:PORT/DATABASE")
 _KEYS = said("keys have names of loadstone's own, so that yours are not touched; leave it out")

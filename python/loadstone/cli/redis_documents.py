@@ -11,7 +11,7 @@ from typing import BinaryIO
 from loadstone.cli.operations import LoadRow, YamlMapping
 from loadstone.safety.bounds.files import load_json, why
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 OPTION = "--documents"
 DOCUMENT_MAX_BYTES = 16_000_000

@@ -25,7 +25,8 @@ from loadstone.cli.redis_rows import payload_bytes, redis_rows
 from loadstone.cli.targets import OTHER, READ_FROM, SERVER, address, at, distinct_label, names_cluster, redis_server
 from loadstone.experiment.plan.operations import MESSAGE, MESSAGE_LEAST_BYTES
 from loadstone.safety.errors import UserError
-from loadstone.text.language import author_text, said
+from loadstone.text.language import author_text
+from loadstone.text.message import said
 
 COLUMNS: tuple[str, ...] = (
     "goodput",

@@ -13,7 +13,7 @@ from loadstone.cli.redis_options import ReplayOptions
 from loadstone.experiment.plan.operations import SPEED_MAX, RecordedLoad
 from loadstone.safety.errors import UserError
 from loadstone.servers.recordings import recorded_load
-from loadstone.text.language import _, in_language
+from loadstone.text.language import _, in_language, translated
 
 OPTION, SPEED = "--replay", "--speed"
 ROW = "replay"
@@ -138,10 +138,10 @@ class Replay:
             )
         ]
         left_out = Counter(found.left_out) + Counter(found.not_in_a_cluster if self.of_a_cluster else {})
-        left = sorted(left_out.items(), key=lambda one: (-one[1], one[0]))
+        left = sorted(left_out.items(), key=lambda one: (-one[1], *map(str, one[0])))
         if left:
             shown = [
-                f"{count:,} {in_language(name)} ({in_language(reason)})" for (name, reason), count in left[:NAMES_SHOWN]
+                f"{count:,} {translated(name)} ({in_language(reason)})" for (name, reason), count in left[:NAMES_SHOWN]
             ]
             more = [_("and {n} other kinds", n=len(left) - NAMES_SHOWN)] if len(left) > NAMES_SHOWN else []
             lines.append(_("left out of it: {n:,}: {each}", n=left_out.total(), each=", ".join([*shown, *more])))

@@ -10,7 +10,7 @@ from loadstone.cli.redis_documents import OwnDocuments, with_documents
 from loadstone.cli.redis_options import SIZE, RedisWork
 from loadstone.safety.bounds.files import read_bytes
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.wording import listed, nearest
 
 DEFAULT_TESTS = "get,set"

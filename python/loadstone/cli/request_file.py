@@ -37,7 +37,7 @@ from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REFERENCE
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.wording import listed, nearest
 
 OPTION = "--request-file"
@@ -313,10 +313,10 @@ class _Reader:
         place = ".".join(map(str, path)) or "request"
         raise self._wrong(number, said("{place}: {problem}", place=place, problem=problem))
 
-    def _place(self, number: int) -> str:
+    def _place(self, number: int) -> AnyText:
         return said("{option} {path}, line {number}", option=OPTION, path=self._path, number=number)
 
-    def _wrong(self, number: int, problem: str) -> UserError:
+    def _wrong(self, number: int, problem: AnyText) -> UserError:
         return UserError("{place}: {problem}", place=self._place(number), problem=problem)
 
 

@@ -23,6 +23,7 @@ from pydantic.dataclasses import dataclass
 
 from loadstone.drivers.slices import Slice
 from loadstone.safety.errors import DriveFailed
+from loadstone.text.message import AnyText
 
 Phase = Literal["ramp_up", "warm_up", "measure", "drain"]
 
@@ -156,7 +157,7 @@ class AgentState:
     name: str
     state: Literal["ready", "silent", "lost"]
     """silent: a heartbeat of it is missing."""
-    why: str = ""
+    why: AnyText = ""
     """Reason of the loss, for an agent that was lost."""
 
 

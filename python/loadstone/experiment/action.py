@@ -19,7 +19,8 @@ from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REDACTED, REFERENCE, hide_shown, hide_url, is_open, is_secret
 from loadstone.safety.secrets.references import variables
 from loadstone.safety.terminal import printable
-from loadstone.text.language import Said, in_language, joined, said, translatable
+from loadstone.text.language import translatable
+from loadstone.text.message import AnyText, Message, joined, said
 
 
 class Kind(NamedTuple):
@@ -60,7 +61,7 @@ class PlannedAction:
 
     kind: str
     """One of `KINDS`."""
-    what: str
+    what: AnyText
     """On one line, without control characters; variables by their names."""
     asks: bool = False
     """Whether it is done for a stranger only after the user was asked."""
@@ -77,14 +78,14 @@ class PlannedAction:
         return f"{self.kind} {self.what}"
 
     @property
-    def told(self) -> Said:
+    def told(self) -> Message:
         """Return the action as a text that can be said in another language."""
         return said(KINDS[self.kind].sentence, what=self.what)
 
     @property
     def spoken(self) -> str:
         """Return the action in the language of who reads now."""
-        return str(in_language(self.told))
+        return self.told.spoken()
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def pins_of(*paths: Path) -> tuple[FilePin, ...]:
 class Destination:
     """Where something is sent."""
 
-    where: str
+    where: AnyText
     outside: bool
     """Whether it leaves this machine, or goes to a program of the experiment's."""
     others: bool = False
@@ -162,7 +163,7 @@ def sent_to(name: str, what: str, *at: object) -> PlannedAction:
     return PlannedAction("sends to a server", f"{name}: {shown_text(what)}", asks=True, at=at)
 
 
-def where_to(to: Sequence[Destination]) -> str:
+def where_to(to: Sequence[Destination]) -> AnyText:
     """The destinations, each once."""
     return joined(", ", dict.fromkeys(one.where for one in to)) if to else said("nobody")
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 _OFF = ("", "no", "false")
 """How a setting is written that is off."""
@@ -34,7 +34,7 @@ class Software:
     """How rows of `data` go in: by commands for each row, or into a table."""
     counts_by: tuple[str, ...]
     """The first words of what may count what is stored, in capitals; none: the rows of a table are counted."""
-    how_to_count: str
+    how_to_count: AnyText
     """What to write where something else was written as a count."""
     protocols: tuple[str, ...] = ()
     """The wire protocols of the load that it takes, of `experiment.plan.protocols.PROTOCOLS`; none: it is no target of

@@ -62,10 +62,10 @@ class GeneratorBound(AnalysisModel):
         """The reason of one trial with this bound, beside which it stands: a figure has one bound."""
         figures = reason.figures
         if isinstance(inner := figures.get("reason"), Message):
-            return reason.model_copy(update={"figures": {**figures, "reason": self.put_into(inner)}})
+            return reason.with_figures(reason=self.put_into(inner))
         if "bound" not in figures:
             return reason
-        return reason.model_copy(update={"figures": {**figures, "bound": self.said}})
+        return reason.with_figures(bound=self.said)
 
 
 class CpuCost(AnalysisModel):

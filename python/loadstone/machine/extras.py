@@ -17,7 +17,8 @@ from typing import Literal
 
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 Extra = Literal["json", "charts", "serve", "fleet"]
 MODULES: dict[Extra, tuple[str, ...]] = {
@@ -47,7 +48,7 @@ def is_published(extra: Extra) -> bool:
     return extra != "json" or (platform.system(), platform.machine()) in HAVE_JSON
 
 
-def how_to_add(extra: Extra) -> str:
+def how_to_add(extra: Extra) -> AnyText:
     """The command that installs an extra beside this package, and how much it takes: `pip install ... (174 MB)`."""
     return said("{command} ({megabytes} MB)", command=shlex.join(command_for(extra)), megabytes=MEGABYTES[extra])
 

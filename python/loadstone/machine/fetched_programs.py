@@ -22,7 +22,8 @@ from loadstone.machine.extras import OWN_PIP
 from loadstone.machine.processes.cache_folder import cache_folder, only_one
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 FOLDER, MARK = "programs", ".complete"
 FETCH_S = 1800.0
@@ -45,7 +46,7 @@ class FetchedProgram(ABC):
     """Folders of its programs, seen from its own."""
 
     @property
-    def title(self) -> str:
+    def title(self) -> AnyText:
         """Name, version and size, for a person."""
         return said("{name} {version}, {megabytes} MB", name=self.name, version=self.version, megabytes=self.megabytes)
 
@@ -112,7 +113,7 @@ class FetchedProgram(ABC):
             told = next((line for line in lines if "ERROR" in line.upper()), lines[-1] if lines else "")
             raise self._failed(command[0], told or f"status {done.returncode}")
 
-    def _failed(self, client: str, why: str) -> UserError:
+    def _failed(self, client: str, why: AnyText) -> UserError:
         return UserError(
             "{name}: {client} did not fetch it ({why}); check its registry and proxy, or install {name} by hand",
             name=self.name,

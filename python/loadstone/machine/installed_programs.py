@@ -14,7 +14,8 @@ from typing import Literal, Protocol
 
 from loadstone.machine.fetched_programs import put_on_path
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, in_language, said, translated
+from loadstone.text.language import _, in_language, translated
+from loadstone.text.message import AnyText, said
 
 OS_RELEASE = Path("/etc/os-release")
 APT, DNF, BREW = "apt-get install", "dnf install", "brew install"
@@ -123,9 +124,9 @@ class Fact:
     """One row: `remedy` says what helps, and is empty when `verdict` is ok."""
 
     name: str
-    value: str
+    value: AnyText
     verdict: Literal["ok", "warn"]
-    remedy: str = ""
+    remedy: AnyText = ""
 
     @property
     def spoken(self) -> "Fact":
@@ -171,7 +172,7 @@ def require_programs(called: str, manifest: Requiring) -> None:
             raise UserError.of(_to_install(f"{called}: requires.{program}", problem, program, oldest, how))
 
 
-def problem_with(program: str, oldest: str) -> str:
+def problem_with(program: str, oldest: str) -> AnyText:
     """Why a program does not serve here; empty where it is at least as new as `oldest`."""
     if shutil.which(program) is None:
         return said("not installed")
@@ -180,7 +181,7 @@ def problem_with(program: str, oldest: str) -> str:
     return said("{version} is too old", version=version) if _numbers(version) < _numbers(oldest) else ""
 
 
-def _to_install(where: str, problem: str, program: str, oldest: str, how: str) -> str:
+def _to_install(where: str, problem: AnyText, program: str, oldest: str, how: str) -> AnyText:
     if not how:
         return said(
             "{where}: {problem}; install {program} {oldest} or newer",

@@ -17,7 +17,7 @@ from loadstone.machine.installed_programs import (
     problem_with,
     versions,
 )
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Need:
     """As a person knows it: `mariadbd`, `javac 17`."""
     needed_by: str
     """The part: `server mariadb`, `subject spring`."""
-    problem: str
+    problem: AnyText
     """Why it does not serve; empty: it is there."""
     found: str = ""
     """What is there: a version, a path."""

@@ -5,8 +5,11 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
-from loadstone.text.language import said
+from pydantic import PlainSerializer
+
+from loadstone.text.message import AnyText, said
 
 OWN_CPUS = "own"
 """The word of a server's settings (`cpus`) for CPUs that the application does not share."""
@@ -23,7 +26,7 @@ class Placement:
     generator_cpus: tuple[int, ...]
     shared: bool
     """Whether servers and generator may run on one CPU, and so spoil each other's figures."""
-    note: str
+    note: Annotated[AnyText, PlainSerializer(str, return_type=str)]
     """One line for a person and the environment's record."""
     beside: bool = False
     """Whether under some condition a server has the generator's CPU, for want of another."""
@@ -69,7 +72,7 @@ def with_own_cpus(placement: Placement, servers: Iterable[str]) -> Placement:
         return placement
     own = own_cpus(placement.server_cpus, placement.generator_cpus)
     beside = bool(set(own) & set(placement.generator_cpus))
-    where = f"CPU {_listed(own)}"
+    where: AnyText = f"CPU {_listed(own)}"
     if beside:
         where = said("the generator's {where}; there is no other, so the two share it", where=where)
     note = said(

@@ -22,6 +22,7 @@ from loadstone.run_folder.make_trial import failed_trial_record, make_trial_reco
 from loadstone.run_folder.observation import Observation, ObservedDrive
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed, LoadstoneError, OutOfSpace, ServerGone, UserError
+from loadstone.text.message import Message
 
 START_TRIES = 2
 """How often in a row the parts of one condition are started at most, where that fails."""
@@ -37,7 +38,7 @@ class BlockRunner:
     unix_ns: Callable[[], int] = clock.unix_ns
     _not_started: Counter[str] = field(default_factory=Counter)
     """How often the parts of a condition could not be started, by its servers' and subjects' settings."""
-    _why_not: dict[str, str] = field(default_factory=dict)
+    _why_not: dict[str, Message] = field(default_factory=dict)
     """Why they could not the last time."""
 
     def run(self, block: Block, on_interval: OnInterval) -> list[TrialRecord]:
@@ -90,7 +91,7 @@ class BlockRunner:
             ready = self.measurement.parts.need_all(block.trials, restarted=restarted)
         except UserError as error:
             self._not_started[kind] += 1
-            self._why_not[kind] = str(error)
+            self._why_not[kind] = error.message
             raise
         self._not_started.pop(kind, None)
         return ready
@@ -130,7 +131,8 @@ class BlockRunner:
 
 def _failed(prepared: Sequence[PreparedTrial], error: LoadstoneError, started_unix_ns: int) -> list[TrialRecord]:
     """The records of trials that could not be driven, with the reason."""
-    why = prepared[0].room.reason or explained(str(error), ((trial.ready, trial.oom_before) for trial in prepared))
+    lost = prepared[0].room.reason
+    why = str(lost) if lost else explained(str(error), ((trial.ready, trial.oom_before) for trial in prepared))
     return [failed_trial_record(trial.planned, trial.plan, why, started_unix_ns) for trial in prepared]
 
 

@@ -24,7 +24,8 @@ from loadstone.machine.process_identity import boot_id, started
 from loadstone.machine.processes.own_folder import open_own_file, require_safe_parents
 from loadstone.safety.errors import UserError
 from loadstone.safety.terminal import printable
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 FOLDERS = ("/run/lock", "/tmp")
 """Where the notes are, the first one that can be written to; TMPDIR may differ between users."""
@@ -53,7 +54,7 @@ class OtherRun(NamedTuple):
     """Where it writes; only letters that may be printed."""
 
     @property
-    def label(self) -> str:
+    def label(self) -> AnyText:
         """As printed for people."""
         return said("{folder} (process {pid}, user {uid})", folder=self.folder, pid=self.pid, uid=self.uid)
 

@@ -72,7 +72,9 @@ def observe_block(
             slices=measure_phase(drive.record) if block.rounds is None else _slices(drive.record),
             readings=readings(trial.planned, trial.ready, first, drive, last),
             placement=steps.placement_of(trial.ready),
-            failure=trial.room.reason or failure(drive.record, trial.ready, trial.oom_before),
+            failure=str(trial.room.reason)
+            if trial.room.reason
+            else failure(drive.record, trial.ready, trial.oom_before),
             company=others,
         )
         for trial, first, drive, last, others in zip(prepared, before, drives, after, company, strict=True)

@@ -13,7 +13,7 @@ from loadstone.monitors.monitor import CounterRates
 from loadstone.safety.bounds.http_exchange import NotHttp, exchange
 from loadstone.safety.bounds.replies import read_as
 from loadstone.safety.errors import LoadstoneError
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.problem import Problem
 
 WAIT_S = 0.2

@@ -20,7 +20,8 @@ from loadstone.programs.sources import pinned_as, source_files, source_hash
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 MARK = ".built"
 POLL_S, TELL_EVERY_S = 0.05, 5.0
@@ -108,7 +109,7 @@ def built(
     return place
 
 
-def _remedy(error: OSError, sources: Path) -> str:
+def _remedy(error: OSError, sources: Path) -> AnyText:
     """What helps: a source cannot be read, or the cache folder cannot be written to."""
     if Path(str(error.filename or "")).is_relative_to(sources) and isinstance(error, PermissionError):
         return said("allow it to be read")

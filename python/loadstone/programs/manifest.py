@@ -34,7 +34,7 @@ from loadstone.safety.secrets.known import learn
 from loadstone.safety.secrets.places import secrets_of
 from loadstone.safety.terminal import printable
 from loadstone.servers.declared_table import TABLES_MAX, Name, Table
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 from loadstone.text.units import LONGEST_S
 
@@ -326,7 +326,7 @@ class Manifest(_ManifestPart):
         """The servers that the environment refers to."""
         return frozenset(server for value in self.environment.values() for server, _ in REFERENCE.findall(value))
 
-    def actions(self, who: str, file: Path, environment: Mapping[str, str]) -> Iterator[PlannedAction]:
+    def actions(self, who: AnyText, file: Path, environment: Mapping[str, str]) -> Iterator[PlannedAction]:
         """What building and starting it does; `file`: the manifest's, `environment`: what the experiment sets."""
         flags = f", with jvm_flags {shlex.join(self.jvm_flags)}" if self.jvm_flags else ""
         given = {**self.environment, **environment}
@@ -364,7 +364,7 @@ class Started(Protocol):
 
 
 def program_actions(
-    who: str,
+    who: AnyText,
     file: Path,
     build: Build | None,
     run: Started,
@@ -410,7 +410,7 @@ def _shown(command: str) -> str:
     return printable(shlex.join(shlex.split(command)))
 
 
-def _inherited(to: str, names: Names) -> Iterator[PlannedAction]:
+def _inherited(to: AnyText, names: Names) -> Iterator[PlannedAction]:
     """The variables of the user's environment that a manifest names beside those that all programs inherit."""
     for name in (said("* (the whole environment)"),) if names == ALL else names:
         yield PlannedAction("sends the variable", said("{what} to {to}", what=name, to=to), asks=True)

@@ -17,7 +17,7 @@ from loadstone.text.figures import (
 )
 from loadstone.text.figures import duration as exact_duration
 from loadstone.text.language import _, of_author, translatable, translated
-from loadstone.text.message import Message
+from loadstone.text.message import AnyText, Message
 from loadstone.text.sentences import render_message
 
 NONE = "—"
@@ -29,9 +29,9 @@ SCALED_UNITS = ("ns", "s", "bytes", "B", "per_s", "/s", "%")
 """Units that must stand beside each figure; all others count things."""
 
 
-def plain(raw: str) -> str:
+def plain(raw: AnyText) -> str:
     """What is not ours (a name, a label, what an author wrote) as it may be printed, in the reader's language."""
-    return printable(of_author(raw))
+    return printable(raw.spoken() if isinstance(raw, Message) else of_author(raw))
 
 
 _PARTS = {"generator": translatable("generator")}

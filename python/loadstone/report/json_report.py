@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.verdict import Verdict
 from loadstone.text.language import use_language
-from loadstone.text.message import Message
+from loadstone.text.message import read_message
 from loadstone.text.sentences import render_message
 
 TEXT = "text"
@@ -38,8 +38,8 @@ def _with_texts(value: Any) -> Any:
         return None
     if not isinstance(value, dict):
         return value
-    if value.keys() == Message.model_fields.keys():
-        return {**value, TEXT: render_message(Message.model_validate(value))}
+    if value.keys() == {"kind", "figures"}:
+        return {**value, TEXT: render_message(read_message(value))}
     inner = {name: _with_texts(one) for name, one in value.items()}
     return {**inner, TEXT: render_message(Verdict.model_validate(value).message)} if _is_verdict(value) else inner
 

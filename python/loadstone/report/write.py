@@ -11,7 +11,7 @@ from loadstone.report.charts import renderer_process
 from loadstone.safety.bounds.folder_files import NotOfFolder, make_folder, replace_file
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import hide_known
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 if TYPE_CHECKING:  # what a command line offers is known before anything is loaded
     from loadstone.judge.analysis.analysis import Analysis
@@ -110,7 +110,7 @@ def _hidden(relative: str, content: bytes) -> bytes:
     return content if relative.endswith(".png") else hide_known(content.decode()).encode()
 
 
-def _unknown(name: str) -> str:
+def _unknown(name: str) -> AnyText:
     near = difflib.get_close_matches(name, REPORTERS, n=1)
     hint = said("did you mean {name}? ", name=near[0]) if near else ""
     return said(

@@ -39,7 +39,7 @@ from loadstone.safety.bounds.pinned_files import is_file
 from loadstone.safety.terminal import printable
 from loadstone.servers import registry
 from loadstone.servers.transport import stays_here
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 _ORDER = tuple(KINDS)
 

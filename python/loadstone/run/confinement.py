@@ -25,7 +25,7 @@ from loadstone.servers import registry
 from loadstone.servers.control import CommandInspection, CommandRefusal, CommandWarning, Confinement
 from loadstone.servers.recordings import recorded_in
 from loadstone.servers.server import Server
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 SHOWN = 60
 """Number of characters of a command or statement that stand in a message."""
@@ -40,7 +40,7 @@ Check = Callable[[], None]
 class OutgoingCommand:
     """One command or statement for a server of the user's."""
 
-    place: str
+    place: AnyText
     """Who sends it: `operation 'set'`."""
     text: str
     check: Check
@@ -50,11 +50,11 @@ class OutgoingCommand:
 class RefusedCommand:
     """A command or statement that is not ours to send, and why."""
 
-    place: str
+    place: AnyText
     text: str
     server: str
-    reason: str
-    remedy: str
+    reason: AnyText
+    remedy: AnyText
 
     @property
     def error(self) -> UserError:
@@ -71,7 +71,7 @@ class RefusedCommand:
         )
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> AnyText:
         """What is said where it is sent all the same."""
         return said(
             "{option}: {place} sends '{text}' to {server}, although {reason}",
@@ -102,10 +102,10 @@ class _UsersServer:
     trials: list[PlannedTrial]
 
 
-_Found = dict[tuple[str, str, str], RefusedCommand | None]
+_Found = dict[tuple[str, AnyText, str], RefusedCommand | None]
 
 
-def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[str, ...]:
+def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[AnyText, ...]:
     """A remark on each command that is not confined, where they are allowed; see `refused_by_rules`.
 
     Raises:
@@ -170,7 +170,7 @@ def _refused(sent: OutgoingCommand, server: str) -> RefusedCommand | None:
     except CommandRefusal as refusal:
         return RefusedCommand(sent.place, shortened(sent.text, SHOWN), server, refusal.reason, refusal.remedy)
     except ServerGone as gone:
-        raise UserError.of(str(gone)) from None
+        raise UserError.of(gone.message) from None
     return None
 
 

@@ -34,7 +34,8 @@ from loadstone.safety.bounds import pinned_files
 from loadstone.safety.bounds.files import read_json
 from loadstone.safety.bounds.folder_files import replace_file
 from loadstone.safety.errors import UserError
-from loadstone.text.language import ENGLISH, _, language, said, translated
+from loadstone.text.language import ENGLISH, _, language, translated
+from loadstone.text.message import AnyText, said
 
 OPTION = "--trust"
 FOLDER = "trusted"
@@ -146,7 +147,7 @@ def listing(acts: Sequence[PlannedAction]) -> Iterator[str]:
 
 
 def _require(
-    label: str, digest: str, acts: Sequence[PlannedAction], look: str, *, trust: bool, of_folder: bool
+    label: str, digest: str, acts: Sequence[PlannedAction], look: AnyText, *, trust: bool, of_folder: bool
 ) -> None:
     """`look`: what the user reads before they trust it. Raises UserError."""
     asking = [act for act in acts if act.asks]
@@ -165,7 +166,7 @@ def _unanswered(digest: str, acts: Sequence[PlannedAction], *, of_folder: bool) 
     return [act for act in asking if _mark(digest, act.line) not in known]
 
 
-def _ask(label: str, acts: Sequence[PlannedAction], look: str) -> None:
+def _ask(label: str, acts: Sequence[PlannedAction], look: AnyText) -> None:
     """Raises UserError unless the user says yes."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         more = said(", and {n} more", n=len(acts) - 1) if len(acts) > 1 else ""

@@ -42,7 +42,9 @@ def describe(experiment: Experiment, run_plan: RunPlan, options: RunRequest) -> 
     from loadstone.run.consent import listing
 
     described = description(preview_plan(run_plan, experiment), experiment, _prospects(run_plan))
-    return "\n".join([described, *allowed]), list(listing(planned_actions(experiment, run_plan, options.secret_files)))
+    return "\n".join(map(str, [described, *allowed])), list(
+        listing(planned_actions(experiment, run_plan, options.secret_files))
+    )
 
 
 def print_announcement(run_plan: RunPlan, experiment: Experiment, *, report: bool = True) -> list[str]:

@@ -17,7 +17,8 @@ from loadstone.machine.processes.resource_limits import Limits, limit
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
-from loadstone.text.language import said, translatable
+from loadstone.text.language import translatable
+from loadstone.text.message import said
 
 SYS = Path("/sys")
 PROC = Path("/proc")
@@ -291,9 +292,9 @@ def java() -> Fact:
     if version and int(version[1]) < JAVA_OLDEST:
         return Fact("java", value, "warn", said("Spring Boot needs {oldest} or newer", oldest=JAVA_OLDEST))
     if output_of("javac", "-version") is None:
-        value = said("{version}, without a compiler (javac)", version=value)
+        of_runtime = said("{version}, without a compiler (javac)", version=value)
         remedy = said("{how_to_get}; needed once, to build Spring, Jedis and Lettuce", how_to_get=how_to_get("javac"))
-        return Fact("java", value, "warn", remedy)
+        return Fact("java", of_runtime, "warn", remedy)
     return Fact("java", value, "ok")
 
 

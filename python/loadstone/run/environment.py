@@ -48,7 +48,7 @@ def capture(
             "server_cpus": list(placement.server_cpus),
             "generator_cpus": list(placement.generator_cpus),
             "shared": placement.shared,
-            "note": placement.note,
+            "note": str(placement.note),
         },
         "servers": {name: _server(server, endpoints.get(name)) for name, server in servers.items()},
     }

@@ -15,7 +15,7 @@ from loadstone.programs.manifest import read_manifest
 from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
-from loadstone.text.language import joined, said
+from loadstone.text.message import AnyText, joined, said
 
 
 def needs_of(run_plan: RunPlan, *, trusted: bool = False) -> list[Need]:
@@ -64,17 +64,17 @@ def _of_driver(word: str, *, trusted: bool) -> list[Need]:
     return programs_needed(chosen.called, chosen.manifest, trusted=trusted)
 
 
-def _told(need: Need) -> str:
-    if need.problem == said("not installed"):
+def _told(need: Need) -> AnyText:
+    if str(need.problem) == "not installed":
         return f"{need.name} ({need.needed_by})"
     return said("{name} ({parts}: {problem})", name=need.name, parts=need.needed_by, problem=need.problem)
 
 
-def remedy(lacking: Sequence[Need], options: RunRequest) -> str:
+def remedy(lacking: Sequence[Need], options: RunRequest) -> AnyText:
     """The line that gets what is missing, what that transfers or takes, and whose makers have to be asked."""
     setup = _setup(options)
     line = line_for(lacking, setup)
-    brought: list[str] = [one.title for one in to_fetch(lacking)] if setup else []
+    brought: list[AnyText] = [one.title for one in to_fetch(lacking)] if setup else []
     brought += [f"loadstone[{extra}], {MEGABYTES[extra]} MB" for extra in extras_in(lacking)]
     pages = ", ".join(f"{name}: {page}" for name, page in left_to_pages(lacking).items())
     told = [
@@ -82,7 +82,7 @@ def remedy(lacking: Sequence[Need], options: RunRequest) -> str:
         said(" (which fetches {fetched})", fetched=joined("; ", brought)) if brought else "",
         said("; by hand: {pages}", pages=pages) if pages else "",
     ]
-    return joined("", [part for part in told if part])
+    return joined("", [part for part in told if part]) if any(told) else ""
 
 
 def to_fetch(lacking: Sequence[Need]) -> list[FetchedProgram]:

@@ -24,7 +24,7 @@ from loadstone.safety.secrets.in_texts import hide_url
 from loadstone.safety.secrets.references import learn_options, resolve
 from loadstone.servers import registry
 from loadstone.servers.urls import host_of, port_of
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 NONE = "none"
 """`--part none`: parts are not looked for."""

@@ -25,7 +25,7 @@ from loadstone.servers import registry
 from loadstone.servers.control import LimitsValues
 from loadstone.servers.deployed import RunningServer
 from loadstone.servers.server import DeployContext, Server
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 if TYPE_CHECKING:  # it takes time to load, and a command line is checked before it is needed
     from loadstone.programs.deployments import Deployments
@@ -134,7 +134,7 @@ def require_room(server: Server, trials: Sequence[PlannedTrial]) -> None:
                 problem = control.shortage(trials, server.name, next(iter(server.pids.values()), None))
             where = said("server {name} ({address})", name=server.name, address=control.endpoint.label)
     except ServerGone as gone:
-        raise UserError.of(str(gone)) from None
+        raise UserError.of(gone.message) from None
     if problem:
         raise UserError("{where}: {why}", where=where, why=problem)
 

@@ -19,6 +19,7 @@ from loadstone.run.request import RunRequest
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_experiments import check_given, learn_experiment
 from loadstone.safety.secrets.references import give_files, learn_environment
+from loadstone.text.message import AnyText
 from loadstone.text.units import NEVER
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Prepared:
     experiment: Experiment
     run_plan: "RunPlan"
     placement: Placement
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[AnyText, ...] = ()
     """What the user must know before it starts: which commands were let pass."""
     source: NamedSource | None = None
     """What makes the load; None: this machine's engine, or clients' programs."""
@@ -213,7 +214,7 @@ def _require_trust(experiment: Experiment, run_plan: "RunPlan", options: RunRequ
     require_consent(experiment, run_plan, trust=trust, of_folder=of_folder, secret_files=files, files_sent=sent)
 
 
-def _check_parts(run_plan: "RunPlan", options: RunRequest, source: NamedSource | None) -> tuple[str, ...]:
+def _check_parts(run_plan: "RunPlan", options: RunRequest, source: NamedSource | None) -> tuple[AnyText, ...]:
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
     from loadstone.drivers.native import require_drivable, require_release_engine
     from loadstone.programs.clients.chosen import chosen_drivers

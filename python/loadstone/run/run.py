@@ -30,7 +30,7 @@ from loadstone.safety.bounds.folder_files import NotOfFolder
 from loadstone.safety.errors import LoadstoneError
 from loadstone.safety.secrets.command_line import hidden_arguments
 from loadstone.safety.secrets.in_texts import REDACTED
-from loadstone.text.language import _
+from loadstone.text.language import _, in_language
 from loadstone.text.message import Message
 
 Show = Callable[[Analysis, Path | None, Path, Console], None]
@@ -72,7 +72,7 @@ def run(
     experiment = prepared.experiment  # 1. spec: what the user wrote
     run_plan = prepared.run_plan  # 2. plan: its conditions, blocks and trials
     announced = () if options.quiet else print_announcement(run_plan, experiment, report=bool(formats))
-    announcement = () if options.quiet else (*prepared.remarks, *announced)
+    announcement = () if options.quiet else (*map(in_language, prepared.remarks), *announced)
     progress = RunProgress(remarks, seams.monotonic_s, verbose=options.verbose, quiet=options.quiet)
     with progress.events as events:
         with progress, open_run(options, prepared, progress, announcement, seams) as parts:  # 3. deploy

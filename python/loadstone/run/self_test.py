@@ -39,7 +39,7 @@ from loadstone.safety.errors import LoadstoneError
 from loadstone.servers import registry
 from loadstone.servers.server import DeployContext
 from loadstone.text.english.run import why_not_io_uring
-from loadstone.text.language import _, plural
+from loadstone.text.language import _, in_language, plural
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def self_test(say: Callable[[SelfTestPart], None], remark: Callable[[str], None]
             try:
                 part = try_out(name)
             except (LoadstoneError, OSError, subprocess.SubprocessError) as error:
-                part = SelfTestPart(name, "FAIL", str(error))
+                part = SelfTestPart(name, "FAIL", in_language(error))
             failed = failed or part.verdict == "FAIL"
             say(part)
     say(_conclusion(limits, failed=failed))
@@ -249,8 +249,9 @@ def _back_between_cpus_ns() -> int:
 
 def _cpus(name: str, placement: Placement) -> SelfTestPart:
     """Whether threads run where they are pinned, and whether servers and generator are apart."""
+    note = in_language(placement.note)
     if not hasattr(os, "sched_setaffinity"):
-        return SelfTestPart(name, "note", placement.note, _("other programs may move what is measured from CPU to CPU"))
+        return SelfTestPart(name, "note", note, _("other programs may move what is measured from CPU to CPU"))
     before = os.sched_getaffinity(0)
     try:
         for cpu in before:
@@ -261,10 +262,9 @@ def _cpus(name: str, placement: Placement) -> SelfTestPart:
     finally:
         os.sched_setaffinity(0, before)
     if placement.shared:
-        return SelfTestPart(
-            name, "note", placement.note, _("figures hold the generator's own part: compare, but do not size")
-        )
-    return SelfTestPart(name, "ok", _("pinning holds; {note}", note=placement.note))
+        means = _("figures hold the generator's own part: compare, but do not size")
+        return SelfTestPart(name, "note", note, means)
+    return SelfTestPart(name, "ok", _("pinning holds; {note}", note=note))
 
 
 def _running_on() -> int | None:

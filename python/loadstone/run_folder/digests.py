@@ -26,7 +26,7 @@ from loadstone.run_folder.files import CRASHES, DIGESTS, ENVIRONMENT, EXPERIMENT
 from loadstone.run_folder.lines import FILE_MAX_BYTES, FORMAT, LineFile, LineReader, dump_line
 from loadstone.safety.bounds.files import CHUNK_BYTES, read_own_bytes
 from loadstone.safety.bounds.folder_files import open_file
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 _CHECK = re.compile(rb',"check":"([0-9a-f]{8})"}\n')
 _CHECK_LETTERS = 8
@@ -97,7 +97,7 @@ class Digests:
         """Digests of a file of lines, by the number of a line, from 1."""
         self.attempts: dict[str, dict[Attempt, set[str]]] = {}
         """Digests of what an attempt at a trial wrote to a file, or for latency logs to a folder."""
-        self.notes: list[str] = []
+        self.notes: list[AnyText] = []
 
     @classmethod
     def read(cls, folder: Path) -> "Digests":
@@ -134,7 +134,7 @@ class Digests:
         known = self.attempts.get(file, {}).get(attempt)
         return known is None or sha256 in known
 
-    def changed_documents(self, folder: Path) -> Sequence[str]:
+    def changed_documents(self, folder: Path) -> Sequence[AnyText]:
         """A note for each document that does not hold what the run wrote. Raises OSError and ValueError."""
         return [
             said("{file}: it is not as the run wrote it, and the report may be wrong; restore the file", file=name)
@@ -170,9 +170,9 @@ class LineCheck:
             return False
         return True
 
-    def notes(self, unreadable: int) -> list[str]:
+    def notes(self, unreadable: int) -> list[AnyText]:
         """What is wrong with the file, once all its lines were read; `unreadable` ones are noted elsewhere."""
-        found: list[str] = []
+        found: list[AnyText] = []
         if self._changed:
             numbers = ", ".join(map(str, self._changed[:10])) + (", ..." if len(self._changed) > 10 else "")
             found.append(

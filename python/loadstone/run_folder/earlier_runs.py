@@ -16,7 +16,7 @@ from loadstone.safety.bounds.folder_files import NotOfFolder, open_file
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REDACTED
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 RUNS = Path("runs")
 """Where runs are, unless `--out` says otherwise."""
@@ -270,7 +270,7 @@ def _require_given(folder: Path, option: str, word: str, given: Sequence[str]) -
     values = [one.removeprefix(f"{option}=") for one in given]
     if option not in _KEEPING_NO_SECRET or not any(_is_same(option, name, value) for value in values):
         what = said("the password of {name}", name=name) if name else said("the password of the subject")
-        remedy = f"{option} {name}{'=' if name else ''}URL"
+        remedy: AnyText = f"{option} {name}{'=' if name else ''}URL"
         if option == "--set":
             what, remedy = said("the secret in --set {name}", name=name), f"--set {name}=VALUE"
         elif option not in _KEEPING_NO_SECRET:

@@ -10,7 +10,7 @@ from loadstone.run_folder.files import LATENCY
 from loadstone.run_folder.hlog import IntervalSpan, RoundSpan, measured, measured_by_intervals, measured_by_rounds
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.language import Said, joined, said
+from loadstone.text.message import AnyText, Message, joined, said
 
 LatencyKind = Literal["response", "service", "least"]
 Read = TypeVar("Read")
@@ -27,10 +27,10 @@ class LatencyLogs:
         self._trials = dict(trials or {})
         self._digests = digests or Digests()
         self._looked_at: set[str] = set()
-        self._damaged: dict[str, str] = {}
+        self._damaged: dict[str, AnyText] = {}
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[AnyText]:
         """A sentence for each log that was to be read and is missing or damaged."""
         return [self._damaged[trial] for trial in sorted(self._damaged)]
 
@@ -84,7 +84,7 @@ class LatencyLogs:
         record = self._trials.get(trial)
         return record is not None and (trial, record.facts.attempt) in self._digests.attempts.get(LATENCY, {})
 
-    def _changed(self, trial: str, path: Path) -> str | None:
+    def _changed(self, trial: str, path: Path) -> AnyText | None:
         """Why the log is not the one that the run wrote; None where it is, or that is not known. Raises OSError."""
         record = self._trials.get(trial)
         if record is None or trial in self._looked_at or not self._is_known(trial):
@@ -94,7 +94,7 @@ class LatencyLogs:
         self._looked_at.add(trial)
         return None
 
-    def _incomplete(self, trial: str, kind: LatencyKind, total: int) -> str | None:
+    def _incomplete(self, trial: str, kind: LatencyKind, total: int) -> AnyText | None:
         """Why so many latencies cannot be those of the trial."""
         record = self._trials.get(trial)
         if record is None:
@@ -112,7 +112,7 @@ class LatencyLogs:
         )
 
 
-def _unread(filename: Path | str, error: OSError) -> Said:
+def _unread(filename: Path | str, error: OSError) -> Message:
     return said("{filename}: cannot be read: {strerror}", filename=filename, strerror=error.strerror)
 
 

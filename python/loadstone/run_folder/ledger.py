@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.terminal import printable
+from loadstone.text.message import AnyText
 
 ObjectKind = Literal["numbered_keys", "keys_beginning", "key", "database", "table_made", "table_filled"]
 KEYS: tuple[ObjectKind, ...] = ("numbered_keys", "keys_beginning", "key")
@@ -33,7 +34,7 @@ class RemovalResult:
     """What became of one thing that was to be removed."""
 
     thing: CreatedObject
-    text: str
+    text: AnyText
     """For a person: what was removed, or what stays and why."""
     left: bool
 

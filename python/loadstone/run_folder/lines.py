@@ -17,7 +17,7 @@ from loadstone.safety.bounds.files import load_json, read_json, why
 from loadstone.safety.bounds.folder_files import NotOfFolder, open_file, replace_file
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import redacted
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 FORMAT = 1
 """The format of the run's folder that this version writes and reads (history: `docs/run-folder.md`)."""
@@ -196,7 +196,7 @@ class LinesWritten(Protocol):
 
     def is_intact(self, number: int, line: bytes) -> bool: ...
 
-    def notes(self, unreadable: int) -> list[str]: ...
+    def notes(self, unreadable: int) -> list[AnyText]: ...
 
 
 class LineReader:
@@ -258,9 +258,9 @@ class LineReader:
                         self.line = line
                         yield number, record
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[AnyText]:
         """What was left out, one sentence each for a person."""
-        found = []
+        found: list[AnyText] = []
         if self.damaged:
             numbers = ", ".join(map(str, self.damaged[:10])) + (", ..." if len(self.damaged) > 10 else "")
             what = f"line {numbers} is" if len(self.damaged) == 1 else f"{len(self.damaged)} lines ({numbers}) are"

@@ -41,7 +41,7 @@ from loadstone.safety.bounds.bounded_yaml import load_yaml
 from loadstone.safety.bounds.files import LARGEST_BYTES, read_json, read_own_bytes, whole, why
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 L = TypeVar("L", bound=RecordModel)
@@ -101,7 +101,7 @@ class RecordedRun:
     """In the order in which they were taken."""
     intervals: dict[str, tuple[IntervalLine, ...]]
     samples: dict[str, tuple[Sample, ...]]
-    notes: tuple[str, ...]
+    notes: tuple[AnyText, ...]
     """What was damaged or left out, one sentence each for a person."""
     crashes: tuple[CrashRecord, ...] = ()
     """Servers that were killed, in the order in which it happened; of each try the last line counts."""
@@ -125,7 +125,7 @@ class RecordedRun:
         return LatencyLogs(self.path)
 
     @property
-    def all_notes(self) -> tuple[str, ...]:
+    def all_notes(self) -> tuple[AnyText, ...]:
         """`notes`, and what of the latency logs that were to be read is missing or damaged, as far as it is known."""
         return (*self.notes, *self.logs.notes)
 
@@ -311,7 +311,7 @@ def _read_document(file: Path, largest_bytes: int = LARGEST_BYTES) -> dict[str, 
     return document
 
 
-def read_trials(path: Path, digests: Digests | None = None) -> tuple[list[TrialRecord], list[str]]:
+def read_trials(path: Path, digests: Digests | None = None) -> tuple[list[TrialRecord], list[AnyText]]:
     """The finished trials of a run's folder in the order of their lines, and what was left out.
 
     `digests`: those of the folder, where they were read already.
@@ -408,7 +408,7 @@ def _places(trial: TrialRecord) -> Iterator[tuple[object, ...]]:
         yield from ((*condition, *place) for place in search.places(trial.search))
 
 
-def read_looks(path: Path, digests: Digests | None = None) -> tuple[list[Look], list[str]]:
+def read_looks(path: Path, digests: Digests | None = None) -> tuple[list[Look], list[AnyText]]:
     """The looks of a run's folder in the order of their lines, and what was left out.
 
     Raises:
@@ -417,7 +417,7 @@ def read_looks(path: Path, digests: Digests | None = None) -> tuple[list[Look], 
     return _read_lines(path / LOOKS, Look, digests or Digests.read(path))
 
 
-def read_crashes(path: Path, digests: Digests | None = None) -> tuple[list[CrashRecord], list[str]]:
+def read_crashes(path: Path, digests: Digests | None = None) -> tuple[list[CrashRecord], list[AnyText]]:
     """The finished crashes of a run's folder in the order of their lines, and what was left out.
 
     Raises:
@@ -426,7 +426,7 @@ def read_crashes(path: Path, digests: Digests | None = None) -> tuple[list[Crash
     return _read_lines(path / CRASHES, CrashRecord, digests or Digests.read(path))
 
 
-def _read_lines(file: Path, kind: type[L], digests: Digests) -> tuple[list[L], list[str]]:
+def _read_lines(file: Path, kind: type[L], digests: Digests) -> tuple[list[L], list[AnyText]]:
     reader = LineReader(file, digests.of_lines(file.name))
     lines: list[L] = []
     for number, record in reader:
@@ -438,7 +438,7 @@ def _read_lines(file: Path, kind: type[L], digests: Digests) -> tuple[list[L], l
 
 
 def _read_intervals(
-    file: Path, attempts: dict[str, int], digests: Digests, notes: list[str]
+    file: Path, attempts: dict[str, int], digests: Digests, notes: list[AnyText]
 ) -> dict[str, tuple[IntervalLine, ...]]:
     reader, hashes = LineReader(file), AttemptHashes()
     by_trial: dict[str, list[IntervalLine]] = {}
@@ -457,7 +457,7 @@ def _read_intervals(
 
 
 def _read_samples(
-    file: Path, attempts: dict[str, int], digests: Digests, notes: list[str]
+    file: Path, attempts: dict[str, int], digests: Digests, notes: list[AnyText]
 ) -> dict[str, tuple[Sample, ...]]:
     reader, hashes = LineReader(file), AttemptHashes()
     by_trial: dict[str, list[Sample]] = {}
@@ -484,7 +484,7 @@ def _counts(record: dict[str, Any], attempts: dict[str, int]) -> bool:
 
 def _without_changed(
     file: Path, by_trial: dict[str, Any], attempts: dict[str, int], digests: Digests, hashes: AttemptHashes
-) -> Iterator[str]:
+) -> Iterator[AnyText]:
     """Take out the trials whose lines are not those that were written; a note for all of them."""
     changed = [one for one in attempts.items() if not digests.fits(file.name, one, hashes.of(one[0]))]
     for trial, _ in changed:

@@ -15,7 +15,7 @@ from loadstone.run_folder.plan_summary import PlanSummary
 from loadstone.run_folder.reading import read_environment, read_plan
 from loadstone.safety.bounds.files import load_json
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 _OPTIONS = (("seed", "--seed"), ("quick", "--quick"), ("as_published", "--as-published"), ("scale", "--scale"))
 _SAME_MACHINE = (
@@ -28,7 +28,7 @@ _SAME_MACHINE = (
     ("placement",),
 )
 
-_LIMITS: Mapping[LimitName, str] = {"cpu": said("cpu limit"), "memory": said("memory limit in bytes")}
+_LIMITS: Mapping[LimitName, AnyText] = {"cpu": said("cpu limit"), "memory": said("memory limit in bytes")}
 """What the limits are called in an error."""
 _PART_LIMITS: TypeAdapter[PartLimits] = TypeAdapter(PartLimits)
 
@@ -69,7 +69,7 @@ def require_same_run(path: Path, plan: PlanSummary, environment: Mapping[str, An
         )
 
 
-def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
+def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[AnyText]:
     if then.experiment != now.experiment:
         yield said("the folder is of experiment '{then}', not '{now}'", then=then.experiment, now=now.experiment)
     for name, word in _OPTIONS:
@@ -108,7 +108,7 @@ def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
         yield said("what is measured at a fixed rate is planned otherwise (--at-rate)")
 
 
-def _group_differences(then: GroupDesign, now: GroupDesign) -> Iterator[str]:
+def _group_differences(then: GroupDesign, now: GroupDesign) -> Iterator[AnyText]:
     """What decides otherwise now. How long its trials were thought to take decides nothing."""
     if then.name != now.name:
         yield said("group {then} was planned, and now {now}", then=then.name, now=now.name)
@@ -126,11 +126,11 @@ def _group_differences(then: GroupDesign, now: GroupDesign) -> Iterator[str]:
             )
 
 
-def _listed(value: object) -> str:
+def _listed(value: object) -> AnyText:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else _word(value)
 
 
-def _condition_difference(then: set[tuple[Any, ...]], now: set[tuple[Any, ...]]) -> str:
+def _condition_difference(then: set[tuple[Any, ...]], now: set[tuple[Any, ...]]) -> AnyText:
     """One condition that stands on one side only, as text."""
     gone, new = then - now, now - then
     example, count = _condition(min(gone or new, key=str)), len(gone | new)
@@ -147,7 +147,7 @@ def _condition(condition: tuple[Any, ...]) -> str:
     return ", ".join(f"{factor}={level}" for factor, level in condition)
 
 
-def _trial_difference(then: Any, now: Any) -> str:
+def _trial_difference(then: Any, now: Any) -> AnyText:
     for name, word in (
         ("trial", said("name")),
         ("condition", said("condition")),
@@ -160,7 +160,7 @@ def _trial_difference(then: Any, now: Any) -> str:
     return said("its load or the settings of a server, a subject or the data differ")
 
 
-def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[AnyText]:
     before, after = _value(then, ("fleet", "fleet")), _value(now, ("fleet", "fleet"))
     if before != after:
         remedy = said("name the same by --fleet") if before else said("leave --fleet out")
@@ -194,21 +194,21 @@ def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) ->
     yield from _subject_differences(_parts(then, "subjects"), _parts(now, "subjects"))
 
 
-def _generator(fleet: object) -> str:
+def _generator(fleet: object) -> AnyText:
     return said("the fleet {fleet}", fleet=fleet) if fleet else said("this machine alone")
 
 
-def _limit_differences(what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def _limit_differences(what: AnyText, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[AnyText]:
     """Limits in force; why they are unavailable may be another reason."""
     for name, label in _LIMITS.items():
         before, after = (_limit(side, name) for side in (then, now))
-        if before != after:
+        if str(before) != str(after):
             yield said(
                 "{what}: {label} was {before} and is now {after}", what=what, label=label, before=before, after=after
             )
 
 
-def _limit(part: Mapping[str, Any], name: LimitName) -> str:
+def _limit(part: Mapping[str, Any], name: LimitName) -> AnyText:
     """The value or the status of a part's limit."""
     try:
         limits = _PART_LIMITS.validate_python(part.get("limits", {}))
@@ -220,12 +220,12 @@ def _limit(part: Mapping[str, Any], name: LimitName) -> str:
     return limit.status.replace("_", " ") if limit.value is None else f"{limit.value:.15g}"
 
 
-def _subject_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def _subject_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[AnyText]:
     for name in sorted({*then, *now}):
         before, after = then.get(name, {}), now.get(name, {})
         for key in ("source", "url", "jvm_flags"):
-            old, new = (side.get(key, said("none")) for side in (before, after))
-            if old != new:
+            if before.get(key) != after.get(key):
+                old, new = (side.get(key, said("none")) for side in (before, after))
                 yield said("subject {name}: {key} was {old} and is now {new}", name=name, key=key, old=old, new=new)
         yield from _limit_differences(said("subject {name}", name=name), before, after)
 
@@ -244,5 +244,5 @@ def _value(record: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
     return value
 
 
-def _word(value: object) -> str:
+def _word(value: object) -> AnyText:
     return {True: said("on"), False: said("off")}[value] if isinstance(value, bool) else str(value)

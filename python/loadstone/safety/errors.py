@@ -12,7 +12,7 @@
 from typing import Self
 
 from loadstone.safety.secrets.known import redact
-from loadstone.text.language import Said, said
+from loadstone.text.message import AnyText, Message, said
 from loadstone.text.problem import SaidError
 
 
@@ -21,9 +21,13 @@ class LoadstoneError(SaidError):
 
     exit_status = 3
 
+    @property
+    def message(self) -> Message:
+        """Its sentence, without secrets."""
+        return super().message.changed(redact)
+
     def __str__(self) -> str:
-        text = super().__str__()
-        return text.changed(redact) if isinstance(text, Said) else redact(text)
+        return redact(super().__str__())
 
 
 class UserError(LoadstoneError):
@@ -35,7 +39,7 @@ class UserError(LoadstoneError):
 class SubjectFailed(UserError):
     """An application that loadstone starts does not come up."""
 
-    def __init__(self, subject: str, problem: str) -> None:
+    def __init__(self, subject: str, problem: AnyText) -> None:
         """`subject`: its name; `problem`: what is wrong with it, without the name."""
         Exception.__init__(self, said("subject {name}: {problem}", name=subject, problem=problem))
         self.subject = subject

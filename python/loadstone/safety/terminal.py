@@ -16,6 +16,7 @@ from typing import IO, Literal
 
 from loadstone.safety.secrets.known import redact
 from loadstone.text.language import in_language
+from loadstone.text.message import AnyText
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _OWN_LAYOUT = "\n\t"
@@ -77,7 +78,7 @@ def _escape_of(c: str) -> str:
     return c.encode("unicode_escape").decode()
 
 
-def shown(text: str) -> str:
+def shown(text: AnyText) -> str:
     """`text` as it may be written: secrets hidden, and nothing in it that a terminal obeys."""
     return visible(redact(in_language(text)))
 
@@ -151,7 +152,7 @@ def result_json(text: str) -> None:
     _write(STDOUT, "".join(_escaped(c) for c in redact(text)) if not _ASCII.fullmatch(text) else redact(text))
 
 
-def remark(line: str) -> None:
+def remark(line: AnyText) -> None:
     """Write a line for a person to stderr; where that is closed or full, nowhere."""
     _write(STDERR, f"{shown(line)}\n")
 

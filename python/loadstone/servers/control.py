@@ -17,6 +17,7 @@ from loadstone.monitors.snapshot import Snapshot
 from loadstone.run_folder.ledger import Copies, CreatedObject, CreatedObjects, ObjectKind, RemovalResult, ServerIdentity
 from loadstone.servers.declared_table import Table
 from loadstone.servers.settings_in_force import SettingNotation
+from loadstone.text.message import AnyText
 
 RowProgress = Callable[[int], None]
 """Called with how many rows are done, as often as one likes. It may raise, which ends the work."""
@@ -47,7 +48,7 @@ WriteRows = Callable[[RowProgress], bool]
 class CommandRefusal(Exception):
     """Why a command or a statement is not sent to a server of the user's, and what helps."""
 
-    def __init__(self, reason: str, remedy: str) -> None:
+    def __init__(self, reason: AnyText, remedy: AnyText) -> None:
         super().__init__(f"{reason}; {remedy}")
         self.reason = reason
         self.remedy = remedy
@@ -61,13 +62,13 @@ def untold(_: int) -> None:
 class CommandWarning:
     """What is wrong with a command by its look alone."""
 
-    text: str
+    text: AnyText
     """Behind the command."""
     is_certain: bool = False
     """Whether no server takes it."""
     is_unknown: bool = False
     """Whether no software is known that has it: it is refused, unless any command may be sent."""
-    hint: str = ""
+    hint: AnyText = ""
     """The nearest name that is known, as a question."""
 
 
@@ -193,14 +194,14 @@ class LossWatch(Protocol):
     """Watches that nothing is lost on a server of the user's."""
 
     @property
-    def where(self) -> str:
+    def where(self) -> AnyText:
         """Which server it is, for people."""
 
     @property
-    def what_helps(self) -> str:
+    def what_helps(self) -> AnyText:
         """What the user can do."""
 
-    def lost(self) -> str | None:
+    def lost(self) -> AnyText | None:
         """What was lost since the watch began, or will be next; None: nothing. Raises LoadstoneError."""
 
 
@@ -210,7 +211,7 @@ class UsersServerControl(Protocol):
     def confinement(self) -> Confinement:
         """What may be sent to it. The server is consulted, too; what holds without it is `Room.confinement`."""
 
-    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
+    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> AnyText:
         """Why what trials store on the server of this name may not fit, and what helps; empty if it does.
 
         `pid`: its process, where that is one of this machine.
@@ -283,7 +284,7 @@ class KnowsReads(Protocol):
 class LimitsValues(Protocol):
     """A control of software that takes values up to a length only."""
 
-    def too_large(self, trials: Sequence[PlannedTrial], server: str) -> str:
+    def too_large(self, trials: Sequence[PlannedTrial], server: str) -> AnyText:
         """Why a value that trials store on the server of this name is too long for it, and what helps; empty if none
         is."""
 

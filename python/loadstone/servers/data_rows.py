@@ -26,7 +26,8 @@ from loadstone.servers.control import RowFiles, RowProgress
 from loadstone.servers.deployed import RunningServer
 from loadstone.servers.free_space import SpaceWatch
 from loadstone.servers.server import DeployContext
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import said
 
 FORMAT = 1
 """Changes when the same data would be made of other rows."""

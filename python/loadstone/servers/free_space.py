@@ -14,7 +14,7 @@ from loadstone.safety.bounds.deadlines import LOOK, deadline
 from loadstone.safety.errors import LoadstoneError, OutOfSpace
 from loadstone.servers.control import Control, LossWatch
 from loadstone.servers.server import Server
-from loadstone.text.language import joined, said
+from loadstone.text.message import AnyText, joined, said
 
 FULL = re.compile(r"\bOOM\b|maxmemory|[Nn]o space left|[Dd]isk full|is full|\berrno: 28\b|Errcode: 28")
 
@@ -33,7 +33,7 @@ def size_text(count: float) -> str:
     return f"{count:,.1f} GB"
 
 
-def disk_shortage(folder: str, free_bytes: int | None, needed_bytes: int) -> str:
+def disk_shortage(folder: str, free_bytes: int | None, needed_bytes: int) -> AnyText:
     """Why rows may not fit on the disk under a folder, and what helps; empty if they do, or if nothing reports it."""
     if free_bytes is None or needed_bytes <= free_bytes:
         return ""
@@ -76,7 +76,7 @@ class SpaceWatch:
     """
 
     def __init__(self, servers: Iterable[Server], stop: Callable[[], None] = lambda: None) -> None:
-        self.reason: str | None = None
+        self.reason: AnyText | None = None
         self._stop = stop
         self._servers = [server for server in servers if not server.ours]
         self._watched: list[tuple[Control, LossWatch]] = []

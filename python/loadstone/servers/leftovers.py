@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from loadstone.run_folder.ledger import KEYS, TABLES, CreatedObject, CreatedObjects, RemovalResult, describe
 from loadstone.safety.bounds.deadlines import REMOVAL, deadline
 from loadstone.servers.control import OwnsObjects
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 
 def remove_left(control: OwnsObjects, run_id: str, things: Iterable[CreatedObject]) -> Iterator[RemovalResult]:

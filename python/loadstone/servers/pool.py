@@ -89,7 +89,7 @@ class ServerPool:
             return self._one(key, server, settings)
         except ServerGone as gone:
             if server.ours and not isinstance(gone, HostLost):
-                raise UserError.of(str(gone)) from None
+                raise UserError.of(gone.message) from None
             raise
 
     def _made(self, name: str, settings: Mapping[str, Any]) -> Server:

@@ -16,7 +16,7 @@ from loadstone.experiment.software import SOFTWARE
 from loadstone.experiment.spec.problems import first_problem
 from loadstone.safety.errors import UserError
 from loadstone.servers.software_rooms import room as room
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.wording import listed, nearest, shown
 
 if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, no monitor and no client library

@@ -26,7 +26,7 @@ from loadstone.servers.control import Control
 from loadstone.servers.delay_line import Link
 from loadstone.servers.known_settings import KnownSettings, Standing
 from loadstone.servers.remote_host import NamedHost, no_hosts
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 ConfigValue = str | int | float | bool
@@ -231,7 +231,7 @@ def program_fields(settings: Iterable[str]) -> list[str]:
 
 def _set(name: str, setting: str, value: object, standing: Standing) -> PlannedAction:
     """A setting of a server of ours: each is listed, and asks unless its software's list says that it is harmless."""
-    set_to = f"{name}: {shown_text(f'{setting}: {value}')}"
+    set_to: AnyText = f"{name}: {shown_text(f'{setting}: {value}')}"
     if standing == "unknown":
         set_to = said("{setting} (a setting that loadstone does not know)", setting=set_to)
     kind = "configures" if standing == "passes" else "sets on a server"

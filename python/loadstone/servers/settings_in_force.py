@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 SWITCH = {"yes": "1", "on": "1", "true": "1", "no": "0", "off": "0", "false": "0"}
 AMOUNT = re.compile(r"([+-]?\d+(?:\.\d+)?)([a-z]*)")
@@ -48,7 +48,7 @@ def mismatched(settings: Mapping[str, object], got: Mapping[str, str], spelling:
     return {name: requested for name, _, requested in _mismatched(settings, got, spelling)}
 
 
-def differences(settings: Mapping[str, object], got: Mapping[str, str], spelling: SettingNotation) -> list[str]:
+def differences(settings: Mapping[str, object], got: Mapping[str, str], spelling: SettingNotation) -> list[AnyText]:
     """Return the differences for people: a line each, with what the server reports."""
     return [
         said("{name} is {reported}, not {requested} as requested", name=name, reported=reported, requested=requested)

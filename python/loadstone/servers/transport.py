@@ -8,7 +8,8 @@ from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.machine.start_context import LastingStep
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
-from loadstone.text.language import in_language, said
+from loadstone.text.language import in_language
+from loadstone.text.message import AnyText, said
 
 
 def is_loopback(host: str) -> bool:
@@ -33,7 +34,7 @@ def stays_here(endpoint: Endpoint) -> bool:
     return endpoint.unix_path is not None or is_loopback(endpoint.host)
 
 
-def exposure(name: str, endpoint: Endpoint) -> str | None:
+def exposure(name: str, endpoint: Endpoint) -> AnyText | None:
     """What others on the way can do, as one line; None where they can do nothing, or where nothing secret goes.
 
     `name` is what people call it. A server without a password is open to others anyway.
@@ -89,7 +90,7 @@ _EXPIRED, _NOT_YET, _SELF_SIGNED, _ANOTHER_NAME = (10,), (9,), (18,), (62, 64)
 """X509_V_ERR codes of OpenSSL, by what they say of a certificate."""
 
 
-def certificate_problem(error: ssl.SSLCertVerificationError, unverified: str) -> str:
+def certificate_problem(error: ssl.SSLCertVerificationError, unverified: str) -> AnyText:
     """Why a server's certificate is not accepted, and what helps, to follow the server's address.
 
     Args:
@@ -97,7 +98,7 @@ def certificate_problem(error: ssl.SSLCertVerificationError, unverified: str) ->
         unverified: the option of the URL that gives up verification, e.g. `?verify=no`.
     """
     code = error.verify_code
-    told: str = error.verify_message.rstrip(".")
+    told: AnyText = error.verify_message.rstrip(".")
     if code in _EXPIRED:
         remedy = said("have it renewed on the server")
     elif code in _NOT_YET:

@@ -12,7 +12,7 @@ from loadstone.experiment.plan.endpoints import Tls
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REDACTED
 from loadstone.safety.secrets.known import learn
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.problem import Problem
 
 TLS_OPTIONS = ("ca_file", "verify", "server_name", "cert_file", "key_file")

@@ -25,7 +25,7 @@ from loadstone.safety.bounds.deadlines import LOOK, OPENING, with_deadline
 from loadstone.safety.errors import LoadstoneError, ServerGone, UserError
 from loadstone.servers.server import DeployContext, ServerFacts, ServerSettings, SettingsRoom
 from loadstone.servers.transport import is_loopback
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 PingResult = TypeVar("PingResult")
 PING_TIMEOUT_S = 2.0
@@ -114,7 +114,7 @@ class UsersServer(ABC):
         try:
             return self._inspect(context)
         except ServerGone as gone:
-            raise UserError.of(str(gone)) from None
+            raise UserError.of(gone.message) from None
 
     def restart(self) -> Endpoint:
         """Go on if it answers again.

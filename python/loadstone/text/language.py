@@ -1,13 +1,13 @@
 """In which language a person is spoken to, and what was written in English in that language.
 
 Texts are whole sentences in English with figures by name; `locale/ko/LC_MESSAGES/loadstone.po` has each in Korean
-(gettext; `scripts/texts` collects them). Three ways:
+(gettext; `scripts/texts` collects them). Three ways, of which `text/message.py` has the last:
 
     _("{runs} runs in {folder}", runs=3, folder=path)    now, for who reads now
     several(runs, "{n} run", "{n} runs")                 the same by number
     said("{option}: no such file", option="--data")      a text in English, as data, which can be said in another later
 
-What is recorded is data and stays in English: errors are `said`, and `in_language` says them where they are printed.
+What is recorded is data and in no language: errors are `said`, and `in_language` says them where they are printed.
 What the authors of the studies wrote, and what levels are called (`8 workers`), is English in YAML: `of_author` looks
 it up where it is printed.
 """
@@ -16,6 +16,7 @@ import contextlib
 import gettext
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from functools import cache, cached_property
@@ -36,8 +37,6 @@ _CONTEXT = "\x04"
 """Between context and text in a key, as gettext has it."""
 AUTHOR = "author"
 """The context of what stands in the YAML of an experiment: questions, notes, claims; what levels are called."""
-_OPTIONS = re.compile(r"(--?[a-zA-Z0-9][\w-]*)(?:, --?[a-zA-Z0-9][\w-]*)*")
-"""The options that a sentence begins with."""
 _HANGUL = re.compile("[가-힣]")
 _FIGURES = {
     "n": r"[<>~]?[\d,.]+",
@@ -160,97 +159,27 @@ def with_particles(text: str) -> str:
     return resolve_particles(text) if language() == KOREAN else text
 
 
-class Said(str):
-    """A sentence in English that knows its template: data everywhere, and in any language where a person reads it."""
+class Spoken(ABC):
+    """A text in no language yet: a `Message`, which needs the sentences, and they need this file."""
 
-    __slots__ = ("fields", "heads", "template")
-    template: str
-    fields: dict[str, str]
-    """Each placeholder as the template has it (`rate:,.0f`) with its text."""
-    heads: dict[str, str]
-    """Names of options -> as the user typed them: the sentence begins with these, in every language."""
+    __slots__ = ()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (str.__str__(self), self.template, self.fields, self.heads)
-
-    def __str__(self) -> str:
-        return self
-
-    def changed(self, change: Any) -> "Said":
-        """Return the sentence with `change` (hiding secrets) done to its text and to all figures."""
-        fields = {
-            name: text.changed(change) if isinstance(text, Said) else change(text) for name, text in self.fields.items()
-        }
-        return _restored(change(str.__str__(self)), self.template, fields, self.heads)
-
-    def typed(self, names: Mapping[str, str]) -> "Said":
-        """Return the sentence with the options that it begins with as the user typed them, in any language."""
-        return _restored(_as_typed(str.__str__(self), names), self.template, self.fields, dict(names))
+    @abstractmethod
+    def spoken(self) -> str:
+        """The sentence in the language of now."""
 
 
-def said(template: str, /, **figures: Any) -> Said:
-    """A sentence in English with its figures, to be said later in the language of who reads it."""
-    fields = {}
-    parts = []
-    for literal, name, spec, conversion in Formatter().parse(template):
-        parts.append(literal)
-        if name is None:
-            continue
-        value = figures[name]
-        key = f"{name}{f'!{conversion}' if conversion else ''}{f':{spec}' if spec else ''}"
-        text = _text(value) if not spec and not conversion else f"{{{key}}}".format(**{name: value})
-        fields[key] = text
-        parts.append(str.__str__(text))
-    return _restored("".join(parts), template, fields)
+def spoken_by(error: BaseException) -> Spoken | str:
+    """What an error says, without secrets where it is one of ours."""
+    own = getattr(error, "message", error.args[0] if len(error.args) == 1 else None)
+    return own if isinstance(own, Spoken) else str(error)
 
 
 def in_language(text: Any) -> Any:
     """A text that is `said`, in the language of now; an error by its sentence; anything else as it is."""
     if isinstance(text, BaseException):
-        text = _text(text)
-    if not isinstance(text, Said):
-        return text
-    if language() == ENGLISH:
-        return str.__str__(text)
-    template = translated(text.template)
-    parts = []
-    for literal, name, spec, conversion in Formatter().parse(template):
-        parts.append(literal)
-        if name is not None:
-            key = f"{name}{f'!{conversion}' if conversion else ''}{f':{spec}' if spec else ''}"
-            parts.append(in_language(text.fields.get(key, "")))
-    return _as_typed(with_particles("".join(parts)), text.heads)
-
-
-def joined(separator: str, texts: Any) -> Said:
-    """Texts one after the other, each of which may be `said`."""
-    given = list(texts)
-    template = separator.replace("{", "{{").replace("}", "}}").join(f"{{part{at}}}" for at in range(len(given)))
-    return said(template, **{f"part{at}": text for at, text in enumerate(given)})
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, Said):
-        return value
-    if isinstance(value, BaseException):
-        text = str(value)
-        return text if isinstance(text, Said) else f"{text}"
-    return f"{value}"
-
-
-def _restored(text: str, template: str, fields: dict[str, str], heads: dict[str, str] | None = None) -> Said:
-    made = Said(text)
-    made.template = template
-    made.fields = fields
-    made.heads = heads or {}
-    return made
-
-
-def _as_typed(text: str, names: Mapping[str, str]) -> str:
-    head = _OPTIONS.match(text) if names else None
-    if head is None:
-        return text
-    return f"{', '.join(names.get(name, name) for name in head[0].split(', '))}{text[head.end() :]}"
+        text = spoken_by(text)
+    return text.spoken() if isinstance(text, Spoken) else text
 
 
 def _known(name: str) -> str:

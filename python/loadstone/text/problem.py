@@ -2,7 +2,7 @@
 
 from typing import Any, Self, TypeVar
 
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, Message, as_it_is, said
 
 AnySaidError = TypeVar("AnySaidError", bound="SaidError")
 
@@ -19,9 +19,17 @@ class SaidError(Exception):
         super().__init__(said(template, **figures))
 
     @classmethod
-    def of(cls, text: str, /) -> Self:
+    def of(cls, text: AnyText, /) -> Self:
         """The error of a text that is written already: braces in it stay, and one that is `said` keeps its template."""
-        return _remade(cls, (text,))
+        return _remade(cls, (as_it_is(text),))
+
+    @property
+    def message(self) -> Message:
+        """Its sentence, to be said in the language of who reads it."""
+        return as_it_is(self.args[0] if self.args else "")
+
+    def __str__(self) -> str:
+        return str(self.message)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _remade, (type(self), self.args), self.__dict__

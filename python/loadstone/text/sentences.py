@@ -1,7 +1,8 @@
 """From a message to its sentence."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import cache
 from string import Formatter
 from typing import Any
@@ -20,13 +21,13 @@ from loadstone.text.english.run import HEADLINE, NEXT_STEP, NOTES, PROGRESS, TRU
 from loadstone.text.english.verdicts import VERDICTS
 from loadstone.text.figures import digits, duration, rounded
 from loadstone.text.language import ENGLISH as IN_ENGLISH
-from loadstone.text.language import in_language, language, of_author, translated, with_particles
-from loadstone.text.message import AS_WRITTEN, Message
+from loadstone.text.language import Spoken, in_language, language, of_author, translated, with_particles
 
 Sentence = str | Callable[..., str]
 """A template, or a function of the figures where a template is not enough (plural, cases)."""
 ENGLISH: Mapping[str, Sentence] = {
-    AS_WRITTEN: "{text}",
+    "as_written": "{text}",
+    "as_typed": lambda text, options: as_typed(text, options),
     **ANNOUNCEMENT,
     **BOTTLENECK,
     **CHECKS,
@@ -49,55 +50,68 @@ ENGLISH: Mapping[str, Sentence] = {
 }
 CATALOGUES: Slot[Mapping[str, Sentence]] = Slot("sentences")
 """Those of add-ons: a kind of message -> its sentence."""
+_OPTIONS = re.compile(r"(--?[a-zA-Z0-9][\w-]*)(?:, --?[a-zA-Z0-9][\w-]*)*")
+"""The options that a sentence begins with."""
 _DIGITS = re.compile(r"\.[1-9]g")
 _OF_CHECKS = frozenset({"check", "checks"})
 """Figures that are names of checks."""
-Speak = Callable[[Message], str]
+_NAME = re.compile(r"[^\s{}]+")
+"""What a kind looks like that add-ons may have a sentence for: none is loaded to say a template."""
+CODE = re.compile(r"[a-z0-9]+(?:[._][a-z0-9]+)+")
+"""What a kind looks like that is no template: of words, and in no language."""
+_SPEC = re.compile(r"[<>]?[+]?\d{0,2},?(?:\.\d{1,2})?[a-z%]?")
 
 
 class _SentenceFormatter(Formatter):
-    """`str.format` with `FORMATS`, and messages within messages spoken by `speak`."""
+    """`str.format` with `FORMATS`, and messages within messages in the language of now.
 
-    def __init__(self, speak: Speak) -> None:
-        self._speak = speak
+    A template may stand in a file of anybody: it reaches into no figure, and makes none of them long.
+    """
+
+    def get_field(self, field_name: str, _args: Any, kwargs: Any) -> Any:
+        """A figure by its name."""
+        return kwargs[field_name], field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """One figure."""
-        value = self._speak(value) if isinstance(value, Message) else in_language(value)
-        if isinstance(value, Sequence) and not isinstance(value, str):
-            value = [self._speak(one) if isinstance(one, Message) else one for one in value]
+        value = in_language(value)
+        if isinstance(value, list | tuple):
+            value = type(value)(map(in_language, value))
         if format_spec in FORMATS:
             return FORMATS[format_spec](value)
         if _DIGITS.fullmatch(format_spec) and isinstance(value, int | float):
             return digits(value, int(format_spec[1]))
+        if not isinstance(value, datetime) and not _SPEC.fullmatch(format_spec):
+            raise ValueError(format_spec)
         return str(super().format_field(value, format_spec))
 
 
-def render_message(message: Message | None) -> str:
-    """The sentence of a message in the language of now; empty for none.
+def render_message(message: Spoken | None) -> str:
+    """The sentence of a message in the language of now; empty for none."""
+    return "" if message is None else message.spoken()
 
-    A message of a kind that the catalogue does not have, or without its figures, is printed as the data it is: a run's
-    folder may be of a later version, or damaged. That the code makes no such message is held by tests.
+
+def sentence_of(kind: str, figures: Mapping[str, Any]) -> str:
+    """The sentence of a kind with its figures, in the language of now.
+
+    A kind that the catalogue does not have, or one without its figures, is printed as the data it is: a run's folder
+    may be of a later version, or damaged. That the code makes no such message is held by tests.
     """
-    if message is None:
-        return ""
     try:
-        return _sentence(message)
+        return _sentence(kind, figures)
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError):
-        figures = ", ".join(f"{name}={value}" for name, value in message.figures.items())
-        return f"[{message.kind}: {figures}]" if figures else f"[{message.kind}]"
+        shown = ", ".join(f"{name}={value}" for name, value in figures.items())
+        return f"[{kind}: {shown}]" if shown else f"[{kind}]"
 
 
-def figures_of(message: Message) -> dict[str, Any]:
-    """A message's figures, messages among them as such."""
-    return _plain(message.figures)
-
-
-def _sentence(message: Message) -> str:
-    sentence = ENGLISH.get(message.kind) or _of_add_ons()[message.kind]
+def _sentence(kind: str, figures: Mapping[str, Any]) -> str:
+    sentence = ENGLISH.get(kind) or (_of_add_ons().get(kind) if _NAME.fullmatch(kind) else None)
     if callable(sentence):
-        return with_particles(sentence(**_spoken(message.figures)))
-    return with_particles(_SentenceFormatter(render_message).vformat(translated(sentence), (), _plain(message.figures)))
+        return with_particles(sentence(**_readable(figures)))
+    if sentence is None and CODE.fullmatch(kind):
+        raise KeyError(kind)
+    figures = figures if sentence is None else _readable(figures)
+    return with_particles(_SentenceFormatter().vformat(translated(sentence or kind), (), figures))
 
 
 @cache
@@ -106,20 +120,17 @@ def _of_add_ons() -> Mapping[str, Sentence]:
     return {kind: sentence for catalogue in first_wins for kind, sentence in catalogue.items()}
 
 
-def _plain(figures: Mapping[str, Any]) -> dict[str, Any]:
+def _readable(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Messages, levels and names of checks in the reader's language."""
+
+    def readable(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [readable(one) for one in value]
+        return value.spoken() if isinstance(value, Spoken) else of_author(value)
+
     return {
-        name: check_names(_message(value)) if name in _OF_CHECKS else _message(value) for name, value in figures.items()
+        name: check_names(readable(value)) if name in _OF_CHECKS else readable(value) for name, value in figures.items()
     }
-
-
-def _spoken(figures: Mapping[str, Any]) -> dict[str, Any]:
-    def speak(value: Any) -> Any:
-        value = _message(value)
-        if isinstance(value, Message):
-            return render_message(value)
-        return [speak(one) for one in value] if isinstance(value, list | tuple) else value
-
-    return {name: check_names(speak(value)) if name in _OF_CHECKS else speak(value) for name, value in figures.items()}
 
 
 def check_names(named: Any) -> Any:
@@ -131,13 +142,12 @@ def check_names(named: Any) -> Any:
     return translated(named.replace("_", " ")) if isinstance(named, str) else named
 
 
-def _message(value: Any) -> Any:
-    """A message that came back from a file as a mapping is one again; a level in the reader's language."""
-    if isinstance(value, Mapping) and value.keys() == {"kind", "figures"}:
-        return Message.model_validate(value)
-    if isinstance(value, list | tuple):
-        return [_message(one) for one in value]
-    return of_author(value)
+def as_typed(text: str, options: Mapping[str, str]) -> str:
+    """A sentence that begins with options, which are named as the user typed them."""
+    head = _OPTIONS.match(text) if options else None
+    if head is None:
+        return text
+    return f"{', '.join(options.get(name, name) for name in head[0].split(', '))}{text[head.end() :]}"
 
 
 def latency(nanoseconds: float) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 
-from loadstone.text.language import said, translatable
+from loadstone.text.language import translatable
+from loadstone.text.message import said
 from loadstone.text.problem import Problem
 from loadstone.text.wording import shown
 

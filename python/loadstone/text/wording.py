@@ -3,21 +3,21 @@
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, known: Iterable[str]) -> AnyText:
     """`did you mean 'x'? `, or nothing where no known word is near, or where the word is a number."""
     close = get_close_matches(word, list(known), n=1) if not word.replace(".", "").isdecimal() else []
     return said("did you mean '{close}'? ", close=close[0]) if close else ""
 
 
-def listed(words: Iterable[object]) -> str:
+def listed(words: Iterable[object]) -> AnyText:
     """`a, b, c`, or `none` where there are none."""
     return ", ".join(str(word) for word in words) or said("none")
 
 
-def shown(value: object) -> str:
+def shown(value: object) -> AnyText:
     """A value as it stands in a message: short, texts in quotes."""
     if value is None:
         return said("nothing")

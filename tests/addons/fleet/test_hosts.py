@@ -47,7 +47,7 @@ class Here(OneMonitor):
         try:
             return function(*args)
         except UserError as error:
-            raise AgentFailed(member.name, str(error)) from None
+            raise AgentFailed(member.name, error.message) from None
 
     def send(self, member: Member, function: Callable[..., object], *args: object) -> None:  # noqa: ARG002
         if not self.gone:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from pydantic_core import to_jsonable_python
 from tests.run_folder.test_earlier_runs import run
 from tests.run_folder.test_foreign_folder import SECRET
 from tests.safety.bounds.test_files import BAD
@@ -19,14 +20,14 @@ from loadstone.text.message import verbatim
 
 
 def test_the_newest_comes_first(tmp_path: Path) -> None:
-    run(tmp_path, "20260102T000000Z-tiny", complete=True, answer=verbatim("It\nis so.").model_dump())
+    run(tmp_path, "20260102T000000Z-tiny", complete=True, answer=to_jsonable_python(verbatim("It\nis so.")))
     run(
         tmp_path,
         "20260103T000000Z-tiny",
         trials_done=3,
         trials_planned=9,
         complete=False,
-        answer=verbatim("Not yet.").model_dump(),
+        answer=to_jsonable_python(verbatim("Not yet.")),
     )
     run(tmp_path, "20260103T000000Z-tiny-2")
     (tmp_path / "no-run").mkdir()

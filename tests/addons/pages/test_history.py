@@ -9,6 +9,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from pydantic_core import to_jsonable_python
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
@@ -42,7 +43,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
     theirs.mkdir()
     (theirs / "plan.json").write_text(json.dumps(PLAN | {"experiment": SCRIPT}))
     (theirs / "analysis.json").write_text(
-        json.dumps({"experiment": SCRIPT, "answer": verbatim(SCRIPT).model_dump(), "question": SCRIPT})
+        json.dumps({"experiment": SCRIPT, "answer": to_jsonable_python(verbatim(SCRIPT)), "question": SCRIPT})
     )
     (folder / "runs" / "link").symlink_to(folder / "runs" / A)
     with serving(folder) as found:

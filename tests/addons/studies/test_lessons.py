@@ -192,7 +192,7 @@ def test_the_application_and_not_the_store_is_the_limit(learned: Learned, clean:
         "store's CPU falls, from 9 % of a core at 1 worker to 7 % at 32 workers (32): the store is not the bottleneck."
     )
     rising = [row("subject", 0.05, workers=1), row("subject", 0.07, workers=32)]
-    assert "falls" not in learned("held_back", trials, rows=rising).now
+    assert "falls" not in str(learned("held_back", trials, rows=rising).now)
     assert learned("held_back", trials, rows=[row("server", 0.9)]).verdict == "did_not_happen"
     assert learned("held_back", trials, rows=[row("unknown")]).verdict == "unknown"
     without = row("server", 0.9, operation="get").model_copy(update={"bottleneck": None})

@@ -161,7 +161,7 @@ def test_where_there_are_none_the_reason_is_reported(
     limited = limit(limits, workspace)
     assert limited.groups == ()
     assert limited.unavailable is not None
-    assert limited.unavailable.startswith(reason)
+    assert str(limited.unavailable).startswith(reason)
     refused = limits_in_force(limits, limited)["cpu"]
     assert (refused.status, refused.value) == ("unavailable", None)
     assert refused.why.startswith(reason)
@@ -175,7 +175,7 @@ def test_a_group_that_cannot_be_made_is_reported(
     monkeypatch.setattr(resource_limits, "MOUNTS", table)
     limited = limit(Limits(cpu=0.5), workspace)
     assert limited.unavailable is not None
-    assert "cannot be made" in limited.unavailable
+    assert "cannot be made" in str(limited.unavailable)
 
 
 def test_limits_are_read_back_from_the_kernel(workspace: Workspace) -> None:

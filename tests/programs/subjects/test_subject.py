@@ -273,7 +273,7 @@ def test_a_death_is_observed_and_it_starts_again_on_its_port(
     os.kill(subject.pids["shop-2"], signal.SIGKILL)
     wait_until(lambda: not subject.alive())
     assert list(subject.pids) == ["shop-1"]
-    assert "escaped" in subject.last_output()
+    assert "escaped" in str(subject.last_output())
     assert subject.restart() == endpoints
     assert subject.alive()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 
 import pytest
+from pydantic_core import to_jsonable_python
 
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.glossary import VERDICT_TERMS
@@ -14,7 +15,7 @@ from loadstone.report.html import page as html
 from loadstone.report.html.page import PARAGRAPH_MAX, answer_lines
 from loadstone.report.tables.columns import columns_for
 from loadstone.report.verdicts import short_text, verdict_text
-from loadstone.text.message import Message, message, verbatim
+from loadstone.text.message import Message, message, read_message, verbatim
 from loadstone.text.sentences import render_message
 
 MAIN_ROWS = 20
@@ -337,7 +338,7 @@ def test_effects_and_saturation_points_have_a_line_each() -> None:
 
 def test_an_answer_that_came_back_from_a_file_is_the_same() -> None:
     answer = message("sentences", parts=said(*"abcdef"))
-    assert answer_lines(Message.model_validate_json(answer.model_dump_json())) == said(*"abcdef")
+    assert answer_lines(read_message(to_jsonable_python(answer))) == said(*"abcdef")
 
 
 BIDI = "a\u202eb\u2066c<script>"

@@ -104,11 +104,9 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
     "capacity_limit": _limit,
     "capacity_unknown": "How many CPUs the parts can use is not known, so nothing can be said of their limits.",
     "capacity_few_levels": _few,
-    "capacity_many_users": lambda users, most: _(
+    "capacity_many_users": (
         "Nothing is predicted: a model is solved for {most:,} users at most in all levels "
-        "together, and these have {users:,}.",
-        most=most,
-        users=users,
+        "together, and these have {users:,}."
     ),
     "capacity_model_fails": _fails,
     "capacity_why_serial": _serial,

@@ -15,6 +15,7 @@ from loadstone.run.consent import require_consent_to_driver
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import _
+from loadstone.text.message import AnyText
 from loadstone.text.wording import listed
 
 FAILED_STATUS = 3
@@ -24,7 +25,7 @@ def check_driver(
     word: str,
     names: Collection[str],
     say: Callable[[str], None],
-    progress: Callable[[str], None],
+    progress: Callable[[AnyText], None],
     *,
     trust: bool = False,
 ) -> int:

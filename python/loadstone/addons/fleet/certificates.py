@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from loadstone.machine.extras import how_to_add
 from loadstone.safety.bounds.folder_files import replace_file
 from loadstone.safety.errors import DriveFailed, UserError
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 if TYPE_CHECKING:
     from loadstone.experiment.plan.drive_plan import Plan
@@ -195,7 +195,7 @@ def expires(credential: Credential) -> datetime:
     return x509.load_pem_x509_certificate(credential.own.encode()).not_valid_after_utc
 
 
-def _require_good(credential: Credential, path: Path, now: datetime, remedy: str) -> None:
+def _require_good(credential: Credential, path: Path, now: datetime, remedy: AnyText) -> None:
     try:
         from cryptography import x509
         from cryptography.exceptions import InvalidSignature

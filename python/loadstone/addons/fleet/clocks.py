@@ -26,7 +26,7 @@ from loadstone.addons.fleet.cluster_seam import (
     Cluster,
     Member,
 )
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 EXCHANGES = 30
 AGAIN_S = 10.0

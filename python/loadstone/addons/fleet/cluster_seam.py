@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 T = TypeVar("T")
 Role = Literal["agent", "monitor"]
@@ -20,8 +20,8 @@ Heard = Callable[[str, object], None]
 class AgentLost(DriveFailed):
     """A member is gone, or does not answer: with its name and the reason."""
 
-    def __init__(self, name: str, why: str) -> None:
-        Exception.__init__(self, f"agent {name}: {why}")
+    def __init__(self, name: str, why: AnyText) -> None:
+        Exception.__init__(self, said("agent {name}: {why}", name=name, why=why))
         self.name = name
         self.why = why
 
@@ -29,8 +29,8 @@ class AgentLost(DriveFailed):
 class AgentFailed(DriveFailed):
     """A member answered that it cannot do what was asked: with its name and its own words."""
 
-    def __init__(self, name: str, why: str) -> None:
-        Exception.__init__(self, f"agent {name}: {why}")
+    def __init__(self, name: str, why: AnyText) -> None:
+        Exception.__init__(self, said("agent {name}: {why}", name=name, why=why))
         self.name = name
         self.why = why
 
@@ -96,7 +96,7 @@ class Cluster(Protocol):
     def listen(self, topic: str, heard: Heard) -> None:
         """Have all heard that members say on a topic from now on: what each says in its order, from another thread."""
 
-    def lost(self) -> Mapping[str, str]:
+    def lost(self) -> Mapping[str, AnyText]:
         """The names of the members that the cluster itself knows to be gone, and why."""
 
     def close(self) -> None:

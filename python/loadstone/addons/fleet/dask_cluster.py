@@ -34,7 +34,8 @@ from loadstone.addons.fleet.launching import (
 from loadstone.addons.fleet.serving import CLAIM_S, let_go, ping, run_here
 from loadstone.addons.fleet.spec import FleetSpec
 from loadstone.safety.errors import DriveFailed, Interrupted, UserError
-from loadstone.text.language import said as said_as
+from loadstone.text.message import AnyText, Message, joined
+from loadstone.text.message import said as said_as
 
 T = TypeVar("T")
 JOIN_S = 10.0
@@ -123,7 +124,7 @@ class DaskCluster:
         self._token = uuid.uuid4().hex if claim else ""
         self._members: tuple[Member, ...] = ()
         self._addresses: dict[str, str] = {}
-        self._gone: dict[str, str] = {}
+        self._gone: dict[str, AnyText] = {}
         self._heard: dict[str, list[Heard]] = {}
         self._said: queue.SimpleQueue[tuple[str, str, object] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -177,11 +178,12 @@ class DaskCluster:
         if isinstance(answer, Exception):
             raise AgentLost(member.name, self._why_unreached(member.name, answer))
         if "failed" in answer:
-            raise AgentFailed(member.name, str(answer["failed"]))
+            why = answer["failed"]
+            raise AgentFailed(member.name, why if isinstance(why, Message) else str(why))
         result: T = answer["answer"]
         return result
 
-    def _why_unreached(self, name: str, error: Exception) -> str:
+    def _why_unreached(self, name: str, error: Exception) -> AnyText:
         """The system tells how a process ended a little after its connections break."""
         until = time.monotonic() + END_S
         while isinstance(error, OSError) and name not in self.lost() and time.monotonic() < until:
@@ -207,7 +209,7 @@ class DaskCluster:
         with contextlib.suppress(concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
             asked.result(CONNECT_S)
 
-    def lost(self) -> Mapping[str, str]:
+    def lost(self) -> Mapping[str, AnyText]:
         """See `cluster_seam.Cluster`."""
         with self._lock:
             return dict(self._gone)
@@ -358,10 +360,10 @@ class DaskCluster:
                 except UserError as error:  # of another version, it says of itself what nobody here can read
                     if not self._opened.done():
                         raise
-                    unlike = [str(error)]
+                    unlike = [error.message]
                 with self._lock:
                     if unlike and self._opened.done():
-                        self._gone[member.name] = said_as("it came back with {unlike}", unlike="; ".join(unlike))
+                        self._gone[member.name] = said_as("it came back with {unlike}", unlike=joined("; ", unlike))
                         continue
                     self._addresses[member.name] = address
                     self._gone.pop(member.name, None)
@@ -375,7 +377,7 @@ class DaskCluster:
             waited = [launched for launched in waited if not launched.ended()]
             await asyncio.sleep(0.02)
 
-    def _lose(self, name: str, why: str | None) -> None:
+    def _lose(self, name: str, why: AnyText | None) -> None:
         with self._lock:
             if name in self._gone:
                 return
@@ -410,7 +412,7 @@ class DaskCluster:
 
         threading.Thread(target=start, name="fleet-again", daemon=True).start()
 
-    def _all_lost(self, why: str) -> None:
+    def _all_lost(self, why: AnyText) -> None:
         ending = self._scheduler.ending() if self._scheduler is not None and not self._closing else None
         for member in self._members:
             self._lose(
@@ -507,7 +509,7 @@ class DaskCluster:
     def _require_alike(self) -> None:
         ours = own_identity(None)
         unlike = {name: differences(ours, theirs) for name, theirs in self.identities.items()}
-        wrong = [f"{name} has {'; '.join(found)}" for name, found in unlike.items() if found]
+        wrong = [f"{name} has {joined('; ', found)}" for name, found in unlike.items() if found]
         engines: dict[str, dict[str, list[str]]] = {}
         for name, theirs in self.identities.items():
             engines.setdefault(theirs.machine, {}).setdefault(theirs.engine, []).append(name)

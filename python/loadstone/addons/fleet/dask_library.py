@@ -17,6 +17,7 @@ from pathlib import Path
 from loadstone.addons.fleet.certificates import Credential
 from loadstone.machine.extras import how_to_add
 from loadstone.safety.errors import UserError
+from loadstone.text.message import AnyText, text_of
 
 try:
     import dask.config
@@ -109,8 +110,9 @@ def set_up(folder: Path | None = None) -> Iterator[None]:
         yield
 
 
-def reason(error: BaseException) -> str:
+def reason(error: BaseException) -> AnyText:
     """The innermost error's words, on one line."""
     while (cause := error.__cause__ or error.__context__) is not None:
         error = cause
-    return " ".join((str(error) or type(error).__name__).split())[:300]
+    text = text_of(error)
+    return " ".join((text or type(error).__name__).split())[:300] if isinstance(text, str) else text

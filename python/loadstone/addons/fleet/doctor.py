@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from loadstone.addons.fleet.clocks import EXCHANGES, disagreement_ns, measure_clock_offset
 from loadstone.addons.fleet.cluster_seam import Cluster, Member
 from loadstone.machine.installed_programs import Fact
-from loadstone.text.language import said, translatable
+from loadstone.text.language import translatable
+from loadstone.text.message import AnyText, said
 
 FACTS_S = 60.0
 TRIP_MS = 50.0
@@ -20,7 +21,7 @@ PAUSE_S = 1.0
 """Between two measurements of a clock that are to agree."""
 
 
-def facts_here() -> list[dict[str, str]]:
+def facts_here() -> list[dict[str, AnyText]]:
     """On a member: what `loadstone doctor` finds of its machine."""
     from loadstone.run import doctor  # only here: what it examines takes time to load
 
@@ -45,8 +46,8 @@ def examined(cluster: Cluster, member: Member, root: bool = False) -> list[Fact]
     ]
 
 
-def _fact(said: Mapping[str, str]) -> Fact:
-    return Fact(said["name"], said["value"], "ok" if said["verdict"] == "ok" else "warn", said["remedy"])
+def _fact(said: Mapping[str, AnyText]) -> Fact:
+    return Fact(str(said["name"]), said["value"], "ok" if said["verdict"] == "ok" else "warn", said["remedy"])
 
 
 def _link(cluster: Cluster, member: Member) -> list[Fact]:

@@ -22,8 +22,9 @@ from loadstone.drivers.outcome import AgentState, DriveRecord, OnStates
 from loadstone.experiment.plan.drive_plan import Closed, Plan, Share
 from loadstone.run.request import LostAgent
 from loadstone.safety.errors import DriveFailed, FleetGone, Interrupted, UserError
-from loadstone.text.language import _, joined
-from loadstone.text.language import said as said_as
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, joined
+from loadstone.text.message import said as said_as
 
 
 def shares_of(plans: Sequence[Plan], agents: int, *, one_machine: bool) -> list[list[Plan]]:
@@ -131,7 +132,7 @@ class FleetDriver:
         self._own_pids: set[int] = set()
         """Process ids of the last drive among these."""
         self._agents = tuple(member for member in cluster.members if member.role == "agent")
-        self._left_out: dict[str, str] = {}
+        self._left_out: dict[str, AnyText] = {}
         """Agents that were lost, and why."""
         self._lead_s = LEAD_S
         self._drain_s = 0.0
@@ -276,7 +277,8 @@ class FleetDriver:
             self._await_lost()
         ready = [member for member in self._agents if member.name not in self._left_out]
         if not ready:
-            whys = joined("; ", sorted(set(self._left_out.values()))) or said_as("it has no agents")
+            reasons = sorted(set(self._left_out.values()), key=str)
+            whys = joined("; ", reasons) if reasons else said_as("it has no agents")
             raise FleetGone("fleet: no agent is left ({whys}); start them again", whys=whys)
         return ready
 

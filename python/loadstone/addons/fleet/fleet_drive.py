@@ -29,7 +29,8 @@ from loadstone.machine import clock
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.errors import DriveFailed
 from loadstone.servers.transport import is_loopback
-from loadstone.text.language import said as said_as
+from loadstone.text.message import AnyText
+from loadstone.text.message import said as said_as
 
 LEASE_S = 5.0
 RENEWED_EVERY_S = 1.0
@@ -225,7 +226,7 @@ class FleetDrive:
         share.pid, share.cpus = answer.pid, answer.cpus
         return None
 
-    def _hint(self, share: _Share) -> str:
+    def _hint(self, share: _Share) -> AnyText:
         """Why it may not reach a server that is reached from here."""
         endpoints = (endpoint for plan in share.plans for endpoint in plan.endpoints)
         own = {endpoint.host for endpoint in endpoints if is_loopback(endpoint.host)}

@@ -91,7 +91,7 @@ class _PartOfRun:
         return {
             "alive": alive,
             "held": isinstance(it, Holdable) and it.held,
-            "output": it.last_output() if isinstance(it, LocalSubject) else "",
+            "output": str(it.last_output()) if isinstance(it, LocalSubject) else "",
             "ending": it.how_it_ended() if isinstance(it, HasExitStatus) else "",
             "oom_kills": it.oom_kills() if isinstance(it, HasExitStatus) else None,
             "throttling": THROTTLING.dump_python(

@@ -17,7 +17,7 @@ from loadstone.addons.fleet.cluster_seam import AgentFailed, AgentLost, Cluster,
 from loadstone.machine.start_context import LastingStep, Step
 from loadstone.safety.errors import Interrupted, LoadstoneError, UserError
 from loadstone.servers.remote_host import HostedKind, HostLost, HostReply
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 T = TypeVar("T")
 ANSWER_S = 20.0

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 import loadstone
 from loadstone.addons.fleet.cluster_seam import Role
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 _BESIDE = ("clients", "subjects")
 """Links in a source tree, folders in a wheel; no part of an agent."""
@@ -63,9 +63,9 @@ def own_identity(role: Role | None) -> Identity:
     )
 
 
-def differences(ours: Identity, theirs: Identity) -> list[str]:
+def differences(ours: Identity, theirs: Identity) -> list[AnyText]:
     """In what two differ so that they must not measure together; a clause each, with both values."""
-    found: list[str] = [
+    found: list[AnyText] = [
         said("{name} {their} there, {our} here", name=name, their=their, our=our)
         for name, our, their in (
             ("loadstone", ours.loadstone, theirs.loadstone),
@@ -102,5 +102,5 @@ def _engine() -> str:
     """Found and not imported: only `drivers/native.py` does that."""
     found = util.find_spec("loadstone._engine")
     if found is None or found.origin is None:
-        return said("missing for Python {version}", version=_minor(sys.version.split()[0]))
+        return str(said("missing for Python {version}", version=_minor(sys.version.split()[0])))
     return hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()[:12]

@@ -29,7 +29,7 @@ from loadstone.machine.processes.guarded_process import GuardedProcess, ProcessE
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.safety.errors import DriveFailed, Interrupted
 from loadstone.safety.terminal import plain
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 LOOPBACK = "127.0.0.1"
 READY_S = 60.0

@@ -27,6 +27,7 @@ from loadstone.monitors.monitor import OTHER_MACHINE, Monitor, Sample
 from loadstone.monitors.watch import MonitorTargets
 from loadstone.run_folder.facts import HOST
 from loadstone.servers import registry
+from loadstone.text.message import AnyText
 
 T = TypeVar("T")
 MonitorReply = dict[str, Any]
@@ -81,7 +82,7 @@ class FleetMonitors:
             monitors.append(BesideServers(self._beside, self._pool, f"watch-{next(self._numbers)}", watch))
         return monitors
 
-    def _lost(self, member: Member, why: str) -> None:
+    def _lost(self, member: Member, why: AnyText) -> None:
         if member.name not in self._noted:
             self._noted.add(member.name)
             self._note(f"monitor {member.name}: {why}; its figures may be missing")
@@ -90,7 +91,7 @@ class FleetMonitors:
 class _Member:
     """One of the monitors."""
 
-    def __init__(self, cluster: Cluster, member: Member, lost: Callable[[Member, str], None]) -> None:
+    def __init__(self, cluster: Cluster, member: Member, lost: Callable[[Member, AnyText], None]) -> None:
         self._cluster, self._member, self._lost = cluster, member, lost
         self._clock: ClockMeasurement | None = None
         self._not_before_s = 0.0

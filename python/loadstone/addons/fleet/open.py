@@ -13,7 +13,7 @@ from loadstone.programs.clients.chosen import ChosenDriver, measured_without
 from loadstone.run.load_source import MonitorsOf, OpeningRun
 from loadstone.safety.errors import UserError
 from loadstone.servers.remote_host import NamedHost
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 
 class OpenedFleet:

@@ -12,7 +12,7 @@ from loadstone.drivers.counted import QUIET_S, THINKS_MORE, Counted
 from loadstone.drivers.driver import RoundsOptions
 from loadstone.drivers.outcome import Counts, DriveRecord
 from loadstone.experiment.plan.drive_plan import Closed, Plan
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 SLICES = 4
 """In rounds an interval holds a slice of each plan; so many times as long none may come."""

@@ -5,7 +5,7 @@ from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.machine.placement import OWN_CPUS
 from loadstone.safety.errors import UserError
 from loadstone.servers.delay_line import link_of
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 
 def require_hosts_can(run_plan: RunPlan) -> None:

@@ -23,7 +23,8 @@ from loadstone.addons.fleet.dask_library import CONNECT_S, KEY, FleetScheduler, 
 from loadstone.addons.fleet.identity import own_identity
 from loadstone.machine.processes.workspace import Workspace
 from loadstone.safety.errors import DriveFailed, UserError
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 CLAIM_S = 15.0
 """How long agents stay a command's that is not heard of any more."""
@@ -45,7 +46,7 @@ class _Holder:
     released: str = ""
     """The command that let it go last: what of its calls comes later claims nothing."""
 
-    def refused(self, token: str, who: str) -> str | None:
+    def refused(self, token: str, who: str) -> AnyText | None:
         """Take or renew the claim of a command; why not, if another one holds it."""
         now = time.monotonic()
         if token == self.released:
@@ -73,9 +74,9 @@ async def run_here(token: str, who: str, function: Callable[..., object], argume
     try:
         return {"answer": await _in_thread(lambda: function(*arguments))}
     except Exception as error:
-        return {
-            "failed": str(error) if isinstance(error, DriveFailed | UserError) else f"{type(error).__name__}: {error}"
-        }
+        if isinstance(error, DriveFailed | UserError):
+            return {"failed": error.message}
+        return {"failed": f"{type(error).__name__}: {error}"}
 
 
 async def _in_thread(work: Callable[[], object]) -> object:
@@ -177,7 +178,7 @@ def serve_member(
         ended = await _ended(watch_input=watch_input)
         told = False
         while not ended.is_set():
-            why: str = said("the connection to the scheduler was lost")
+            why: AnyText = said("the connection to the scheduler was lost")
             try:
                 async with _joined(scheduler, name, credential, identity, listen, contact) as worker:
                     told = False

@@ -20,7 +20,7 @@ from loadstone.cli.redis_options import AddressOptions, KeySpace, Login, Receive
 from loadstone.run.request import RunRequest
 from loadstone.safety import terminal
 from loadstone.safety.errors import SubjectFailed, UserError
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 SERVICE, REDIS = "http", "redis"
 """What two versions are of where nothing else is said."""

@@ -24,7 +24,7 @@ from loadstone.safety import terminal
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import redact
 from loadstone.safety.secrets.references import variables
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 AS_IT_STANDS, TREE = ".", "-tree"
 BUILD_LONGEST_S, BUILD_POLL_S, GIT_LONGEST_S = 900.0, 0.05, 600.0
@@ -120,7 +120,7 @@ def _commit(top: Path, name: str, option: str) -> str | None:
 
 def _shown(name: str, commit: str | None) -> str:
     if commit is None:
-        return said("the tree as it stands")
+        return str(said("the tree as it stands"))
     return name if commit.startswith(name) else f"{name} ({commit[:7]})"
 
 
@@ -146,7 +146,7 @@ def _ignoring() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        terminal.remark(str(error))
+        terminal.remark(error.message)
 
 
 def _forget_killed(top: Path, folder: Path) -> None:
@@ -239,11 +239,11 @@ def _kept(log: Path) -> Path:
     return log
 
 
-def _last_lines(log: Path) -> str:
+def _last_lines(log: Path) -> AnyText:
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - LINES_BYTES))
         lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
-    return redact(" | ".join(lines[-LINES:]) or said("it prints nothing"))[-600:]
+    return redact(" | ".join(lines[-LINES:]))[-600:] or said("it prints nothing")
 
 
 def is_revision(name: str) -> bool:

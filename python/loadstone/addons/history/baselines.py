@@ -14,7 +14,7 @@ from loadstone.run_folder.files import ARCHIVE, LAST_UNIX_S, PLAN
 from loadstone.run_folder.lines import FORMAT, dump_document, read_small, write_file
 from loadstone.safety.bounds.folder_files import is_file
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.problem import Problem
 
 BASELINES = "baselines.json"

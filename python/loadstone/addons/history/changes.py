@@ -24,7 +24,7 @@ from loadstone.addons.history.trends import (
     places_of,
 )
 from loadstone.judge.verdict import AnalysisModel
-from loadstone.text.message import Message
+from loadstone.text.message import AnyText, Message
 
 _ENDS = 1.96
 """Ends of a 95 % interval, in standard errors."""
@@ -82,12 +82,12 @@ class History(AnalysisModel):
     runs_min: int
     """A change is looked for among so many runs at least."""
     figures: list[FigureHistory]
-    unread: dict[str, str]
+    unread: dict[str, AnyText]
     """Runs that cannot be read, and why."""
 
 
 def history_of(
-    experiment: str, runs: Sequence[RunFigures], chosen: Sequence[tuple[str, str]], unread: dict[str, str]
+    experiment: str, runs: Sequence[RunFigures], chosen: Sequence[tuple[str, str]], unread: dict[str, AnyText]
 ) -> History:
     """The history of these figures (key of a condition or pair, metric), which share the level of hints."""
     ordered = in_order(runs)

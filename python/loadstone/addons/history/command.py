@@ -14,7 +14,8 @@ from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.safety import terminal
 from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said, translatable
+from loadstone.text.language import translatable
+from loadstone.text.message import said
 
 if TYPE_CHECKING:
     from loadstone.addons.history.changes import History

@@ -37,8 +37,7 @@ from loadstone.run_folder.reading import RecordedRun, read_run
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.safety.errors import DriveFailed, UserError
 from loadstone.text import sentences
-from loadstone.text.language import said
-from loadstone.text.message import Message, message, verbatim
+from loadstone.text.message import Message, message, said, verbatim
 from loadstone.text.units import SHARE, parse
 from loadstone.text.wording import listed, nearest
 

@@ -28,6 +28,7 @@ from loadstone.machine.processes.cache_folder import cache_folder
 from loadstone.run_folder.files import ARCHIVE, run_folders
 from loadstone.run_folder.reading import read_run
 from loadstone.safety.errors import LoadstoneError, UserError
+from loadstone.text.message import AnyText, text_of
 
 VERDICTS = ("faster", "equivalent", "mixed", "undecided", "not_decidable", "invalid")
 LETTERS_MAX = 400
@@ -384,7 +385,7 @@ class Collected:
     """The figures of several runs."""
 
     runs: list[RunFigures]
-    unread: dict[str, str]
+    unread: dict[str, AnyText]
     """Run -> why it cannot be read."""
     left: int
     """Runs that are still to be computed."""
@@ -408,7 +409,7 @@ def collect(index: Index, rows: Sequence[RunRow], deadline_s: float | None = Non
                 run = read_run(path)
                 found = run_figures(run, analyse_run(run), row.began_unix_s)
             except (LoadstoneError, OSError) as error:
-                unread[row.name] = str(error)
+                unread[row.name] = text_of(error)
                 continue
             index.keep_figures(row.name, now, found.model_dump_json())
         runs.append(found)

@@ -16,7 +16,7 @@ from loadstone.run_folder.files import began_at
 from loadstone.safety import terminal
 from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 if TYPE_CHECKING:
     from loadstone.addons.history.tags import Tags

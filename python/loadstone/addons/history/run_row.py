@@ -21,7 +21,7 @@ from loadstone.run_folder.look import VerdictKind
 from loadstone.safety.bounds.files import read_own_bytes, require_few_values, why
 from loadstone.safety.errors import UserError
 from loadstone.text.language import LANGUAGES, _, use_language
-from loadstone.text.message import Message
+from loadstone.text.message import AnyText, Message, read_message
 from loadstone.text.sentences import render_message
 
 DOCUMENT_BYTES = 64 * 1024 * 1024
@@ -197,7 +197,7 @@ class RunRow(BaseModel):
 
 def read_row(path: Path, *, archived: bool = False) -> RunRow:
     """The line of a folder. Never raises for what stands in it; a folder that vanished has a line that says so."""
-    said: list[str] = []
+    said: list[AnyText] = []
     plan = _document(path / PLAN, _Plan, said)
     analysis = _document(path / ANALYSIS, _Analysis, said)
     environment = _document(path / ENVIRONMENT, _Environment, said)
@@ -214,7 +214,7 @@ def read_row(path: Path, *, archived: bool = False) -> RunRow:
         question=analysis.question if analysis else "",
         answer=_answer(analysis.answer) if analysis else None,
         state="unread" if said else _state(analysis),
-        why="; ".join(said),
+        why="; ".join(map(str, said)),
         running=is_written(path),
         trials_done=analysis.trials_done if analysis else 0,
         trials_planned=analysis.trials_planned if analysis else None,
@@ -280,7 +280,7 @@ def size_of(path: Path) -> int:
     return total
 
 
-def _document(file: Path, kind: type[T], said: list[str]) -> T | None:
+def _document(file: Path, kind: type[T], said: list[AnyText]) -> T | None:
     """What is taken of a document; None where there is none. What is wrong with it is added to what is said."""
     try:
         text = read_own_bytes(file, DOCUMENT_BYTES)
@@ -293,11 +293,11 @@ def _document(file: Path, kind: type[T], said: list[str]) -> T | None:
         what = ".".join(map(str, first["loc"]))[:100]
         said.append(f"{file.name}: {what}: {first['msg'][:100]}" if what else f"{file.name}: not {kind.called}")
     except (OSError, ValueError) as error:
-        said.append(f"{file.name}: {why(error)[:200]}")
+        said.append(f"{file.name}: {str(why(error))[:200]}")
     return None
 
 
-def _tags(path: Path, said: list[str]) -> Tags:
+def _tags(path: Path, said: list[AnyText]) -> Tags:
     try:
         return read_tags(path)
     except UserError as error:
@@ -307,7 +307,7 @@ def _tags(path: Path, said: list[str]) -> Tags:
 
 def _answer(value: object) -> Message | None:
     try:
-        return Message.model_validate(value)
+        return read_message(value)
     except ValidationError:
         return None
 

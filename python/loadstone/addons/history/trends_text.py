@@ -17,7 +17,7 @@ def figure_name(metric: str) -> str:
     if metric == RATIO:
         return _("ratio, compared against reference")
     if is_answered(metric):
-        return render_message(Message(kind=metric))
+        return render_message(Message(metric))
     name = metric_text(metric)
     return _("{figure}, at the rate that was held", figure=name) if metric.startswith(AT_RATE) else name
 

@@ -20,7 +20,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loadstone.addons.pages.settings import PageSettings
 from loadstone.safety import defect, terminal
-from loadstone.text.language import ENGLISH, LANGUAGES, in_language, of_request, said, use_language
+from loadstone.text.language import ENGLISH, LANGUAGES, in_language, of_request, use_language
+from loadstone.text.message import AnyText, said, text_of
 
 BODY_BYTES_MAX = 1024 * 1024
 """Limit of a form. An experiment has a few kB."""
@@ -63,7 +64,7 @@ HEADERS = {
 class RefusedRequest(Exception):
     """A request that is not answered."""
 
-    def __init__(self, status: int, why: str) -> None:
+    def __init__(self, status: int, why: AnyText) -> None:
         super().__init__(why)
         self.status = status
 
@@ -91,7 +92,7 @@ class Access:
         try:
             cookie = self._admit(scope)
         except RefusedRequest as refused:
-            await say(scope, answer, refused.status, str(refused))
+            await say(scope, answer, refused.status, text_of(refused))
             return
         if cookie is not None:
             await _go_on(answer, cookie, scope)
@@ -263,7 +264,7 @@ def _with_headers(send: Send, nonce: str) -> Send:
     return sent
 
 
-async def say(scope: Scope, send: Send, status: int, why: str) -> None:
+async def say(scope: Scope, send: Send, status: int, why: AnyText) -> None:
     """One sentence as plain text; the connection ends, so that nothing more is read of what was refused."""
     with use_language(scope.get("state", {}).get("language") or _language(scope)):
         body = f"loadstone: {in_language(why)}\n".encode()

@@ -26,7 +26,8 @@ from loadstone.addons.pages.access import LANGUAGE_COOKIE, Access, RefusedReques
 from loadstone.addons.pages.page import refusal
 from loadstone.addons.pages.settings import PageSettings, place_of
 from loadstone.safety.errors import LoadstoneError
-from loadstone.text.language import LANGUAGES, _, said
+from loadstone.text.language import LANGUAGES, _
+from loadstone.text.message import said, text_of
 
 _KEPT_IN_ADDRESS = "/?&=%"
 
@@ -94,7 +95,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         plain = {"Not Found": _("There is no such page."), "Method Not Allowed": _("This page is not sent to.")}
         return refusal(request, error.status_code, plain.get(error.detail, error.detail))
-    return refusal(request, error.status if isinstance(error, RefusedRequest) else 400, str(error))
+    return refusal(request, error.status if isinstance(error, RefusedRequest) else 400, text_of(error))
 
 
 async def _failed(request: Request, _error: Exception) -> Response:

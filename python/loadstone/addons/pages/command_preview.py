@@ -163,7 +163,7 @@ def checked(source: str, label: str) -> str:
             options = RunRequest(described=read_source(source, label))
             _planned(options)
         except LoadstoneError as error:
-            return redact(str(error))
+            return str(error)
     return ""
 
 

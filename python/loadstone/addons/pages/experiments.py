@@ -24,7 +24,8 @@ from loadstone.experiment.spec.built_in import FOLDER, names, questions
 from loadstone.measure.machine_lock import runs_measuring
 from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, of_author, said
+from loadstone.text.language import _, of_author
+from loadstone.text.message import AnyText, said
 
 Make = Callable[[ExperimentFacts | None], CommandLine]
 """Makes a command line, for an experiment of which these are the facts. Raises UserError."""
@@ -55,7 +56,7 @@ async def _list(request: Request) -> Response:
     )
 
 
-def _measuring(place: PageSettings) -> list[tuple[str, str]]:
+def _measuring(place: PageSettings) -> list[tuple[str, AnyText]]:
     """The runs that measure here now: where each is shown, if it is one of these pages, and what it is called."""
     shown = []
     for run in runs_measuring():
@@ -80,7 +81,7 @@ def _form_page(
     asked: _FormRequest,
     found: ExperimentFacts,
     form: Form,
-    error: str = "",
+    error: AnyText = "",
     *,
     is_saved: bool = False,
 ) -> Response:
@@ -104,7 +105,7 @@ async def _start(request: Request) -> Response:
     try:
         return await begin(request, _command(request, asked, found, form))
     except UserError as error:
-        return _form_page(request, asked, found, form, str(error))
+        return _form_page(request, asked, found, form, error.message)
 
 
 async def _told(request: Request, make: Make, asked: _FormRequest | None) -> Response:
@@ -115,7 +116,7 @@ async def _told(request: Request, make: Make, asked: _FormRequest | None) -> Res
         command = make(found)
         return page(request, "told.html", command=command, told=await describe(place, command), error="")
     except UserError as error:
-        return page(request, "told.html", command=None, told=None, error=str(error))
+        return page(request, "told.html", command=None, told=None, error=error.message)
 
 
 def _command(request: Request, asked: _FormRequest, found: ExperimentFacts | None, form: Form) -> CommandLine:
@@ -169,7 +170,7 @@ async def _quick_start(request: Request) -> Response:
     try:
         return await begin(request, _quick_command(request, form))
     except UserError as error:
-        return page(request, "quick.html", 400, form=form, error=str(error))
+        return page(request, "quick.html", 400, form=form, error=error.message)
 
 
 async def _edit(request: Request) -> Response:
@@ -200,7 +201,7 @@ def _editor(
     text: ShownText,
     *,
     is_new: bool,
-    error: str = "",
+    error: AnyText = "",
     version: str = "",
     locked: bool = False,
 ) -> Response:
@@ -219,7 +220,7 @@ def _editor(
     )
 
 
-def _literal(name: str) -> str:
+def _literal(name: str) -> AnyText:
     return said(
         "{name}: a password stands in it as it is, so it is shown without it and can only be read here; write "
         "${{env:NAME}} in its place with an editor of yours, and start `loadstone serve` with this variable",
@@ -259,7 +260,7 @@ async def _edit_save(request: Request) -> Response:
         await _require_shown(place, name, form.one("version"), over=over)
         await run_in_threadpool(write_own, place.experiments, name, text, over=over)
     except UserError as error:
-        return _editor(request, name, whole, is_new=True, error=str(error))
+        return _editor(request, name, whole, is_new=True, error=error.message)
     return _to_editor(name) if form.one("then") == "edit" else RedirectResponse(f"/own/{name}?saved=1", 303)
 
 

@@ -15,7 +15,7 @@ from loadstone.addons.pages.running import Writer
 from loadstone.report import figure_format as fmt
 from loadstone.run_folder.look import VerdictKind
 from loadstone.safety.terminal import visible
-from loadstone.text.message import Message
+from loadstone.text.message import Message, read_message
 
 POINTS_MAX = 900
 """On the time axis; then two neighbours become one, and so on: a day has points of 2 minutes."""
@@ -366,7 +366,7 @@ def _agent(value: object) -> LiveAgent:
 
 def _judged(one: Mapping[str, Any], count: int) -> LiveVerdict:
     try:
-        said = Message.model_validate(one.get("said"))
+        said = read_message(one.get("said"))
     except (ValidationError, RecursionError):
         said = None
     kind = one.get("kind")

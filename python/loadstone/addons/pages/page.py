@@ -23,6 +23,7 @@ from loadstone.report.html.page import templates_of
 from loadstone.safety.secrets.known import redact
 from loadstone.safety.terminal import visible
 from loadstone.text.language import in_language, language
+from loadstone.text.message import AnyText
 
 TYPES = {
     "css": "text/css; charset=utf-8",
@@ -105,7 +106,7 @@ def part_of_page(request: Request, template: str, **figures: Any) -> str:
     return put_back.sub(lambda found: str(escape(visible(evidence[int(found[1])]))), redact(text))
 
 
-def refusal(request: Request, status: int, why: str) -> HTMLResponse:
+def refusal(request: Request, status: int, why: AnyText) -> HTMLResponse:
     """A page that says in one sentence what is wrong."""
     return page(request, "refusal.html", status, why=visible(in_language(why)))
 

@@ -102,7 +102,7 @@ def _work(
         try:
             there.send((True, function(*arguments, **named)))
         except LoadstoneError as error:
-            there.send((False, str(error)))
+            there.send((False, error.message))
         except Exception as error:
             from loadstone.safety import defect
 

@@ -48,7 +48,7 @@ async def _resume(request: Request) -> Response:
         variables = {name: known[name] for name in references_in(words) if name in known}
         return await begin(request, CommandLine(("run", "--resume", address), variables))
     except UserError as error:
-        return refusal(request, 400, str(error))
+        return refusal(request, 400, error.message)
 
 
 def _goes_on(folder: Path) -> bool:

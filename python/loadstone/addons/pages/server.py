@@ -21,7 +21,7 @@ from loadstone.addons.pages.access import TOKEN, may_host, say
 from loadstone.addons.pages.app import application
 from loadstone.addons.pages.settings import PageSettings
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 ANSWERED_MAX = 400
 """Requests that are answered at the same time; beyond them the answer is 503."""

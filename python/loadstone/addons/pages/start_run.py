@@ -110,7 +110,7 @@ async def _again(request: Request) -> Response:
     try:
         return await begin(request, command, beside=form.one("beside"))
     except UserError as error:
-        return refusal(request, 400, str(error))
+        return refusal(request, 400, error.message)
 
 
 def _page_of(start: StartedRun, place: PageSettings) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from loadstone.machine.extras import how_to_add, lacks
-from loadstone.text.language import by_option, said
+from loadstone.text.language import _, by_option
 
 PATIENCE_S = 20.0
 _ADDRESS = re.compile(rb"https?://\S+")
@@ -24,7 +24,7 @@ def watched(folder: Path, note: Callable[[str], None]) -> None:
     """
     if lacks("serve"):
         note(
-            said(
+            _(
                 "--watch: the page cannot be started: loadstone[serve] is not installed; type {how}",
                 how=how_to_add("serve"),
             )
@@ -42,16 +42,16 @@ def watched(folder: Path, note: Callable[[str], None]) -> None:
             start_new_session=True,
         )
     except OSError as error:
-        note(said("--watch: the page cannot be started: {why}", why=error.strerror or str(error)))
+        note(_("--watch: the page cannot be started: {why}", why=error.strerror or str(error)))
         return
     assert page.stdout is not None
     address = _address(page.stdout.fileno())
     if address is None:
-        note(said("--watch: the page does not come; look at the run by: loadstone serve"))
+        note(_("--watch: the page does not come; look at the run by: loadstone serve"))
         with contextlib.suppress(OSError):
             page.terminate()
     else:
-        note(said("watch it at {address}", address=address))
+        note(_("watch it at {address}", address=address))
     page.stdout.close()
 
 

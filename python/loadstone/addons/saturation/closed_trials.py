@@ -360,10 +360,8 @@ def _widened(saturation: Saturation, trials: Sequence[TrialRecord]) -> Saturatio
         return at_least(saturation.per_s.value, message("others_took", bound=up_to(bound.taken)))
     gain = bound.total
     users, per_s = _higher(saturation.users, gain), _higher(saturation.per_s, gain)
-    figures = {**saturation.message.figures, "users": users.figures, "per_s": per_s.figures}
-    return replace(
-        saturation, users=users, per_s=per_s, message=saturation.message.model_copy(update={"figures": figures})
-    )
+    said = saturation.message.with_figures(users=users.figures, per_s=per_s.figures)
+    return replace(saturation, users=users, per_s=per_s, message=said)
 
 
 def _higher(one: Estimate, gain: float) -> Estimate:

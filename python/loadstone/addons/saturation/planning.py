@@ -7,8 +7,7 @@ from loadstone.experiment.plan.design.planned_search import SearchContext
 from loadstone.experiment.plan.run_plan import PlannedTrial, RunPlan, SearchPlan
 from loadstone.experiment.spec.driver_names import NATIVE, DriverWord
 from loadstone.experiment.spec.levels import Condition
-from loadstone.text.language import said
-from loadstone.text.message import message
+from loadstone.text.message import message, said
 
 SERVER_S, APPLICATION_S, OPEN_S = 60.0, 140.0, 120.0
 """What it is taken to take until a condition's saturation point is found: of a server, behind an application; and in

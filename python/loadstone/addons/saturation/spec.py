@@ -14,7 +14,7 @@ from loadstone.experiment.spec.consistency_of_parts import check_levels_once
 from loadstone.experiment.spec.experiment import AddOnPart, Experiment, LoadSearch
 from loadstone.experiment.spec.levels import Level
 from loadstone.experiment.spec.part import Duration, Margin, PlanPart, readable_by
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.problem import Problem
 from loadstone.text.units import LATENCY_NS, duration_s, margin_share, unit_written
 from loadstone.text.wording import shown

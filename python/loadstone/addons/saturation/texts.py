@@ -131,10 +131,8 @@ SATURATION: dict[str, str | Callable[..., str]] = {
     "objective_unknown_by_users": "{objective}: too few sweeps say where it is met",
     "latency_objective": lambda quantile, latency_s: f"P{100 * quantile:g} <= {digits(1e3 * latency_s)} ms",
     "latency_missed": _latency_missed,
-    "goodput_missed": lambda share, objective_share: _(
-        "{share:.1%} answered correctly, objective {objective_share:.1%}", share=share, objective_share=objective_share
-    ),
-    "backlog_grew": lambda arrivals: _("the backlog grew by {arrivals:,.0f} arrivals", arrivals=arrivals),
+    "goodput_missed": "{share:.1%} answered correctly, objective {objective_share:.1%}",
+    "backlog_grew": "the backlog grew by {arrivals:,.0f} arrivals",
     "too_few_bisections": _too_few_bisections,
     "kept_at_every_rate": ("most blocks kept {objective} at every rate they tried; locate it again from higher rates"),
     "missed_at_every_rate": (
@@ -292,15 +290,6 @@ def _levels(
     )
 
 
-def _rates(why: str, objective: str, steps: int) -> str:
-    return _(
-        "{why}; now the highest rate that keeps {objective} is located in {steps} steps",
-        why=why,
-        objective=objective,
-        steps=steps,
-    )
-
-
 def _planned(
     conditions: int, time_s: float, objective: str | None, sweeps: int, ramp_s: float | None, shortened: bool = False
 ) -> str:
@@ -343,7 +332,7 @@ SATURATION_REPORT: dict[str, str | Callable[..., str]] = {
     "trust_saturation": "{good} of {of} saturation points found",
     "saturation_basis": "Every level that was measured, and how full each part was",
     "progress_levels": _levels,
-    "progress_rates": _rates,
+    "progress_rates": "{why}; now the highest rate that keeps {objective} is located in {steps} steps",
     "progress_located": lambda rate_per_s, blocks: _(
         "the rate lies near {figure} a second; now {blocks} around it",
         figure=figure(rate_per_s),

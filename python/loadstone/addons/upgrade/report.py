@@ -17,7 +17,6 @@ from loadstone.report.document import (
 )
 from loadstone.report.terminal.sections import blocks, line
 from loadstone.text.language import _
-from loadstone.text.wording import listed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -127,6 +126,5 @@ def _remarks(found: UpgradeReport) -> Iterator[str]:
 
 
 def _some(names: list[str]) -> str:
-    more = len(names) - NAMED_MAX
-    shown = names[:NAMED_MAX]
-    return _("{names} and {more} more (--json)", names=", ".join(shown), more=more) if more > 0 else listed(shown)
+    more, shown = len(names) - NAMED_MAX, ", ".join(names[:NAMED_MAX])
+    return _("{names} and {more} more (--json)", names=shown, more=more) if more > 0 else shown

@@ -19,7 +19,7 @@ from loadstone.experiment.spec.experiment import CrashSpec, Experiment, conditio
 from loadstone.experiment.spec.levels import identity
 from loadstone.experiment.spec.workload import TableCount
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.units import duration_s
 
 MOST_KEYS_PER_S = 3_000_000
@@ -76,7 +76,7 @@ def plan_crashes(
 def _check(experiment: Experiment, at: FieldPath, crash: CrashSpec, parts: ConditionParts) -> None:
     """The server must be there, and what an operation stores must be found: key by key, or by counting."""
 
-    def error(key: str, problem: str, remedy: str) -> UserError:
+    def error(key: str, problem: AnyText, remedy: AnyText) -> UserError:
         return experiment.source.error(
             (*at, key),
             said(

@@ -17,7 +17,7 @@ from loadstone.experiment.spec.part import Duration
 from loadstone.experiment.spec.subject_names import is_built_in
 from loadstone.experiment.spec.workload import TableCount
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said, text_of
 from loadstone.text.units import BYTES, duration_s, parse
 
 ROWS_MAX = 1_000_000_000
@@ -147,7 +147,7 @@ class DeploymentPlanner:
             filled = str(self._filled(count, condition))
             yield StoredCount(operation=stored.operation, server=stored.server, count=filled)
 
-    def _error(self, path: FieldPath, problem: str, condition: Condition) -> UserError:
+    def _error(self, path: FieldPath, problem: AnyText, condition: Condition) -> UserError:
         told = said("{problem} for {condition}; narrow a `when`", problem=problem, condition=condition_text(condition))
         return self._experiment.source.error(path, told)
 
@@ -162,7 +162,7 @@ class DeploymentPlanner:
         try:
             return resolved(written, self._experiment.source.folder)
         except ValueError as problem:
-            raise self._experiment.source.error(path, str(problem)) from None
+            raise self._experiment.source.error(path, text_of(problem)) from None
 
     def _target(
         self, condition: Condition, servers: Mapping[str, Mapping[str, Any]], subjects: Mapping[str, RequiredSubject]
@@ -283,7 +283,7 @@ def _memory(experiment: Experiment, path: FieldPath, value: Any) -> int:
     try:
         size = parse(value, BYTES) if isinstance(value, str) else value
     except ValueError as problem:
-        raise experiment.source.error(path, str(problem)) from None
+        raise experiment.source.error(path, text_of(problem)) from None
     if isinstance(size, bool) or not isinstance(size, int) or size < MEMORY_MIN_BYTES:
         raise experiment.source.error(
             path, said("'{value}' is too little or no size; write for example 512 MB", value=value)

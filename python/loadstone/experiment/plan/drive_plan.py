@@ -25,7 +25,7 @@ from loadstone.experiment.plan.operations import (
 )
 from loadstone.experiment.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with_data
 from loadstone.experiment.spec.part import PlanPart, is_left_out, is_none
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 LONGEST_S = 10 * 365 * 24 * 3600
@@ -329,7 +329,7 @@ class Plan(PlanPart):
             raise ValueError(wrong)
         return self
 
-    def _wrong_in_share(self) -> str | None:
+    def _wrong_in_share(self) -> AnyText | None:
         if self.start_at_unix_ns is not None and self.start_at_monotonic_ns is not None:
             return said("start_at_monotonic_ns stands beside start_at_unix_ns; leave one of them out")
         if self.share is None or self.share.of == 1:
@@ -339,7 +339,7 @@ class Plan(PlanPart):
                 return said("{field} cannot be shared by several agents; use one agent", field=field)
         return None
 
-    def _wrong_in_keys(self) -> str | None:
+    def _wrong_in_keys(self) -> AnyText | None:
         """Return what is wrong in operations with several keys, or None."""
         for operation in self.operations:
             keys = keys_of_one(operation)
@@ -376,7 +376,7 @@ class Plan(PlanPart):
                 )
         return None
 
-    def _wrong_in_recording(self) -> str | None:
+    def _wrong_in_recording(self) -> AnyText | None:
         is_recorded = isinstance(self.model, Open) and self.model.arrivals == "recorded"
         if self.recording is None:
             without = said("arrivals that are recorded need a recording; name its path")
@@ -399,7 +399,7 @@ class Plan(PlanPart):
                 )
         return None
 
-    def _wrong_in_receivers(self) -> str | None:
+    def _wrong_in_receivers(self) -> AnyText | None:
         if self.receivers is None:
             sending = [one.name for one in self.operations if uses_message(commands_of(one))]
             if not sending:
@@ -431,7 +431,7 @@ class Plan(PlanPart):
                 return said("operation '{operation}': {wrong}", operation=operation.name, wrong=wrong)
         return None
 
-    def _wrong_in_requests(self) -> str | None:
+    def _wrong_in_requests(self) -> AnyText | None:
         if self.acknowledged:
             return said("acknowledged needs the protocol of Redis; set it to false")
         if self.pipeline_depth != 1 and not PROTOCOLS[self.protocol].pipelining:
@@ -464,7 +464,7 @@ class Plan(PlanPart):
                 return said("operation '{operation}' has no requests; name at least one", operation=operation.name)
         return None
 
-    def _wrong_in_commands(self) -> str | None:
+    def _wrong_in_commands(self) -> AnyText | None:
         if any(endpoint.base_path or endpoint.secret_headers for endpoint in self.endpoints):
             return said(
                 "base_path and secret_headers need protocol {for_requests}; leave them out", for_requests=_FOR_REQUESTS

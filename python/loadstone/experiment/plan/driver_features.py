@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from loadstone.experiment.plan.drive_plan import Closed, Open, Plan
 from loadstone.experiment.plan.operations import keys_of_one
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 OPTIONAL = "read_back"
 """A driver without it gets a plan without it; every other one that is missing refuses the plan."""

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from loadstone.experiment.plan.operations import Headers
 from loadstone.experiment.spec.part import PlanPart, is_left_out, is_none
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 SLOTS = 16_384
 Ranges = Sequence[tuple[int, int]]
@@ -77,7 +77,7 @@ def even_slots(nodes: int) -> list[tuple[tuple[int, int], ...]]:
     return [((first, last - 1),) for first, last in pairwise(ends)]
 
 
-def wrong_in_slots(endpoints: Sequence[Ranges]) -> str | None:
+def wrong_in_slots(endpoints: Sequence[Ranges]) -> AnyText | None:
     """What is wrong with the slots of the endpoints; None if nothing is, or if none has any.
 
     An endpoint without slots among others that have them is a node that slots may move to.
@@ -111,7 +111,7 @@ def wrong_in_slots(endpoints: Sequence[Ranges]) -> str | None:
     return said("endpoints: no endpoint has slot {missing}; give it to one", missing=missing)
 
 
-def wrong_in_replicas(endpoints: Sequence[Endpoint], *, of_redis: bool) -> str | None:
+def wrong_in_replicas(endpoints: Sequence[Endpoint], *, of_redis: bool) -> AnyText | None:
     """What is wrong with them; None if nothing is, or if no replica is read from.
 
     `of_redis`: whether the load is one of Redis, and no recording.
@@ -136,7 +136,7 @@ def wrong_in_replicas(endpoints: Sequence[Endpoint], *, of_redis: bool) -> str |
     return _wrong_in_places(endpoints) if primaries else None
 
 
-def _wrong_in_places(endpoints: Sequence[Endpoint]) -> str | None:
+def _wrong_in_places(endpoints: Sequence[Endpoint]) -> AnyText | None:
     """Without slots one primary has all keys; it and its replicas stand before all that get no load."""
     of_a_cluster = any(endpoint.slots for endpoint in endpoints)
     primaries = [number for number, one in enumerate(endpoints) if one.in_service and one.replica_of is None]
@@ -146,7 +146,7 @@ def _wrong_in_places(endpoints: Sequence[Endpoint]) -> str | None:
     return None
 
 
-def wrong_in_sentinels(endpoints: Sequence[Endpoint], *, of_redis: bool) -> str | None:
+def wrong_in_sentinels(endpoints: Sequence[Endpoint], *, of_redis: bool) -> AnyText | None:
     """What is wrong with them; None if nothing is, or if all endpoints get load from the beginning."""
     others = [number for number, one in enumerate(endpoints) if one.standby or one.sentinel_of is not None]
     if not others:

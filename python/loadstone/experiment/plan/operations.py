@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from loadstone.experiment.action import PlannedAction, fields, sent_to
 from loadstone.experiment.spec.part import PlanPart, is_left_out
 from loadstone.safety.secrets.in_texts import hide_url
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -249,7 +249,7 @@ def uses_message(commands: Sequence[ServerCommand]) -> bool:
     return any(MESSAGE in argument for command in commands for argument in command.args)
 
 
-def wrong_in_operation(receivers: Receivers, commands: Sequence[ServerCommand]) -> str | None:
+def wrong_in_operation(receivers: Receivers, commands: Sequence[ServerCommand]) -> AnyText | None:
     """Why the commands of an operation cannot be received; None if they can."""
     name = _COMMANDS[receivers.kind]
     args = commands[0].args if len(commands) == 1 else ()
@@ -287,9 +287,9 @@ class RecordedLoad:
     """The names of those that are sent, each an operation, in the order of their numbers in the file."""
     sent: Mapping[str, int]
     """Number of commands of each name that are sent."""
-    left_out: Mapping[tuple[str, str], int]
+    left_out: Mapping[tuple[str, AnyText], int]
     """Name and reason -> how many are not sent."""
-    not_in_a_cluster: Mapping[tuple[str, str], int]
+    not_in_a_cluster: Mapping[tuple[str, AnyText], int]
     """Number of commands that no node of a cluster takes, by name and reason, of those that are sent."""
     clients: int
     """That have a command which is sent."""

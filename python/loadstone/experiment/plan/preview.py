@@ -256,8 +256,7 @@ def remarks(run_plan: RunPlan) -> list[Message]:
     """A line each: the same key twice, keys that nothing writes, comparisons by keys."""
     plans = {identity(trial.condition): trial.plan for trial in run_plan.every_trial}
     same_keys = [one for plan in plans.values() for one in _same_keys(plan)]
-    distinct = {str(one.model_dump()): one for one in same_keys}
-    return [*distinct.values(), *_nothing_there(plans.values()), *_by_units(run_plan, plans)]
+    return [*dict.fromkeys(same_keys), *_nothing_there(plans.values()), *_by_units(run_plan, plans)]
 
 
 def _same_keys(plan: Plan) -> Iterator[Message]:

@@ -87,8 +87,7 @@ def _parts_of_the_time(run_plan: RunPlan) -> list[Message]:
     if run_plan.search is not None and (announced := run_plan.search.announced) is not None:
         time_s, search = run_plan.search_s(), run_plan.search
         shortened = {"shortened": True} if search.least_s < search.expected_s and time_s < search.expected_s else {}
-        within_budget = {**announced.figures, "time_s": time_s, **shortened}
-        lines.append(announced.model_copy(update={"figures": within_budget}))
+        lines.append(announced.with_figures(time_s=time_s, **shortened))
     for goal in run_plan.goals:
         lines.append(message("plan_goal", name=goal.name, conditions=len(goal.trials), time_s=goal.time_s))
     if run_plan.crashes:

@@ -7,6 +7,7 @@ from typing import Any
 from loadstone.experiment.spec.experiment import Factor, level_behind
 from loadstone.experiment.spec.levels import REFERENCE, Condition, level_text
 from loadstone.safety.secrets.references import resolve
+from loadstone.text.message import AnyText, text_of
 from loadstone.text.units import kind_of, parse
 
 FieldPath = tuple[str | int, ...]
@@ -15,7 +16,7 @@ FieldPath = tuple[str | int, ...]
 class FieldError(Exception):
     """A value that cannot be used: its path below the part that was read, and what is wrong."""
 
-    def __init__(self, path: FieldPath, problem: str) -> None:
+    def __init__(self, path: FieldPath, problem: AnyText) -> None:
         super().__init__(problem)
         self.path = path
         self.problem = problem
@@ -62,7 +63,7 @@ def with_units(value: Any, path: FieldPath = ()) -> Any:
     try:
         return parse(value, kind)
     except ValueError as error:
-        raise FieldError(path, str(error)) from None
+        raise FieldError(path, text_of(error)) from None
 
 
 @dataclass(frozen=True)

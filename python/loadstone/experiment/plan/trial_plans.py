@@ -32,7 +32,7 @@ from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import REFERENCE, Condition, matches
 from loadstone.experiment.spec.workload import OperationSpec
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 MANY_USERS = 4096
 """A load that needs all threads that the generator may have."""
@@ -299,7 +299,7 @@ class WorkloadPlanner:
     def _error(
         self,
         path: FieldPath,
-        problem: str,
+        problem: AnyText,
         fields: Mapping[str, Any],
         numbers: tuple[int, ...],
         model: FieldPath = ("model",),

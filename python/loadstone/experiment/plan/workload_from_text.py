@@ -13,7 +13,7 @@ from loadstone.experiment.plan.substitute import FieldError, FieldPath, PlanMode
 from loadstone.experiment.spec.levels import level_text
 from loadstone.safety.bounds.replies import shortened
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said, text_of
 
 ReadRecording = Callable[[Path], RecordedLoad]
 """What a recording holds. Raises UserError where it cannot be read."""
@@ -68,7 +68,7 @@ def _check_units(text: str, path: FieldPath) -> None:
     try:
         read_units(text)
     except ValueError as error:
-        raise FieldError(path, str(error)) from None
+        raise FieldError(path, text_of(error)) from None
 
 
 def finish_workload(fields: dict[str, Any], mode: PlanMode, prefix: str, replicas: int) -> None:
@@ -187,7 +187,7 @@ def with_keys(request: Mapping[str, Any], path: FieldPath) -> dict[str, Any]:
             texts = {name: as_text(text) for name, text in headers.items() if isinstance(text, str)}
             return {**request, **named, "headers": {**headers, **texts}}
     except ValueError as error:
-        raise FieldError(path, str(error)) from None
+        raise FieldError(path, text_of(error)) from None
     return {**request, **named}
 
 
@@ -195,7 +195,7 @@ def _each(text: Any, path: FieldPath) -> list[Any]:
     try:
         return as_arguments(text) if isinstance(text, str) else [text]
     except ValueError as error:
-        raise FieldError(path, str(error)) from None
+        raise FieldError(path, text_of(error)) from None
 
 
 def _check_request(request: Mapping[str, Any], path: FieldPath) -> None:
@@ -239,7 +239,7 @@ def _repeat(times: Any, path: FieldPath) -> int:
     return times
 
 
-def _placeholders(text: object, path: FieldPath, known: re.Pattern[str], remedy: str) -> None:
+def _placeholders(text: object, path: FieldPath, known: re.Pattern[str], remedy: AnyText) -> None:
     for placeholder in _BRACES.finditer(text if isinstance(text, str) else ""):
         if placeholder[0] not in ("{{", "}}") and not (placeholder[1] and known.fullmatch(placeholder[1])):
             raise FieldError(

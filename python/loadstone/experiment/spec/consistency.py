@@ -26,7 +26,7 @@ from loadstone.experiment.spec.experiment import (
 from loadstone.experiment.spec.levels import REFERENCE, Level, factors_in, is_level, level_text
 from loadstone.experiment.spec.yaml_text import Path, in_one_line
 from loadstone.safety.bounds.replies import shortened
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.units import duration_s
 from loadstone.text.wording import listed, nearest, shown
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import reduce
 from typing import Any
 
 from loadstone.experiment.software import software_of, with_tables
@@ -11,7 +10,7 @@ from loadstone.experiment.spec.levels import REFERENCE, Level, is_level, level_t
 from loadstone.experiment.spec.workload import Count, TableCount
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.bounds.replies import shortened
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said, text_of
 from loadstone.text.wording import listed, nearest, shown
 
 _PLACES = re.compile(r"\{([^{}]*)\}")
@@ -77,7 +76,7 @@ def _subject(experiment: Experiment, at: Path, name: str, subject: SubjectSpec) 
         try:
             experiment.manifest(subject.manifest)
         except ValueError as problem:
-            raise error((*at, "manifest"), str(problem)) from None
+            raise error((*at, "manifest"), text_of(problem)) from None
 
 
 def _data(experiment: Experiment, at: Path, data: DataSpec) -> None:
@@ -100,8 +99,9 @@ def _into(experiment: Experiment, at: Path, into: DataInto, data: DataSpec) -> N
             at, said("{server} is {one}: write `table`, and no `commands`", server=into.server, one=software.one)
         )
     if software.rows == "commands" and (not into.commands or into.table is not None):
-        first, *more = (one.title for one in with_tables())
-        others = reduce(lambda others, title: said("{others} and no {title}", others=others, title=title), more, first)
+        others: AnyText = ""
+        for one in with_tables():
+            others = said("{others} and no {title}", others=others, title=one.title) if others else one.title
         raise error(
             at, said("{server} is no {others}: write `commands`, and no `table`", server=into.server, others=others)
         )
@@ -298,7 +298,7 @@ def check_levels(experiment: Experiment, path: Path, factor: str, levels: Iterab
             raise experiment.source.error(path, no_level(level, factor, experiment.factors[factor].levels))
 
 
-def no_level(level: Level, factor: str, levels: Iterable[Level]) -> str:
+def no_level(level: Level, factor: str, levels: Iterable[Level]) -> AnyText:
     """That a level is none of a factor's, and which there are."""
     texts = [level_text(known) for known in levels]
     text = level_text(level)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 
 from loadstone.experiment.spec.experiment import ComparisonSpec, Experiment
 from loadstone.experiment.spec.yaml_text import Path
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 CONDITIONS_MAX = 10_000
 """Limit for all tables, comparisons, effects, crashes and goals together: each is planned before the run."""

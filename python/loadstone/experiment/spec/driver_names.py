@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.safety.bounds.files import exists
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.problem import Problem
 from loadstone.text.wording import listed, nearest, shown
 

@@ -20,7 +20,7 @@ from loadstone.safety.secrets.in_experiments import learn_setting
 from loadstone.safety.secrets.in_texts import REFERENCE
 from loadstone.safety.secrets.references import learn_options
 from loadstone.safety.secrets.references import resolve as resolve_reference
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.units import NEVER, duration_s, margin_share, parse_any, rate_or_share
 from loadstone.text.wording import listed, nearest
 

@@ -12,7 +12,8 @@ from pydantic_core import ErrorDetails
 
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.errors import UserError
-from loadstone.text.language import Said, joined, said, translatable
+from loadstone.text.language import translatable
+from loadstone.text.message import AnyText, as_it_is, joined, said
 from loadstone.text.wording import listed, nearest, shown
 
 _TEXT, _WHOLE, _NUMBER = translatable("text"), translatable("a whole number"), translatable("a number")
@@ -52,7 +53,7 @@ _LIMITS = {
 }
 
 
-def first_problem(error: ValidationError, model: type[BaseModel], data: Any) -> tuple[Path, str]:
+def first_problem(error: ValidationError, model: type[BaseModel], data: Any) -> tuple[Path, AnyText]:
     """The first problem as (path in `data`, sentence). A union's several complaints become one.
 
     An unknown key comes before all else: it is often the mistyped name of one that is then missing.
@@ -63,7 +64,7 @@ def first_problem(error: ValidationError, model: type[BaseModel], data: Any) -> 
     return path, _sentence(same, model, path, data)
 
 
-def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, data: Any) -> str:
+def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, data: Any) -> AnyText:
     """One sentence about the complaints that pydantic has of one value."""
     detail = details[0]
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
@@ -115,7 +116,7 @@ def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, d
     return said("{value} cannot be used here: {message}", value=shown(value), message=detail["msg"])
 
 
-def _no_kind(value: object, kinds: list[str]) -> str:
+def _no_kind(value: object, kinds: list[str]) -> AnyText:
     tag = value.get("kind") if isinstance(value, Mapping) else value
     forms = listed(f"kind: {name}" for name in kinds)
     if tag is None:
@@ -128,7 +129,7 @@ def _no_kind(value: object, kinds: list[str]) -> str:
     )
 
 
-def _either(words: Sequence[str]) -> str:
+def _either(words: Sequence[AnyText]) -> AnyText:
     """`a`, or `a, b or c`."""
     if len(words) == 1:
         return words[0]
@@ -141,7 +142,7 @@ def _form(models: Iterable[type[BaseModel]], key: str) -> str:
     return next((f"{key}: {form}" for form in forms if form), "")
 
 
-def _alternatives(context: Mapping[str, Any]) -> str:
+def _alternatives(context: Mapping[str, Any]) -> AnyText:
     """What may be written, as pydantic has it: `'a', 'b' or 'c'`."""
     return _either(re.split(r", | or ", str(context["expected"])))
 
@@ -238,15 +239,14 @@ class ExperimentSource:
                 return f"{self.label}:{self.lines[path[:length]]}"
         return f"{self.label}:1"
 
-    def error(self, path: Path, problem: str) -> UserError:
+    def error(self, path: Path, problem: AnyText) -> UserError:
         """One line: place, dotted path, what is wrong and what helps."""
         dotted = ".".join(str(part) for part in path)
         place = self.place(path)
         known = not dotted or place.endswith(f" {dotted}")  # by the option: `--set workload.pool.connections`
-        text = problem if isinstance(problem, Said) else said("{problem}", problem=problem)
-        in_one_line = text.changed(lambda part: re.sub(r"\s+", " ", part))
+        in_one_line = as_it_is(problem).changed(lambda part: re.sub(r"\s+", " ", part))
         return UserError("{place}: {problem}", place=place if known else f"{place}: {dotted}", problem=in_one_line)
 
-    def first_problem(self, error: ValidationError, model: type[BaseModel], data: Any = None) -> tuple[Path, str]:
+    def first_problem(self, error: ValidationError, model: type[BaseModel], data: Any = None) -> tuple[Path, AnyText]:
         """The first problem that pydantic found in `data` (the whole text if None), read as `model`: path and words."""
         return first_problem(error, model, self.data if data is None else data)

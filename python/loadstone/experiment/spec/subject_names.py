@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.problem import Problem
 from loadstone.text.wording import listed, nearest
 

@@ -16,7 +16,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from loadstone.safety.bounds.bounded_yaml import DEPTH_MAX, shallow_yaml
 from loadstone.safety.bounds.replies import shortened
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 Path = tuple[str | int, ...]
 
@@ -38,7 +38,7 @@ _PLAIN_TAGS = {f"tag:yaml.org,2002:{tag}" for tag in ("str", "int", "float", "bo
 class YamlTextError(Exception):
     """What is wrong with the text. `line` counts from 1; `path` says in which key, as far as known."""
 
-    def __init__(self, line: int, path: Path, problem: str) -> None:
+    def __init__(self, line: int, path: Path, problem: AnyText) -> None:
         super().__init__(problem)
         self.line = line
         self.path = path

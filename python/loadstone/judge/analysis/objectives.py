@@ -15,8 +15,7 @@ from loadstone.judge.verdict import COST, CpuCost, Verdict, cost_of_all, cost_of
 from loadstone.run_folder.facts import DRIVER
 from loadstone.safety.errors import UserError
 from loadstone.slot import Slot
-from loadstone.text.language import said
-from loadstone.text.message import Message, message
+from loadstone.text.message import AnyText, Message, message, said
 from loadstone.text.units import LATENCY_NS, parse_any, unit_written
 
 
@@ -66,7 +65,7 @@ _TEXT = re.compile(
 )
 
 
-def _grammar() -> str:
+def _grammar() -> AnyText:
     """What an objective may be."""
     known = {"quantiles": ", ".join(_QUANTILES), "rates": ", ".join(_RATES), "errors": _ERRORS}
     if not FIGURES.names():

@@ -59,7 +59,7 @@ def merged_latencies(run: RecordedRun, trials: list[TrialRecord]) -> RowLatencie
     try:
         return RowLatencies(run.response_ns(trials), run.service_ns(trials), run.least_ns(trials), [])
     except DriveFailed as error:
-        return RowLatencies(None, None, None, [message("row.not_merged", error=str(error))])
+        return RowLatencies(None, None, None, [message("row.not_merged", error=error.message)])
 
 
 def unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> dict[str, Message]:

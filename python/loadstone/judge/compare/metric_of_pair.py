@@ -24,7 +24,6 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.run_folder.latency_logs import LatencyKind
 from loadstone.run_folder.trial import CheckResult
 from loadstone.safety.errors import DriveFailed
-from loadstone.text.message import verbatim
 
 
 def evaluate_metric(
@@ -108,7 +107,7 @@ def _merged(
         else:
             merged = latencies.blocks([block.a for block in blocks], [block.b for block in blocks], kind)
     except DriveFailed as error:
-        lost = pair_checks.no_latencies(verbatim(str(error)))
+        lost = pair_checks.no_latencies(error.message)
         return replace(NO_BLOCKS, checks=(enough, lost))
     typical = _quantiles(merged, per_mille / 1000)
     clock = pair_checks.clock(blocks, [value for value in typical if value], settings.margin)

@@ -19,7 +19,7 @@ from loadstone.machine.limits_in_force import LimitInForce, LimitName, limit_in_
 from loadstone.machine.processes.clean_up import group_name, note_group, remove_noted_groups
 from loadstone.machine.processes.endings import oom_kills_of_group
 from loadstone.machine.processes.workspace import Workspace
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import SaidError
 from loadstone.text.units import BYTES, parse
 
@@ -68,7 +68,7 @@ class Limited:
 
     groups: tuple[Path, ...] = ()
     """Groups to enter; empty without limits."""
-    unavailable: str | None = None
+    unavailable: AnyText | None = None
     """Why the limits that were requested are not in force."""
     in_force: Mapping[LimitName, LimitInForce] = field(default_factory=dict)
     """As the kernel reports them."""
@@ -99,7 +99,7 @@ def limit(limits: Limits, workspace: Workspace) -> Limited:
     try:
         return _limited(limits, workspace)
     except LimitUnavailable as reason:
-        return Limited(unavailable=str(reason))
+        return Limited(unavailable=reason.message)
 
 
 def _limited(limits: Limits, workspace: Workspace) -> Limited:
@@ -226,5 +226,5 @@ def limits_in_force(limits: Limits, limited: Limited) -> dict[LimitName, LimitIn
     if limited.unavailable is None:
         return dict(limited.in_force)
     requested: dict[LimitName, float | None] = {"cpu": limits.cpu, "memory": limits.memory}
-    refused = LimitInForce(status="unavailable", why=limited.unavailable)
+    refused = LimitInForce(status="unavailable", why=str(limited.unavailable))
     return {name: refused for name, value in requested.items() if value is not None}

@@ -14,7 +14,7 @@ from loadstone.measure.goals.fixed_rate import FixedRateGoal
 from loadstone.measure.goals.goal import Goal, GoalContext
 from loadstone.measure.goals.table import TableGoal
 from loadstone.slot import Slot
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.wording import listed, nearest
 
 

@@ -13,7 +13,7 @@ from loadstone.machine.installed_programs import require_programs
 from loadstone.programs.build import OtherVersion
 from loadstone.programs.clients.manifest import DriverManifest, read_driver_manifest
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, Message, said
 from loadstone.text.wording import listed, nearest
 
 _VERSION = re.compile(r"\d[0-9A-Za-z.+-]{0,39}", re.ASCII)
@@ -117,7 +117,7 @@ def chosen_drivers(run_plan: RunPlan) -> dict[str, ChosenDriver]:
         UserError: one cannot; names the field and the value, and what can be measured without it.
     """
     chosen: dict[str, ChosenDriver] = {}
-    lacking: dict[str, str] = {}
+    lacking: dict[str, Message] = {}
     for trial in run_plan.every_trial:
         if trial.driver == NATIVE:
             continue
@@ -126,14 +126,14 @@ def chosen_drivers(run_plan: RunPlan) -> dict[str, ChosenDriver]:
             try:
                 require_programs(chosen[trial.driver].called, chosen[trial.driver].manifest)
             except UserError as problem:
-                lacking[trial.driver] = str(problem)
+                lacking[trial.driver] = problem.message
         require_can(chosen[trial.driver].manifest, trial.plan)
     if lacking:
         raise UserError("{why}{others}", why=next(iter(lacking.values())), others=measured_without(run_plan, lacking))
     return chosen
 
 
-def measured_without(run_plan: RunPlan, lacking: Collection[str]) -> str:
+def measured_without(run_plan: RunPlan, lacking: Collection[str]) -> AnyText:
     """Return how to measure what these drivers are not needed for, where a factor's levels tell them from the
     others."""
     trials = run_plan.every_trial

@@ -24,7 +24,7 @@ from loadstone.programs.manifest import (
     without_shell,
 )
 from loadstone.safety.secrets.in_texts import REFERENCE as SECRET_REFERENCE
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.problem import Problem
 from loadstone.text.units import LONGEST_S
 

@@ -11,7 +11,7 @@ from loadstone.safety.secrets.references import resolve
 from loadstone.servers import registry
 from loadstone.servers.server import ServerFacts
 from loadstone.servers.transport import ca_file_of
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ from loadstone.safety.bounds.replies import whole_number
 from loadstone.safety.errors import SubjectFailed, UserError
 from loadstone.safety.secrets.known import redact
 from loadstone.servers.server import DeployContext
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 
 @dataclass(frozen=True)
@@ -248,7 +249,7 @@ class Replica(OneProcess):
         self.workers = workers_at(self._worker_ports)
         return self._endpoint
 
-    def _not_ready(self) -> str:
+    def _not_ready(self) -> AnyText:
         run = self._manifest.run
         figures = {"ready_within_s": run.ready_within_s, "last_lines": self.last_lines()}
         if run.ready is None:

@@ -21,6 +21,7 @@ from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.known import learn, redacted
 from loadstone.servers.server import DeployContext
 from loadstone.text.language import _
+from loadstone.text.message import AnyText
 
 REPLICAS_MAX = 64
 
@@ -75,7 +76,7 @@ class Subject(Protocol):
     def alive(self) -> bool:
         """Whether every replica runs; for one of the user's, whether it answers."""
 
-    def last_output(self) -> str:
+    def last_output(self) -> AnyText:
         """What one that is not alive said last, on one line and without secrets; empty while all run."""
 
     def throttling(self) -> Mapping[str, Throttling]:
@@ -168,7 +169,7 @@ class LocalSubject:
         """Whether every replica runs."""
         return bool(self._replicas) and all(replica.alive() for replica in self._replicas)
 
-    def last_output(self) -> str:
+    def last_output(self) -> AnyText:
         """The last lines of the first replica that ended; see `Subject.last_output`."""
         return next((replica.last_lines() for replica in self._replicas if not replica.alive()), "")
 

@@ -20,7 +20,8 @@ from loadstone.servers.server import DeployContext
 from loadstone.servers.transport import error_text, remark_on_exposure, tls_context
 from loadstone.servers.urls import host_of, port_of, register_password
 from loadstone.servers.users_server import answering_again, listening_pid
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 ASK_S = 5.0
 RETURN_S, POLL_S = 30.0, 0.5
@@ -130,7 +131,7 @@ class UrlSubject:
         """Whether every replica takes connections; one that answers late is alive."""
         return not self.last_output()
 
-    def last_output(self) -> str:
+    def last_output(self) -> AnyText:
         """Why one does not take connections; see `subject.Subject.last_output`."""
         for endpoint in self._endpoints:
             try:
@@ -138,7 +139,7 @@ class UrlSubject:
             except _Slow:
                 continue
             except UserError as error:
-                return str(error)
+                return error.message
         return ""
 
     def throttling(self) -> Mapping[str, Throttling]:
@@ -168,7 +169,7 @@ def _ask(name: str, endpoint: Endpoint) -> None:
         raise UserError("{where}: the head of its answer has no end; correct its URL", where=where) from None
     except OSError as error:
         kind = _Slow if isinstance(error, TimeoutError) else UserError
-        raise kind(
+        raise kind.of(
             said("{where}: {error}; start it, or correct its URL", where=where, error=error_text(error))
         ) from None
     except NotHttp as error:

@@ -35,7 +35,6 @@ from loadstone.report.tables.columns import MARK_TEXTS, MARKS
 from loadstone.report.written import words
 from loadstone.text.language import ENGLISH, language, speak_in_templates, translated
 from loadstone.text.message import Message
-from loadstone.text.sentences import figures_of
 
 
 def templates_of(
@@ -251,6 +250,6 @@ def _parts(said: Message) -> Iterator[Message]:
     if said.kind not in _LISTS:
         yield said
         return
-    figures = figures_of(said)
+    figures = said.figures
     for part in (*figures[_LISTS[said.kind]], *figures.get("refused", ())):
         yield from _parts(part)

@@ -16,6 +16,8 @@ from itertools import zip_longest
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from pydantic_core import to_jsonable_python
+
 from loadstone.judge.verdict import CpuCost, Verdict
 from loadstone.machine import clock as steady_clock
 from loadstone.machine.process_identity import boot_id, started
@@ -312,7 +314,7 @@ def _pair(verdict: Verdict) -> dict[str, Any]:
         "estimate": _short(verdict.estimate, 6) if known else None,
         "low": _short(verdict.low, 6) if known else None,
         "high": _short(verdict.high, 6) if known else None,
-        "said": verdict.said.model_dump(mode="json"),
+        "said": to_jsonable_python(verdict.said),
     }
 
 

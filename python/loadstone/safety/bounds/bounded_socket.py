@@ -10,8 +10,7 @@ import time
 from typing import Any
 
 from loadstone.safety.bounds.deadlines import MEBIBYTE, ReplyTooLarge, received, said_in_time, step_s
-from loadstone.text.language import said
-from loadstone.text.problem import Problem
+from loadstone.text.message import said
 
 
 class BoundedSocket:
@@ -66,6 +65,8 @@ class BoundedSocket:
     def makefile(self, mode: str = "rb") -> io.BufferedReader:
         """What is received, as a file."""
         if mode != "rb":
+            from loadstone.text.problem import Problem  # not in a guard
+
             raise Problem("a bounded socket is read as 'rb', not as {mode!r}", mode=mode)
         self._files += 1
         return io.BufferedReader(_ReceivedBytes(self))

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said, text_of
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 MEBIBYTE = 1024**2
@@ -156,17 +156,17 @@ def received(count: int) -> None:
             )
 
 
-def bound_that_ended(error: BaseException | None) -> str | None:
+def bound_that_ended(error: BaseException | None) -> AnyText | None:
     """Which bound of a conversation ended what was said, for a message; None: another error."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         if isinstance(error, DeadlineExceeded):
-            return str(error)
+            return text_of(error)
         if isinstance(error, TimeoutError):  # of a step that was cut short
             try:
                 require_time()
             except DeadlineExceeded as slow:
-                return str(slow)
+                return text_of(slow)
         seen.add(id(error))
         error = error.__cause__ or error.__context__
     return None

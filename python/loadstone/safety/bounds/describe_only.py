@@ -8,7 +8,7 @@ import contextlib
 import sys
 from collections.abc import Iterator
 
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 _FAMILIES = ("socket.", "ftplib.", "http.", "imaplib.", "nntplib.", "poplib.", "smtplib.", "telnetlib.", "urllib.")
 """Audit events of Python's (PEP 578) for all that may leave this machine, raised before anything is sent."""

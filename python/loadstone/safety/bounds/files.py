@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from loadstone.safety.bounds.folder_files import open_file
 from loadstone.safety.errors import UserError
-from loadstone.text.language import Said, said
+from loadstone.text.message import AnyText, said, text_of
 from loadstone.text.problem import Problem
 
 LARGEST_BYTES = 512 * 1024 * 1024
@@ -145,11 +145,11 @@ def _finite(text: str) -> float:
     return figure if abs(figure) <= FIGURE_MAX else _refuse(text)
 
 
-def why(error: Exception) -> str:
+def why(error: Exception) -> AnyText:
     """What is wrong with a file, for the end of a line."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     if isinstance(error, UnicodeDecodeError):
         return said("it is not text in UTF-8 (byte {byte})", byte=error.start)
-    text = str(error)
-    return text if isinstance(text, Said) else " ".join(text.split())
+    text = text_of(error)
+    return " ".join(text.split()) if isinstance(text, str) else text

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from loadstone.safety.errors import BadReply, LoadstoneError
 from loadstone.safety.secrets.known import redact
 from loadstone.safety.terminal import plain, printable
-from loadstone.text.language import Said, said
+from loadstone.text.message import AnyText, Message, said, text_of
 
 SHOWN_MAX = 80
 EXAMPLE_MAX = 120
@@ -24,7 +24,7 @@ MISREAD = (
     *(struct.error, RecursionError, MemoryError),
 )
 """What reading a reply raises that has another type, depth or length than was expected."""
-_OF_PYTHON = (
+_OF_PYTHON: tuple[tuple[str, AnyText], ...] = (
     (r"invalid literal for int\(\) with base \d+: (.*)", r"\1"),
     (r"could not convert string to float: (.*)", r"\1"),
     (r"Exceeds the limit .* digits.*", said("a number of thousands of digits")),
@@ -44,7 +44,11 @@ def shortened(value: object, most: int = SHOWN_MAX) -> str:
     Secrets are hidden before it is cut: half of a secret would not be recognised later.
     """
     try:
-        text = value if isinstance(value, str) else repr(value[:_SEARCHED_MAX] if isinstance(value, bytes) else value)
+        text = (
+            str(value)
+            if isinstance(value, AnyText)
+            else repr(value[:_SEARCHED_MAX] if isinstance(value, bytes) else value)
+        )
     except (ValueError, RecursionError):  # an integer of 5,000 digits, lists in lists
         text = f"one {type(value).__name__} too long to print"
     text = plain(redact(text[:_SEARCHED_MAX])[: 4 * most])
@@ -59,7 +63,7 @@ def example_of(reply: str, most: int = EXAMPLE_MAX) -> str:
 
 
 @contextlib.contextmanager
-def read_as(server: str, command: str, expected: str) -> Iterator[None]:
+def read_as(server: str, command: str, expected: AnyText) -> Iterator[None]:
     """Reading a server's reply: what goes wrong with it becomes one line.
 
     Raises:
@@ -73,7 +77,7 @@ def read_as(server: str, command: str, expected: str) -> Iterator[None]:
         raise bad_reply(server, command, expected, describe_unreadable(error)) from error
 
 
-def typed(expected: str) -> Callable[[Method], Method]:
+def typed(expected: AnyText) -> Callable[[Method], Method]:
     """Decorate a method that sends a command to `self.endpoint`: what goes wrong with reading its reply is a
     `BadReply`."""
 
@@ -88,14 +92,14 @@ def typed(expected: str) -> Callable[[Method], Method]:
     return wrapped
 
 
-def bad_reply(server: str, command: str, expected: str, came: object) -> BadReply:
+def bad_reply(server: str, command: str, expected: AnyText, came: object) -> BadReply:
     """The error about a reply."""
     return BadReply(
         "server {server}: {command}: it answered {came}, and {expected} was expected; is it such a "
         "server, and is there a proxy in between?",
         server=server,
         command=shortened(command, 40),
-        came=came if isinstance(came, Said) else shortened(came),
+        came=came if isinstance(came, Message) else shortened(came),
         expected=expected,
     )
 
@@ -123,7 +127,7 @@ def finite(value: Any) -> float:
     return figure
 
 
-def _kind(reply: object) -> str:
+def _kind(reply: object) -> AnyText:
     names = {
         list: said("a list"),
         dict: said("a map"),
@@ -134,7 +138,7 @@ def _kind(reply: object) -> str:
     return names.get(type(reply), type(reply).__name__)
 
 
-def describe_unreadable(error: BaseException) -> str:
+def describe_unreadable(error: BaseException) -> AnyText:
     """What came in the place of a reply, by the error of reading it."""
     match error:
         case RecursionError():
@@ -143,9 +147,9 @@ def describe_unreadable(error: BaseException) -> str:
             return said("more than fits into memory")
         case KeyError():
             return said("something without {key}", key=shortened(str(error), 40))
-    told = str(error) or type(error).__name__
-    matches = ((re.fullmatch(pattern, told, re.DOTALL), text) for pattern, text in _OF_PYTHON)
-    return next((text if isinstance(text, Said) else match.expand(text) for match, text in matches if match), told)
+    told = text_of(error) or type(error).__name__
+    matches = ((re.fullmatch(pattern, str(told), re.DOTALL), text) for pattern, text in _OF_PYTHON)
+    return next((text if isinstance(text, Message) else match.expand(text) for match, text in matches if match), told)
 
 
 DIGITS_MAX = 19

@@ -9,13 +9,13 @@ from loadstone.safety.secrets.in_texts import REDACTED, is_open
 from loadstone.safety.secrets.known import learn, name_factors, spare
 from loadstone.safety.secrets.places import Path, secrets_of
 from loadstone.safety.secrets.references import resolve
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 _FACTOR = re.compile(r"\$\{(?P<name>[\w-]+)(?:\.(?P<behind>[\w-]+))?\}")
 _KEPT_NOWHERE = f"://{REDACTED}@"
 
 
-def learn_experiment(data: Mapping[str, Any]) -> list[tuple[Path, str]]:
+def learn_experiment(data: Mapping[str, Any]) -> list[tuple[Path, AnyText]]:
     """Learn every secret that stands in an experiment's data; what is wrong, each with its path.
 
     A level is printed in every report and tells conditions apart, so none may be a secret itself.
@@ -42,7 +42,7 @@ def learn_setting(path: Path, value: object) -> None:
         learn(secret.value, sure=secret.sure)
 
 
-def check_given(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+def check_given(data: Any, path: Path = ()) -> Iterator[tuple[Path, AnyText]]:
     """References that lead nowhere, and places whose secret a run's folder did not keep; each with its path."""
     if isinstance(data, str):
         if _KEPT_NOWHERE in data:
@@ -50,7 +50,7 @@ def check_given(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
         try:
             resolve(data)
         except UserError as error:
-            yield path, str(error)
+            yield path, error.message
     elif isinstance(data, Mapping):
         for key, item in data.items():
             yield from check_given(item, (*path, key))
@@ -61,7 +61,7 @@ def check_given(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
         yield from ((at, _not_kept()) for at, value, _ in secrets_of(data) if value == REDACTED)
 
 
-def _not_kept() -> str:
+def _not_kept() -> AnyText:
     return said(
         "the secret is not kept in a run's folder; give the original experiment, or set it again, best as {reference}",
         reference="${env:NAME}",
@@ -90,7 +90,7 @@ def _levels(factor: Mapping[str, Any]) -> list[Any]:
     return levels if isinstance(levels, list) else []
 
 
-def _level_problem(path: Path, factor: str, level: str) -> tuple[Path, str]:
+def _level_problem(path: Path, factor: str, level: str) -> tuple[Path, AnyText]:
     learn(level)
     place = ".".join(map(str, path))
     return ("factors", factor, "levels"), said(

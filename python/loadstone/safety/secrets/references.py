@@ -14,7 +14,7 @@ from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.in_texts import REFERENCE, is_surely_secret, logins_in
 from loadstone.safety.secrets.known import learn
 from loadstone.safety.secrets.places import secrets_of
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 LARGEST_BYTES = 65_536
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -11,6 +11,7 @@ from typing import Protocol
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.servers.control import Control
 from loadstone.servers.server import ConfigValue, Module, ServerFacts
+from loadstone.text.message import AnyText
 
 Settings = Mapping[str, ConfigValue]
 ANYWHERE = "0.0.0.0"
@@ -42,10 +43,10 @@ class Contained(Protocol):
     def control(self, endpoint: Endpoint, timeout_s: float) -> Control:
         """A connection for loadstone's own questions."""
 
-    def read_back(self, endpoint: Endpoint, settings: Settings) -> tuple[ServerFacts, dict[str, str], list[str]]:
+    def read_back(self, endpoint: Endpoint, settings: Settings) -> tuple[ServerFacts, dict[str, str], list[AnyText]]:
         """What it is, its settings, and where they are not as required, a line each."""
 
-    def why_it_ended(self, log: Sequence[str]) -> str:
+    def why_it_ended(self, log: Sequence[str]) -> AnyText:
         """What its output says about an end during the start."""
 
 

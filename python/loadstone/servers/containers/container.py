@@ -24,7 +24,8 @@ from loadstone.servers.containers.contained import Contained, InContainer
 from loadstone.servers.control import Control
 from loadstone.servers.server import ConfigValue, DeployContext, ServerFacts, ServerSettings
 from loadstone.servers.software_rooms import room
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import said
 
 if TYPE_CHECKING:  # imported when it is needed: half a second that other kinds need not wait
     from loadstone.servers.containers.container_run import ContainerRun

@@ -32,7 +32,8 @@ from loadstone.safety.bounds.replies import MISREAD, shortened
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import forms
 from loadstone.servers.containers import container_guard
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, joined, said
 
 ANSWER_S = 120.0
 """How long the engine may take to answer, to the last byte; making a container is slow on a busy disk."""
@@ -283,7 +284,7 @@ def begin(container: Container) -> None:
     try:
         container.start()
     except APIError as error:
-        told = message_of(error).lower()
+        told = str(message_of(error)).lower()
         if "address already in use" in told or "port is already allocated" in told:
             raise PublishedPortTaken from None
         raise
@@ -295,7 +296,7 @@ def find_engine() -> Engine:
     Raises:
         UserError: no engine answers; says where it looked, and the remedy.
     """
-    looked: list[str] = []
+    looked: list[AnyText] = []
     named = any(os.environ.get(name) for name in ENGINE_VARIABLES)
     for place in places():
         path = Path(place.removeprefix("unix://"))
@@ -314,7 +315,7 @@ def find_engine() -> Engine:
                 looked.append(f"{path}: {message_of(error)}")
     raise UserError(
         "no container engine answers ({looked}); {how_to_start}, or use a server of another kind",
-        looked="; ".join(looked),
+        looked=joined("; ", looked),
         how_to_start=HOW_TO_START,
     )
 
@@ -341,7 +342,7 @@ def is_socket(path: Path) -> bool:
         return False
 
 
-def message_of(error: Exception) -> str:
+def message_of(error: Exception) -> AnyText:
     """What an engine said, on one line."""
     for cause in (error, error.__cause__, error.__context__):
         if isinstance(cause, APIError) and cause.explanation:
@@ -412,7 +413,7 @@ class Removal:
             while data and self._guard.stdin is not None:
                 data = data[os.write(self._guard.stdin.fileno(), data) :]
 
-    def close(self) -> str:
+    def close(self) -> AnyText:
         """Remove both and wait until they are gone; what could not be removed, and why, or nothing."""
         try:
             reported, _ = self._guard.communicate(self._secrets() + b"stop\n", timeout=REMOVE_S)

@@ -22,6 +22,7 @@ from loadstone.servers.containers.container_engine import (
     Removal,
     begin,
 )
+from loadstone.text.message import AnyText
 
 LAST_LINES = 100
 LINE_MAX = 400
@@ -150,7 +151,7 @@ class ContainerRun:
             container.reload()
         return dict(container.attrs)
 
-    def close(self) -> str:
+    def close(self) -> AnyText:
         """Remove container and network; what could not be removed, and why, or nothing."""
         self._container = self.process = None
         left = self._removal.close()

@@ -22,7 +22,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.deadlines import received, require_time, step_s
 from loadstone.safety.bounds.replies import shortened
 from loadstone.servers.transport import tls_context
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said, text_of
 
 REPLY_BYTES_MAX = 64 * 1024**2
 """How many bytes a statement may be answered with: far more than any of loadstone's own questions needs."""
@@ -134,7 +134,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
             self.write_packet(bytes(content[start : start + CHUNK_BYTES]))
         self.write_packet(b"")
 
-    def refuse(self, why: str) -> MariaDbProtocolViolation:
+    def refuse(self, why: AnyText) -> MariaDbProtocolViolation:
         """The error to raise; the connection is closed, without a message to the server."""
         self._force_close()  # type: ignore[attr-defined]
         return MariaDbProtocolViolation(CR.CR_UNKNOWN_ERROR, why)
@@ -200,7 +200,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
                 self._current_timeout = None  # PyMySQL sets its own again before it writes
                 more = self._rfile.read1(num_bytes - len(data))  # one receive at most, of `read_timeout` at most
             except OSError as error:
-                raise self._lost(str(error)) from error
+                raise self._lost(text_of(error)) from error
             except BaseException:
                 self._force_close()  # type: ignore[attr-defined]  # what follows would be taken for another's reply
                 raise
@@ -210,7 +210,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
             data += more
         return bytes(data)
 
-    def _lost(self, why: str) -> pymysql.OperationalError:
+    def _lost(self, why: AnyText) -> pymysql.OperationalError:
         self._force_close()  # type: ignore[attr-defined]
         return pymysql.OperationalError(CR.CR_SERVER_LOST, f"Lost connection to MySQL server during query ({why})")
 

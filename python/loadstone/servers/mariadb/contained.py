@@ -8,7 +8,7 @@ from loadstone.servers.mariadb.control import MariaDbControl
 from loadstone.servers.mariadb.local import check_settings, init_text, options_text, why_it_ended
 from loadstone.servers.server import ConfigValue, Module, ServerFacts
 from loadstone.servers.sql.session import DATABASE
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 
@@ -47,11 +47,11 @@ class ContainedMariaDb:
         """See `Contained.control`."""
         return MariaDbControl(endpoint, DATABASE, timeout_s)
 
-    def read_back(self, endpoint: Endpoint, settings: Settings) -> tuple[ServerFacts, dict[str, str], list[str]]:
+    def read_back(self, endpoint: Endpoint, settings: Settings) -> tuple[ServerFacts, dict[str, str], list[AnyText]]:
         """See `Contained.read_back`."""
         with self.control(endpoint, 5.0) as control:
             return control.read_back(settings)
 
-    def why_it_ended(self, log: Sequence[str]) -> str:
+    def why_it_ended(self, log: Sequence[str]) -> AnyText:
         """See `Contained.why_it_ended`."""
         return why_it_ended(log, said("free some where the container engine keeps its containers"))

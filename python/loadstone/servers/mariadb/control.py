@@ -18,7 +18,7 @@ from loadstone.servers.free_space import disk_shortage, free_here, is_out_of_spa
 from loadstone.servers.mariadb.session import MariaDbSession, canonical
 from loadstone.servers.server import ConfigValue, ServerFacts
 from loadstone.servers.sql.control import SqlControl
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 MYSQL = "mysql"
 MYSQL_LEAST = 8
@@ -76,7 +76,7 @@ class MariaDbControl(MariaDbSession, SqlControl):
         role = "replica" if reported.get("read_only", "OFF") != "OFF" else "primary"
         return ServerFacts(software, number, mode="standalone", role=role, details={"database": self.database})
 
-    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[str]:
+    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[AnyText]:
         """See `SqlControl.differences`."""
         lines = super().differences(requested, reported)
         if "sync_binlog" in map(canonical, requested) and reported.get("log_bin") == "OFF":
@@ -141,7 +141,7 @@ class MariaDbControl(MariaDbSession, SqlControl):
         """Whether its disk or the table is full."""
         return (isinstance(error, ServerRefused) and error.code in NO_ROOM) or is_out_of_space(error)
 
-    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
+    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> AnyText:
         """Return what is short, by the disk under its files."""
         disk = self.disk_room(pid)
         return disk_shortage(disk.folder, disk.free_bytes, disk_of(trials, server, binary_log=disk.binary_log))

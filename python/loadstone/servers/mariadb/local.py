@@ -28,7 +28,7 @@ from loadstone.servers.mariadb.session import SPELLING, canonical
 from loadstone.servers.server import ConfigValue, ServerSettings
 from loadstone.servers.sql.local import OwnSqlServer, write_private
 from loadstone.servers.sql.session import DATABASE
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 WHOLE_NAMES = "loose_skip_getopt_prefix_matching"
 """Unknown to the oldest versions, which pass over it."""
@@ -99,7 +99,7 @@ class LocalMariaDb(OwnSqlServer):
     """One mariadbd process of ours; see `provider.Server`."""
 
     program: ClassVar[str] = "mariadbd"
-    how_to_get: ClassVar[str] = HOW_TO_GET
+    how_to_get: ClassVar[AnyText] = HOW_TO_GET
 
     def control(self, timeout_s: float = 5.0) -> MariaDbControl:
         """A connection for loadstone's own questions."""
@@ -196,7 +196,7 @@ def errors_in(log: Sequence[str]) -> list[str]:
     ]
 
 
-def why_it_ended(log: Sequence[str], more_room: str) -> str:
+def why_it_ended(log: Sequence[str], more_room: AnyText) -> AnyText:
     """What a log says about an end during the start, for a person. `more_room`: what helps if the disk is full."""
     errors = errors_in(log)
     lines = [line.strip() for line in log if line.strip()]

@@ -10,7 +10,7 @@ from loadstone.monitors.monitor import CounterRates, Monitor, Sample
 from loadstone.monitors.watch import MonitorTargets
 from loadstone.safety.bounds.replies import read_as
 from loadstone.safety.errors import LoadstoneError
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 ROWS_READ = tuple(
     f"Handler_read_{way}" for way in ("first", "key", "last", "next", "prev", "rnd", "rnd_deleted", "rnd_next")

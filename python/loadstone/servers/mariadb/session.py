@@ -21,7 +21,7 @@ from loadstone.servers.settings_in_force import SettingNotation
 from loadstone.servers.sql.dialect import Dialect
 from loadstone.servers.sql.session import SqlSession
 from loadstone.servers.transport import certificate_problem
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 GONE = (CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST)
 REFUSED = (ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR)

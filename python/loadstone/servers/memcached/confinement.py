@@ -10,7 +10,7 @@ from loadstone.experiment.plan.operations import is_one_key
 from loadstone.experiment.software import MEMCACHED_COUNTING
 from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.servers.control import CommandRefusal
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 FLAGS = {"mg": "EKNORTcfhklstv", "ms": "CEFIMOTcfks", "md": "CEIOTckstx", "ma": "CDEJMNOTckstv"}
 """What may follow the key of each command: flags that only change what is stored at it, or what is answered."""

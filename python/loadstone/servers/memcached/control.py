@@ -31,7 +31,7 @@ from loadstone.servers.memcached.memory import EvictionWatch, whole
 from loadstone.servers.memcached.monitor import MemcachedSnapshot, snapshot
 from loadstone.servers.memcached.session import NUMBERED_MAX, TOO_OLD, MemcachedSession, is_one_word
 from loadstone.servers.server import ServerFacts
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 PROCESS_ID_END = 2**31
 DETAILS = ("libevent", "pointer_size", "threads", "limit_maxbytes", "max_connections")
@@ -70,7 +70,7 @@ class MemcachedControl(MemcachedSession):
             silent = not isinstance(gone, ServerRefused | BadReply) and bound_that_ended(gone) is None
             if silent:
                 raise UserError("{gone}; is it a memcached, and does a firewall let us through?", gone=gone) from None
-            raise UserError.of(str(gone)) from None
+            raise UserError.of(gone.message) from None
         return ServerFacts(
             software=MEMCACHED.name,
             version=stats.get("version", "unknown"),
@@ -179,7 +179,7 @@ class MemcachedControl(MemcachedSession):
         """Meta commands on keys of ours."""
         return ConfinedMeta()
 
-    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
+    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> AnyText:
         """Return what is short, by the names that must be tried to remove its keys again, by its memory, and by that of
         its machine."""
         keys = max((trial.plan.keys.count for trial in trials if trial.target in (None, server)), default=0)
@@ -187,7 +187,7 @@ class MemcachedControl(MemcachedSession):
             return said("the run may store {keys:,} keys there, and {why}", keys=keys, why=_TOO_MANY)
         return memory.shortage(self, memory_of(trials, server), here=pid is not None)
 
-    def too_large(self, trials: Sequence[PlannedTrial], server: str) -> str:
+    def too_large(self, trials: Sequence[PlannedTrial], server: str) -> AnyText:
         """See `servers.control.LimitsValues`."""
         return memory.too_large(self, trials, server)
 

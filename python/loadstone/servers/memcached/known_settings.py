@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadstone.servers.known_settings import KnownSettings
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 MEBIBYTE = 2**20
 _WHOLE = re.compile(r"[0-9]{1,12}")
@@ -20,7 +20,7 @@ class MemcachedOption:
 
     form: re.Pattern[str]
     """What its value may be, as it is written on the command line."""
-    what: str
+    what: AnyText
     """Allowed values in words for people."""
     reported: str
     """Its name in `stats settings`."""

@@ -25,7 +25,8 @@ from loadstone.servers.memcached.control import MemcachedControl
 from loadstone.servers.memcached.settings import READ_BACK, SPELLING, arguments_of, check_settings, why_it_ended
 from loadstone.servers.server import ConfigValue, DeployContext, ServerFacts, ServerSettings
 from loadstone.servers.settings_in_force import differences
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import said
 
 PROGRAM = "memcached"
 PACKAGES = (PROGRAM, PROGRAM, PROGRAM)

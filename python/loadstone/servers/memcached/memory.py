@@ -12,7 +12,7 @@ from loadstone.experiment.plan.stored_bytes import Footprint, largest_command
 from loadstone.safety.bounds.replies import read_as, shortened
 from loadstone.servers.free_space import size_text
 from loadstone.servers.memcached.session import MemcachedSession
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 LESS = said("store less (workload.keys.count, workload.documents.payload_bytes)")
 ITEM_BYTES = 64
@@ -71,7 +71,7 @@ def memory_use(session: MemcachedSession) -> MemcachedMemoryUse:
         return MemcachedMemoryUse.of(stats)
 
 
-def shortage(session: MemcachedSession, planned: Footprint, *, here: bool) -> str:
+def shortage(session: MemcachedSession, planned: Footprint, *, here: bool) -> AnyText:
     """Why what is planned may not fit, and what helps; empty if it does. `here`: it runs on this machine."""
     use = memory_use(session)
     if planned.bytes > use.free_bytes and use.items:
@@ -110,7 +110,7 @@ def is_full(session: MemcachedSession) -> bool:
         return whole(slabs, "total_malloced") + PAGE_BYTES > use.limit_bytes
 
 
-def too_large(session: MemcachedSession, trials: Sequence[PlannedTrial], server: str) -> str:
+def too_large(session: MemcachedSession, trials: Sequence[PlannedTrial], server: str) -> AnyText:
     """Why an item of these trials is larger than the server takes, and what helps; empty if none is."""
     plans: list[Plan] = []
     for trial in trials:
@@ -142,7 +142,7 @@ def whole(stats: Mapping[str, str], name: str) -> int:
 class EvictionWatch:
     """One server, and how it was when the watch began; see `servers.control.LossWatch`."""
 
-    what_helps: ClassVar[str] = said(
+    what_helps: ClassVar[AnyText] = said(
         "raise its memory limit (-m), store less, or give a server of its own; what was measured is kept"
     )
     name: str
@@ -157,11 +157,11 @@ class EvictionWatch:
         return cls(name, session, memory_use(session))
 
     @property
-    def where(self) -> str:
+    def where(self) -> AnyText:
         """Which server it is, for people."""
         return said("server {name} ({address})", name=self.name, address=self.session.endpoint.label)
 
-    def lost(self) -> str | None:
+    def lost(self) -> AnyText | None:
         """See `servers.control.LossWatch.lost`; sends one `stats`."""
         now = memory_use(self.session)
         first = self.first if now.start == self.first.start else self.others.setdefault(now.start, now)

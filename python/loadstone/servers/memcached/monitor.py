@@ -13,7 +13,7 @@ from loadstone.monitors.watch import MonitorTargets
 from loadstone.safety.bounds.replies import finite, read_as, recordable
 from loadstone.safety.errors import LoadstoneError
 from loadstone.servers.memcached.memory import start_of
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 RENAMED = {"item_bytes": "bytes"}
 """Metric -> its name in `stats`, where another one says more."""

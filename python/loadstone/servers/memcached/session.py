@@ -23,7 +23,7 @@ from loadstone.servers.control import untold
 from loadstone.servers.memcached.settings import SPELLING, reported
 from loadstone.servers.settings_in_force import SettingNotation
 from loadstone.servers.transport import error_text
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.problem import Problem
 
 BATCH = 1000

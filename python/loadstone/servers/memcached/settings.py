@@ -6,7 +6,7 @@ from loadstone.safety.bounds.replies import shortened, whole_number
 from loadstone.servers.memcached.known_settings import OPTIONS, SWITCH
 from loadstone.servers.server import ConfigValue
 from loadstone.servers.settings_in_force import SettingNotation
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 SPELLING = SettingNotation(
@@ -63,7 +63,7 @@ def reported(stats: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def why_it_ended(log: Sequence[str]) -> str:
+def why_it_ended(log: Sequence[str]) -> AnyText:
     """What it printed about an end during the start, for a person."""
     lines = [line.strip() for line in log if line.strip()]
     last_line = next((line for line in reversed(lines) if not line.lower().startswith("usage")), "nothing")

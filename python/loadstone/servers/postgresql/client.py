@@ -23,7 +23,7 @@ from pg8000.exceptions import Error, InterfaceError
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.deadlines import received, step_s
 from loadstone.servers.transport import certificate_problem, tls_context
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.problem import Problem
 
 MAINTENANCE = "postgres"

@@ -16,7 +16,7 @@ from loadstone.servers.free_space import disk_shortage, free_here, is_out_of_spa
 from loadstone.servers.postgresql.session import DISK_FULL, PostgresqlSession, canonical
 from loadstone.servers.server import ConfigValue, ServerFacts
 from loadstone.servers.sql.control import SqlControl
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 VERSION_MAX = 40
 """Number of characters of its version that are recorded."""
@@ -50,7 +50,7 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
         version = shortened(reported.get("server_version", "").partition(" ")[0], VERSION_MAX)
         return ServerFacts(POSTGRESQL.name, version, "standalone", role, details={"database": self.database})
 
-    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[str]:
+    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[AnyText]:
         """See `SqlControl.differences`."""
         lines = super().differences(requested, reported)
         if reported.get("fsync") == "off" and "synchronous_commit" in map(canonical, requested):
@@ -105,7 +105,7 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
         """Whether its disk is full."""
         return (isinstance(error, ServerRefused) and error.code == DISK_FULL) or is_out_of_space(error)
 
-    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
+    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> AnyText:
         """Return what is short, by the disk under its files, where it runs on this machine: no statement reports how
         much is free there.
 

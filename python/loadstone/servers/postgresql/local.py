@@ -22,7 +22,7 @@ from loadstone.servers.postgresql.session import SPELLING, canonical
 from loadstone.servers.server import ConfigValue, ServerSettings
 from loadstone.servers.sql.local import OwnSqlServer, write_private
 from loadstone.servers.sql.session import DATABASE
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 HOME, DATA, OPTIONS, LOGINS, PASSWORD = "server", "data", "postgresql.conf", "pg_hba.conf", "password"
 MORE_ROOM = said("free some, or set TMPDIR to another disk")
@@ -70,7 +70,7 @@ class LocalPostgresql(OwnSqlServer):
     """One PostgreSQL of ours; see `provider.Server`."""
 
     program: ClassVar[str] = "postgres"
-    how_to_get: ClassVar[str] = HOW_TO_GET
+    how_to_get: ClassVar[AnyText] = HOW_TO_GET
     # On SIGTERM it would wait for its clients to leave.
     around: ClassVar[ProcessEnvironment] = ProcessEnvironment(
         environment={"LC_ALL": "C", "PGDATA": ""}, end_signal=signal.SIGINT
@@ -187,7 +187,7 @@ def port_is_taken(log: Sequence[str]) -> bool:
     return any("Address already in use" in line for line in log)
 
 
-def why_it_ended(log: Sequence[str], more_room: str) -> str:
+def why_it_ended(log: Sequence[str], more_room: AnyText) -> AnyText:
     """What a log says about an end during the start, for a person. `more_room`: what helps if the disk is full."""
     text = "\n".join(log)
     if re.search(r"No space left", text):

@@ -10,7 +10,7 @@ from loadstone.monitors.monitor import CounterRates, Monitor, Sample
 from loadstone.monitors.watch import MonitorTargets
 from loadstone.safety.bounds.replies import read_as
 from loadstone.safety.errors import LoadstoneError
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 RATES = {
     "transactions_committed_per_s": "xact_commit",

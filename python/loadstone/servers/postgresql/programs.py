@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loadstone.machine.installed_programs import Fact, install_line, output_of
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 PLACES = ("/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt")
 """Where systems keep one folder a version: Debian's `15/bin`, Homebrew's `postgresql@17/bin`."""

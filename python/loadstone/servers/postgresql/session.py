@@ -18,7 +18,7 @@ from loadstone.servers.settings_in_force import SettingNotation
 from loadstone.servers.sql.dialect import Dialect
 from loadstone.servers.sql.session import SqlSession
 from loadstone.servers.transport import error_text
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.problem import Problem
 
 BYTES = {"b": 1} | {f"{unit}b": 1024**power for power, unit in enumerate("kmgt", start=1)}

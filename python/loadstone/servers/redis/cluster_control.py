@@ -15,7 +15,7 @@ from loadstone.safety.errors import ServerGone
 from loadstone.servers.redis.control import RedisControl
 from loadstone.servers.redis.session import Redirected
 from loadstone.servers.redis.url import place_of_cluster
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 Key = str | bytes | int
 KEYLESS = frozenset({"CLIENT", "CLUSTER", "CONFIG", "INFO", "LATENCY", "MEMORY", "SLOWLOG"})

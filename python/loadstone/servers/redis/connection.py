@@ -13,7 +13,7 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.bounded_socket import BoundedSocket
 from loadstone.safety.bounds.deadlines import ReplyTooLarge, bound_that_ended, require_time
 from loadstone.safety.bounds.replies import MISREAD, describe_unreadable, shortened
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 REPLY_TIMES = 12.0
 """A whole reply may take so many times as long as one step of it."""
@@ -42,7 +42,7 @@ class LastReply:
         most_bytes = QUESTION_MAX_BYTES.get(name_of(command).upper(), REPLY_MAX_BYTES)
         self.largest_bytes = min(REPLY_MAX_BYTES, most_bytes)
 
-    def came(self, error: BaseException) -> str:
+    def came(self, error: BaseException) -> AnyText:
         """What came, for a message: the reply, or why there is none."""
         value, self.value = self.value, None
         for origin in _origins(error):

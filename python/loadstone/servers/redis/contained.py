@@ -9,6 +9,7 @@ from loadstone.servers.redis.requirements import inspect_server
 from loadstone.servers.redis.settings import READ_BACK, SPELLING, check_settings, config_text, why_it_ended
 from loadstone.servers.server import ConfigValue, Module, ServerFacts
 from loadstone.servers.settings_in_force import differences
+from loadstone.text.message import AnyText
 
 
 def check(settings: Settings, modules: Sequence[Module]) -> None:  # noqa: ARG001 (the seam's signature)
@@ -37,13 +38,13 @@ class ContainedRedis:
         """See `Contained.control`."""
         return RedisControl(endpoint, timeout_s)
 
-    def read_back(self, endpoint: Endpoint, settings: Settings) -> tuple[ServerFacts, dict[str, str], list[str]]:
+    def read_back(self, endpoint: Endpoint, settings: Settings) -> tuple[ServerFacts, dict[str, str], list[AnyText]]:
         """See `Contained.read_back`."""
         facts = inspect_server(endpoint, self._modules, ours=True)
         with RedisControl(endpoint) as control:
             got = control.config_get(sorted({*READ_BACK, *settings}))
         return facts, got, differences(settings, got, SPELLING)
 
-    def why_it_ended(self, log: Sequence[str]) -> str:
+    def why_it_ended(self, log: Sequence[str]) -> AnyText:
         """See `Contained.why_it_ended`."""
         return why_it_ended(log)

@@ -34,6 +34,7 @@ from loadstone.servers.redis.rows import writing_of
 from loadstone.servers.redis.session import RedisSession
 from loadstone.servers.redis.settings import SPELLING
 from loadstone.servers.settings_in_force import SettingNotation
+from loadstone.text.message import AnyText
 
 SUBJECT_KEYS = f"{OUR_PREFIX}subject:"
 """What the keys of our own applications begin with."""
@@ -155,7 +156,7 @@ class RedisControl(RedisSession):
         """Commands on keys of ours."""
         return ConfinedCommands(ServerCommands(self))
 
-    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
+    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> AnyText:
         """Return what is short, by its memory, and by that of its machine."""
         return memory.shortage(self, memory_of(trials, server), here=pid is not None)
 

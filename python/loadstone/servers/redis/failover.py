@@ -18,7 +18,7 @@ from loadstone.servers.redis.redirect_targets import (
     require_plausible,
 )
 from loadstone.servers.redis.session import RedisSession
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 
 def copies_of(session: RedisSession, server: str, allowed: AllowedHosts) -> Copies | None:

@@ -35,7 +35,8 @@ from loadstone.servers.redis.settings import (
 )
 from loadstone.servers.server import ConfigValue, DeployContext, Module, ServerFacts, ServerSettings
 from loadstone.servers.settings_in_force import differences
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import said
 
 READY_S = 60.0
 """How long a server may take to load its data."""

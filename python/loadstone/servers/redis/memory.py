@@ -11,7 +11,7 @@ from loadstone.experiment.plan.stored_bytes import Footprint
 from loadstone.experiment.spec.experiment import OUR_PREFIX
 from loadstone.servers.free_space import size_text
 from loadstone.servers.redis.session import RedisSession
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 LESS = said("store less (workload.keys.count, workload.documents.payload_bytes, data.NAME.rows)")
 SCAN_FIRST = 10
@@ -128,7 +128,7 @@ def machine_free_bytes(use: RedisMemoryUse, *, here: bool) -> int | None:
     return None if use.machine_bytes is None else max(0, use.machine_bytes - use.resident_bytes)
 
 
-def shortage(control: RedisSession, planned: Footprint, *, here: bool) -> str:
+def shortage(control: RedisSession, planned: Footprint, *, here: bool) -> AnyText:
     """Why what is planned may not fit, and what helps; empty if it does. `here`: it runs on this machine."""
     use = limits_reported(control, memory_use(control))
     if use.limit_bytes and (problem := _beyond_limit(use, foreign_keys(control, use), planned)):
@@ -145,7 +145,7 @@ def shortage(control: RedisSession, planned: Footprint, *, here: bool) -> str:
     return ""
 
 
-def full(control: RedisSession, info: Mapping[str, Any]) -> str:
+def full(control: RedisSession, info: Mapping[str, Any]) -> AnyText:
     """Return why any write would evict keys of others, and what helps; empty if it would not. It writes nothing.
 
     `info`: what the server's INFO says; each node of a cluster is queried for its own.
@@ -177,7 +177,7 @@ def full(control: RedisSession, info: Mapping[str, Any]) -> str:
 class MemoryWatch:
     """What a Redis that is not ours loses while a run stores something there; see `servers.control.LossWatch`."""
 
-    what_helps: ClassVar[str] = said(
+    what_helps: ClassVar[AnyText] = said(
         "raise its maxmemory, store less, or give a server of its own; what was measured is kept"
     )
     name: str
@@ -193,16 +193,16 @@ class MemoryWatch:
         use = memory_use(control)
         return cls(name, control, use, foreign_keys(control, use))
 
-    def lost(self) -> str | None:
+    def lost(self) -> AnyText | None:
         """See `servers.control.LossWatch.lost`; sends one INFO."""
         return self.lost_at(memory_use(self.control))
 
     @property
-    def where(self) -> str:
+    def where(self) -> AnyText:
         """Which server it is, for people."""
         return said("server {name} ({address})", name=self.name, address=self.control.endpoint.label)
 
-    def lost_at(self, now: RedisMemoryUse) -> str | None:
+    def lost_at(self, now: RedisMemoryUse) -> AnyText | None:
         """What was lost up to an answer of the server, or will be next; None: nothing."""
         policy = said("maxmemory {maxmemory:,} bytes, policy {policy}", maxmemory=now.limit_bytes, policy=now.policy)
         figures = {"where": self.where, "policy": policy, "what_helps": self.what_helps}
@@ -238,7 +238,7 @@ class MemoryWatch:
         return first.free_bytes >= first.reserve_bytes and now.free_bytes < now.reserve_bytes / 2
 
 
-def _beyond_limit(use: RedisMemoryUse, foreign: int, planned: Footprint) -> str:
+def _beyond_limit(use: RedisMemoryUse, foreign: int, planned: Footprint) -> AnyText:
     """Keys of others would be evicted, or their writes refused. A cache with no key of theirs may overflow."""
     evicts = use.evicts(foreign)
     if planned.bytes + use.reserve_bytes <= use.free_bytes or (evicts and not foreign):

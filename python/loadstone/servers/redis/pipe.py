@@ -13,7 +13,7 @@ from loadstone.safety.errors import ServerGone
 from loadstone.servers.redis.connection import LastReply, is_bad_reply
 from loadstone.servers.redis.session import RedisSession, refused
 from loadstone.servers.transport import error_text
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 UNANSWERED_MAX = 6000
 """Commands without a reply, beyond which no more are sent. As many replies, a number or OK each, fit into the system's

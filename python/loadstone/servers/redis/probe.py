@@ -11,7 +11,7 @@ from loadstone.experiment.plan.endpoints import Endpoint, Tls
 from loadstone.safety.bounds.bounded_socket import BoundedSocket
 from loadstone.safety.errors import UserError
 from loadstone.servers.transport import certificate_problem, error_text, tls_context
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 PROBE_S = 3.0
 """How long each step may take."""
@@ -84,7 +84,7 @@ def _first_line(connection: socket.socket) -> bytes:
     return answer
 
 
-def _connect(endpoint: Endpoint, where: str) -> socket.socket:
+def _connect(endpoint: Endpoint, where: AnyText) -> socket.socket:
     try:
         if endpoint.unix_path is None:
             return socket.create_connection((endpoint.host, endpoint.port), timeout=PROBE_S)
@@ -121,7 +121,7 @@ def _connect(endpoint: Endpoint, where: str) -> socket.socket:
     return connection
 
 
-def _shaken(connection: socket.socket, context: ssl.SSLContext, endpoint: Endpoint, where: str) -> ssl.SSLSocket:
+def _shaken(connection: socket.socket, context: ssl.SSLContext, endpoint: Endpoint, where: AnyText) -> ssl.SSLSocket:
     """With TLS: at once, or over another connection where it takes longer and the server does speak TLS."""
     connection.settimeout(QUICK_S)
     try:
@@ -139,7 +139,7 @@ def _shaken(connection: socket.socket, context: ssl.SSLContext, endpoint: Endpoi
         raise UserError("{where}: {why}", where=where, why=_silent(endpoint)) from None
 
 
-def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: Endpoint, where: str) -> ssl.SSLSocket:
+def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: Endpoint, where: AnyText) -> ssl.SSLSocket:
     name = (endpoint.tls.server_name if endpoint.tls is not None else None) or endpoint.host
     try:
         return context.wrap_socket(connection, server_hostname=name)
@@ -158,7 +158,7 @@ def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: End
         ) from None
 
 
-def _silent(endpoint: Endpoint) -> str:
+def _silent(endpoint: Endpoint) -> AnyText:
     """Why a server that took the connection does not answer."""
     if endpoint.tls is None and _speaks_tls(endpoint):
         return _EXPECTS_TLS
@@ -171,7 +171,7 @@ def _silent(endpoint: Endpoint) -> str:
     )
 
 
-def _broke_off(endpoint: Endpoint, error: OSError | None) -> str:
+def _broke_off(endpoint: Endpoint, error: OSError | None) -> AnyText:
     """Why a server closed the connection instead of answering."""
     message = error_text(error) if error is not None else said("it closed the connection")
     if endpoint.tls is not None:  # the server looks at the client's certificate after the client's handshake

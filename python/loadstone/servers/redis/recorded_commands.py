@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 from loadstone.servers.redis.commands.arguments import Argument
 from loadstone.servers.redis.commands.table import BLOCKING, DATA, KEYLESS, REFUSED, SUBCOMMANDS, Unclear, placed
-from loadstone.text.language import said
+from loadstone.text.language import translatable
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import SaidError
 
 _NAME = re.compile(rb"[A-Za-z][A-Za-z0-9._-]{0,39}")
-NO_NAME = said("(no command's name)")
+NO_NAME = translatable("(no command's name)")
 IT_WAITS = said("it may wait, and hold up its connection")
 NOT_KNOWN = said("loadstone does not know where its keys are")
 _BLOCK = b"BLOCK"
@@ -152,7 +153,7 @@ class Transactions:
         """A transaction ended."""
         del self._open[client]
 
-    def why_not_in_a_cluster(self, client: bytes, keys: Sequence[bytes]) -> str | None:
+    def why_not_in_a_cluster(self, client: bytes, keys: Sequence[bytes]) -> AnyText | None:
         """Why no node of a cluster takes a command of a client with these keys; None where one does."""
         transaction = self._open.get(client)
         if not keys or (len(keys) == 1 and transaction is None):

@@ -29,7 +29,7 @@ from loadstone.servers.redis.replies import CommandTips, ReplyRules, first_diffe
 from loadstone.servers.redis.session import RedisSession
 from loadstone.servers.server import Server
 from loadstone.servers.transport import error_text
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 WINDOW = 256
 """Most commands that are on their way to a server at once."""

@@ -27,7 +27,7 @@ from loadstone.servers.redis.recorded_commands import (
     keys_of_command,
     name_of,
 )
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 MAGIC = b"recorded"
 _COMMAND, _SIZE = struct.Struct("<QIIII"), struct.Struct("<I")
@@ -195,8 +195,8 @@ class _Reading:
         self._transactions = Transactions()
         self._sent: Counter[str] = Counter()
         self._number = 0
-        self._left_out: Counter[tuple[str, str]] = Counter()
-        self._not_in_a_cluster: Counter[tuple[str, str]] = Counter()
+        self._left_out: Counter[tuple[str, AnyText]] = Counter()
+        self._not_in_a_cluster: Counter[tuple[str, AnyText]] = Counter()
         self._examples: dict[tuple[str, int], tuple[tuple[str, bool], ...]] = {}
         self._stored: set[int] = set()
         self._stored_bytes = 0.0
@@ -236,7 +236,7 @@ class _Reading:
             cut_off=recording.cut_off,
         )
 
-    def _remedy(self) -> str:
+    def _remedy(self) -> AnyText:
         if not self._left_out:
             return said("record with: {command}", command="redis-cli MONITOR > FILE")
         (name, reason), count = self._left_out.most_common(1)[0]
@@ -253,7 +253,7 @@ class _Reading:
                 self._transactions.require_open(line.client)
         except LeftOut as reason:
             apart = name if len(self._left_out) < NAMES_MAX else TOO_MANY_NAMES
-            self._left_out[apart, str(reason)] += 1
+            self._left_out[apart, reason.message] += 1
             return
         if name != OPENS:
             self._send(line, self._at_ns(line, number), name, frozenset(place + 1 for place in keys))

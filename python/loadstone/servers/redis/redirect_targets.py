@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.safety.bounds.deadlines import require_time
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 HOST = re.compile(r"[A-Za-z0-9._:-]{1,255}")
@@ -87,7 +87,7 @@ def require_few(where: str, what: str, count: int) -> None:
 
 
 def require_plausible(
-    named: Endpoint, host: str, port: int, what: str, setting: str, allowed: AllowedHosts = ANYWHERE
+    named: Endpoint, host: str, port: int, what: AnyText, setting: str, allowed: AllowedHosts = ANYWHERE
 ) -> None:
     """An address that means something else here than at the server which announces it is never connected to.
 
@@ -120,7 +120,7 @@ def require_plausible(
     for address in theirs:
         kinds = (("is_loopback", said("of this machine alone")), ("is_link_local", said("of one link alone")))
         reach = next((reach for kind, reach in kinds if getattr(address, kind)), "")
-        alike = any(getattr(own, kind) for kind, its in kinds if its == reach for own in ours)
+        alike = any(getattr(own, kind) for kind, its in kinds if its is reach for own in ours)
         if address.is_unspecified or address.is_multicast or (reach and not alike):
             raise UserError(
                 "server {named_label}: it announces {what} at {host}:{port}, an address {reach}; set {setting} "

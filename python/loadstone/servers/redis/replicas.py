@@ -24,7 +24,7 @@ from loadstone.servers.redis.redirect_targets import (
 from loadstone.servers.redis.requirements import explain
 from loadstone.servers.redis.session import RedisSession
 from loadstone.servers.users_server import PING_TIMEOUT_S
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 ReadFrom = Literal["primary", "replica", "any"]
 CHOICES: tuple[ReadFrom, ...] = get_args(ReadFrom)

@@ -13,7 +13,7 @@ from loadstone.servers.redis.memory import full
 from loadstone.servers.redis.probe import probe
 from loadstone.servers.redis.session import LoginRefused, RedisSession
 from loadstone.servers.server import ServerFacts
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 PROCESS_ID_END = 2**31
 NODE_OF_A_CLUSTER = said(
@@ -93,10 +93,10 @@ def _said(gone: ServerGone) -> str:
     return shortened((gone.said or str(gone)).split(", with args")[0], 200)
 
 
-def explain(control: RedisSession, gone: ServerGone) -> str:
+def explain(control: RedisSession, gone: ServerGone) -> AnyText:
     """One line for a person: where, what the server said, what helps."""
     if bound_that_ended(gone) is not None:
-        return str(gone)
+        return gone.message
     endpoint, told = control.endpoint, _said(gone)
     code = told.split(" ")[0]
     low = told.lower()
@@ -160,7 +160,7 @@ def _tell(control: RedisSession, section: str) -> Mapping[str, Any]:
         return {}
 
 
-def _loading(control: RedisSession) -> str:
+def _loading(control: RedisSession) -> AnyText:
     reported = _tell(control, "persistence")
     if "loading_loaded_perc" not in reported:
         return ""
@@ -173,7 +173,7 @@ def _primary(control: RedisSession) -> str:
     return f", {reported['master_host']}:{reported['master_port']}" if "master_host" in reported else ""
 
 
-def _memory(control: RedisSession) -> str:
+def _memory(control: RedisSession) -> AnyText:
     memory = _tell(control, "memory")
     if "maxmemory" not in memory:
         return ""

@@ -29,7 +29,8 @@ from loadstone.servers.redis.users_process import local_pid, local_pids, parts_o
 from loadstone.servers.server import DeployContext, Module, ServerFacts
 from loadstone.servers.transport import remark_on_exposure
 from loadstone.servers.users_server import UsersServer
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import AnyText, said
 
 TIMEOUT_S = 2.0
 
@@ -120,7 +121,7 @@ def _failure(gone: ServerGone) -> str:
     return shortened(str(gone).removeprefix("server ").partition("; it no longer")[0], 200)
 
 
-def _remedy(failures: Sequence[str]) -> str:
+def _remedy(failures: Sequence[str]) -> AnyText:
     if any("auth" in failure.lower() or "WRONGPASS" in failure for failure in failures):
         return said("Sentinels have a login of their own: ?sentinel_password_env=VARIABLE (and &sentinel_user=NAME)")
     return said("check the addresses; a Sentinel usually listens on port 26379")

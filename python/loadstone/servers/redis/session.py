@@ -25,7 +25,7 @@ from loadstone.safety.errors import ServerGone, ServerRefused, UserError
 from loadstone.servers.control import untold
 from loadstone.servers.redis.connection import LastReply, connection_options, is_bad_reply, name_of
 from loadstone.servers.transport import error_text, tls_context
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
 BATCH = 1000
@@ -140,7 +140,7 @@ class RedisSession:
         """The whole number that a command answers. Raises BadReply if it answers anything else."""
         return as_whole_number(self.endpoint.label, str(command[0]), self.call(*command))
 
-    def _failed(self, error: BaseException, command: str, hint: str) -> ServerGone:
+    def _failed(self, error: BaseException, command: str, hint: AnyText) -> ServerGone:
         """The error as one line for a person."""
         ended = bound_that_ended(error)
         if ended is not None:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 from loadstone.servers.redis.known_settings import KNOWN
 from loadstone.servers.server import ConfigValue
 from loadstone.servers.settings_in_force import SettingNotation
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 SPELLING = SettingNotation(
     true="yes",
@@ -66,7 +66,7 @@ def config_text(
     return "\n".join([*lines, *(f'loadmodule "{path}"' for path in modules)]) + "\n"
 
 
-def why_it_ended(log: Sequence[str]) -> str:
+def why_it_ended(log: Sequence[str]) -> AnyText:
     """What a log says about an end during the start, for a person."""
     lines = [_message(line) for line in log if line.strip()]
     refused = re.search(r">>> '(.*)'(?:\n(.*))?", "\n".join(lines))

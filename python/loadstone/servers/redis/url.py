@@ -25,7 +25,7 @@ from loadstone.servers.urls import (
     tls_of,
     unfit,
 )
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 CLUSTER = "cluster"
 """The option that stands for the whole cluster of the server."""

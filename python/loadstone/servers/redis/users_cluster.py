@@ -32,7 +32,8 @@ from loadstone.servers.redis.users_process import local_pid, local_pids, process
 from loadstone.servers.server import DeployContext, Module, ServerFacts
 from loadstone.servers.transport import remark_on_exposure
 from loadstone.servers.users_server import UsersServer
-from loadstone.text.language import _, said
+from loadstone.text.language import _
+from loadstone.text.message import said
 from loadstone.text.problem import Problem
 
 OUT_OF_USE = frozenset({"fail", "handshake", "noaddr"})

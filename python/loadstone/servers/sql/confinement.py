@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from loadstone.servers.control import CommandRefusal
 from loadstone.servers.sql.session import SqlSession
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 
 class ConfinedSql:

@@ -14,6 +14,7 @@ from loadstone.servers.server import ConfigValue, ServerFacts
 from loadstone.servers.sql import traces as sql_traces
 from loadstone.servers.sql.confinement import ConfinedSql
 from loadstone.servers.sql.session import DATABASE, SqlSession
+from loadstone.text.message import AnyText
 
 Claim = Callable[[int], None]
 """Called with how many other rows a table holds, before it is changed; raises UserError where they must stay."""
@@ -45,13 +46,13 @@ class SqlControl(SqlSession):
     def snapshot(self) -> None:
         """None: its figures are what the monitor reads."""
 
-    def read_back(self, requested: Mapping[str, ConfigValue]) -> tuple[ServerFacts, dict[str, str], list[str]]:
+    def read_back(self, requested: Mapping[str, ConfigValue]) -> tuple[ServerFacts, dict[str, str], list[AnyText]]:
         """What the server is, its settings, and a line for each that is not in force as it was requested."""
         facts = self.facts()
         reported = self.settings({*self.RECORDED, *map(self.spelling.name, requested)})
         return facts, reported, self.differences(requested, reported)
 
-    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[str]:
+    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[AnyText]:
         """What the server took otherwise than requested, and what has no effect: a line each."""
         return settings_in_force.differences(requested, reported, self.spelling)
 

@@ -19,6 +19,7 @@ from loadstone.servers.server import ConfigValue, DeployContext, ServerFacts
 from loadstone.servers.sql.control import SqlControl
 from loadstone.servers.sql.session import DATABASE
 from loadstone.text.language import _
+from loadstone.text.message import AnyText
 
 READY_S = 60.0
 """How long the data folder's making, and the server's start, may take."""
@@ -44,7 +45,7 @@ class OwnSqlServer(OwnServer):
 
     program: ClassVar[str]
     """The server's program."""
-    how_to_get: ClassVar[str]
+    how_to_get: ClassVar[AnyText]
     """What helps where a program is missing."""
     around: ClassVar[ProcessEnvironment] = ProcessEnvironment()
 

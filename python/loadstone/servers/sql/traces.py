@@ -22,7 +22,7 @@ from loadstone.run_folder.ledger import (
 )
 from loadstone.safety.errors import UserError
 from loadstone.servers.sql.session import SqlSession
-from loadstone.text.language import said
+from loadstone.text.message import said
 
 _COMMENT = re.compile(r"loadstone run ([0-9a-f]{32}) (\S{1,200})")
 _NAME = re.compile(r"[\w.-]{1,200}", re.ASCII)
@@ -166,7 +166,7 @@ def _database(control: SqlSession, run_id: str, thing: CreatedObject) -> Removal
     try:
         there = remove_database(control, run_id)
     except UserError as error:
-        return RemovalResult(thing, str(error), left=True)
+        return RemovalResult(thing, error.message, left=True)
     return RemovalResult(
         thing,
         said("{thing}: removed", thing=describe(thing))

@@ -49,18 +49,6 @@ def _part(number: int, of: int) -> str:
     return _("{number} of {of}", number=number, of=of) if number < of else f"{number}"
 
 
-def _same_key(operation: str, command: str, key: str, times: int) -> str:
-    """`mget: MGET names {key} 10 times, the same key: use {key2} for another, or {keys:10}`."""
-    return _(
-        "! {operation}: {command} names {key} {times} times, which is the same key each time; "
-        "use {{key2}} for another, or {{keys:{times}}} for {times} different ones.",
-        operation=operation,
-        command=command,
-        key=key,
-        times=times,
-    )
-
-
 def _nothing_there(operations: Sequence[str]) -> str:
     return plural(
         len(operations),
@@ -458,7 +446,10 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_left_out": "not in this run: {names:list}",
     "plan_as_published": "As published: {note}",
     "plan_table": _table,
-    "remark.same_key": _same_key,
+    "remark.same_key": (
+        "! {operation}: {command} names {key} {times} times, which is the same key each time; "
+        "use {{key2}} for another, or {{keys:{times}}} for {times} different ones."
+    ),
     "remark.nothing_there": _nothing_there,
     "remark.by_units": by_units,
     "plan_pairs": _pairs,

@@ -313,8 +313,8 @@ BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_cores": lambda name, cores, processes=1: (
         f"{name} {cores:.2f}{_(' ({processes} processes)', processes=processes) if processes > 1 else ''}"
     ),
-    "bottleneck_cores_of_programs": lambda cores: _("other programs {cores:.2f}", cores=cores),
-    "bottleneck_cores_of_machines": lambda cores: _("other machines {cores:.2f}", cores=cores),
+    "bottleneck_cores_of_programs": "other programs {cores:.2f}",
+    "bottleneck_cores_of_machines": "other machines {cores:.2f}",
     "bottleneck_disk": _disk,
     "bottleneck_connections": _connections,
     "bottleneck_own_pool": _own_pool,

@@ -61,16 +61,6 @@ def _rows(server: str, grown: int, answered: int, operation: str, perhaps: int, 
     )
 
 
-def _disconnected(connections: int, of: int, missing: int, why: str) -> str:
-    return _(
-        "{connections:,} of {of:,} receivers lost their connections ({why}); {missing:,} deliveries did not come.",
-        connections=connections,
-        of=of,
-        why=why,
-        missing=missing,
-    )
-
-
 def _setting(setting: str, server: str, observed: str | None, requested: str) -> str:
     if observed is None:
         return _(
@@ -555,7 +545,9 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.settings.of_one": _setting,
     "check.slow_log.not_reported": _slow_log,
     "check.slow_log.on": "Commands of {from_us} µs and more go to the slow log: set {setting} to 10000.",
-    "check.deliveries.disconnected": _disconnected,
+    "check.deliveries.disconnected": (
+        "{connections:,} of {of:,} receivers lost their connections ({why}); {missing:,} deliveries did not come."
+    ),
     "check.deliveries.wrong": (
         "Of {expected:,} deliveries {missing:,} did not come; {repeated:,} came twice, and {unreadable:,} messages "
         "were others'."

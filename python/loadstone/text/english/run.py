@@ -295,7 +295,7 @@ NOTES: dict[str, str | Callable[..., str]] = {
     "note_measured_again": _measured_again,
     "note_speed_varied": _speed_varied,
     "note_link": _link,
-    "note_speed_of_cpu": lambda cpu, spread_share: _("{cpu} by {spread_share:.0%}", cpu=cpu, spread_share=spread_share),
+    "note_speed_of_cpu": "{cpu} by {spread_share:.0%}",
     "note_judged_otherwise": _judged_otherwise,
     "note_scaled": _scaled,
     "note_left_out_of_quick": _left_out,

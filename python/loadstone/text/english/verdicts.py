@@ -234,9 +234,7 @@ def _cost_open(part: str, ratio: str | None, why: str = "") -> str:
 
 VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict": _verdict,
-    "verdict_at_rate": lambda said, rate_per_s: _(
-        "{said} (at {rate_per_s:,.0f} a second)", said=said, rate_per_s=rate_per_s
-    ),
+    "verdict_at_rate": "{said} (at {rate_per_s:,.0f} a second)",
     "verdict_started_once": "{said}, of these processes, started once",
     "verdict_ratio": _ratio,
     "verdict_equivalent": _equivalent,

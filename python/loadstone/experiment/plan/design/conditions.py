@@ -17,7 +17,7 @@ from loadstone.experiment.spec.experiment import (
 )
 from loadstone.experiment.spec.levels import Condition, Level, identity, is_level, level_text, same_level
 from loadstone.safety.errors import UserError
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 
 Only = Mapping[str, tuple[Level, ...]]
 
@@ -105,7 +105,7 @@ def rows_of_mode(experiment: Experiment, *, quick: bool, as_published: bool) -> 
     return tables_of
 
 
-def _nothing_left(only: Only, meant: int, *, quick: bool, as_published: bool) -> str:
+def _nothing_left(only: Only, meant: int, *, quick: bool, as_published: bool) -> AnyText:
     levels = " ".join(f"--only {name}={','.join(map(level_text, chosen))}" for name, chosen in only.items())
     modes = " ".join(option for option, on in (("--quick", quick), ("--as-published", as_published)) if on)
     if meant and modes:

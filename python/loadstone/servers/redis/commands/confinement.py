@@ -29,7 +29,7 @@ from loadstone.servers.redis.commands.table import (
     SUBCOMMANDS,
     Unclear,
 )
-from loadstone.text.language import said
+from loadstone.text.message import said
 from loadstone.text.wording import nearest
 
 DATA_CATEGORIES = frozenset(
@@ -160,7 +160,7 @@ def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | No
     try:
         return DATA[name](arguments)
     except Unclear as unclear:
-        raise CommandRefusal(said("which keys it reaches is not known"), str(unclear)) from None
+        raise CommandRefusal(said("which keys it reaches is not known"), unclear.message) from None
 
 
 def _require_ours(key: Argument, prefix: str | None) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 
 from loadstone.safety.bounds.replies import shortened, whole_number
 from loadstone.servers.redis.commands.arguments import Argument
-from loadstone.text.language import said
+from loadstone.text.message import AnyText, said
 from loadstone.text.problem import SaidError
 
 Arguments = Sequence[Argument]
@@ -193,11 +193,11 @@ _CONNECTION = said("it changes what the connection is, or to which database it w
 _CHANNELS = said("it turns the connection into a listener")
 
 
-def _because(names: str, reason: str) -> Iterable[tuple[str, str]]:
+def _because(names: str, reason: AnyText) -> Iterable[tuple[str, AnyText]]:
     return ((name, reason) for name in _names(names))
 
 
-REFUSED: Mapping[str, str] = dict(
+REFUSED: Mapping[str, AnyText] = dict(
     [
         *_because("ACL BGREWRITEAOF BGSAVE CLUSTER COMMAND CONFIG DEBUG FAILOVER FLUSHALL FLUSHDB INFO", _SERVER),
         *_because("LASTSAVE LATENCY LOLWUT MODULE MONITOR PFDEBUG PFSELFTEST PSYNC PUBSUB REPLCONF REPLICAOF", _SERVER),
