@@ -42,6 +42,15 @@ REDIS: dict[str, object] = {"kind": "embedded"}
 """A trial's server, where any will do."""
 
 
+def settled(count: Callable[[], int]) -> int:
+    """What a server counts, once it has read all that was sent: on a busy machine it lags behind."""
+    before, now = -1, count()
+    while now != before:
+        time.sleep(0.2)
+        before, now = now, count()
+    return now
+
+
 def wait_until(what: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
     """Returns once `what` holds; fails if it does not come true at all."""
     deadline = time.monotonic() + patience_s

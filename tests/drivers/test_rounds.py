@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 import redis
+from tests.real_servers import settled
 
 from loadstone.drivers.driver import RoundsOptions, Timetable
 from loadstone.drivers.native import NativeDriver
@@ -305,7 +306,7 @@ def test_what_the_callback_raises_ends_all_drives(stores: Stores) -> None:
 
     with pytest.raises(OSError, match="No space left"):
         NativeDriver().drive([plan(store.endpoint) for store in stores], full, options(10_000))
-    calls = [store.calls() for store in stores]
+    calls = [settled(store.calls) for store in stores]
     time.sleep(0.2)
     assert [store.calls() for store in stores] == calls
 

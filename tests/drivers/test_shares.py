@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import redis
 from pydantic import ValidationError
+from tests.real_servers import settled
 
 from loadstone._engine import Engine, Rounds
 from loadstone.drivers.driver import RoundsOptions, Timetable
@@ -131,15 +132,6 @@ print(engine.result(), flush=True)
 """A drive in a process of its own, whose lease nobody renews."""
 
 
-def _settled(store: Store) -> int:
-    """How often it was called, once it has read all that was sent: on a busy machine it lags behind."""
-    before, calls = -1, store.calls()
-    while calls != before:
-        time.sleep(0.2)
-        before, calls = calls, store.calls()
-    return calls
-
-
 @pytest.mark.fault(
     "An agent's process stands still for longer than its lease (SIGSTOP)",
     "nothing is sent when it goes on, but what it had just begun to send",
@@ -164,7 +156,7 @@ def test_an_engine_that_stood_still_beyond_its_lease_sends_nothing_when_it_goes_
             time.sleep(0.5)
             os.kill(engine.pid, signal.SIGSTOP)
             time.sleep(leased_s + lease_s + 0.5 - time.monotonic())
-            before = _settled(store)
+            before = settled(store.calls)
             os.kill(engine.pid, signal.SIGCONT)
             record = read_record(engine.stdout.readline())
         finally:
@@ -172,7 +164,7 @@ def test_an_engine_that_stood_still_beyond_its_lease_sends_nothing_when_it_goes_
     assert record.stopped == "lease ran out"
     assert before > 100
     # It may have been stopped between a look at its lease and the send that follows: one request a connection.
-    assert _settled(store) - before <= written.pool.connections
+    assert settled(store.calls) - before <= written.pool.connections
 
 
 def test_a_lease_that_is_renewed_does_not_run_out(stores: Stores) -> None:

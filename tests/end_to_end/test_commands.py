@@ -4,12 +4,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from loadstone import __version__
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.spec.loading import load_experiment
+from loadstone.judge.checks.checks import BOUNDS
 from loadstone.programs.manifest import read_manifest
 from tests.end_to_end.conftest import Lab
 
@@ -56,6 +58,12 @@ def test_a_reader_that_goes_away_gives_no_traceback(lab: Lab) -> None:
         assert done.stdout.strip() in ("0", "1")  # 1: doctor found that something could be better
 
 
+def gives_a_rate(trial: dict[str, Any]) -> bool:
+    """Whether it counts for what its condition can do at most: on a busy machine a stall may forbid that."""
+    forbidden = any(check["verdict"] == "invalid" and check["name"] not in BOUNDS for check in trial["checks"])
+    return trial["group"] == "depth" and trial["block"] > 0 and not forbidden
+
+
 def test_an_experiment_to_start_from_is_written_and_runs_as_it_is(lab: Lab) -> None:
     done = lab.loadstone("init")
     assert done.out.splitlines() == [
@@ -68,7 +76,7 @@ def test_an_experiment_to_start_from_is_written_and_runs_as_it_is(lab: Lab) -> N
     run = lab.loadstone("run", "experiment.yaml", "--quick", "--blocks", "1")
     groups = [trial["group"] for trial in lab.trials()]
     assert groups.count("depth") == 4, run.err  # one block, and the warm one
-    assert groups.count("at-rate") == 2
+    assert groups.count("at-rate") == len({one["condition"]["pipeline"] for one in lab.trials() if gives_a_rate(one)})
     assert "What does a pipeline of 16 bring" in run.out
     assert "Report: " in run.out
     assert "Report: " not in run.err

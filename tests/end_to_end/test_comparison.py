@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from loadstone.judge.compare.pairs import EXACT
 from tests.end_to_end.conftest import Lab
 
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
@@ -84,12 +85,15 @@ def test_the_budget_ends_a_comparison_and_more_budget_goes_on_with_it(lab: Lab) 
     assert 0 <= ended["blocks"] < 8
     starts = begun_s(lab)
     assert max(starts, default=0.0) - min(starts, default=0.0) < 4, "no block begins that does not fit"
-    second = lab.loadstone("run", path, *ONLY, "--budget", "12 s", "--resume", lab.run())
-    assert second.status in (0, 3), second.err
-    went_on = looks(lab)[-1]
-    assert went_on["stop"]
+    for budget_s in (12, 90):  # what others leave of 12 s may be no more than the start of the command
+        second = lab.loadstone("run", path, *ONLY, "--budget", f"{budget_s} s", "--resume", lab.run())
+        assert second.status in (0, 3), second.err
+        went_on = looks(lab)[-1]
+        assert went_on["stop"]
+        if went_on["blocks"] > ended["blocks"]:
+            break
     assert went_on["blocks"] > ended["blocks"]
-    assert json.loads((lab.run() / "plan.json").read_text())["budget_s"] == 12
+    assert json.loads((lab.run() / "plan.json").read_text())["budget_s"] == budget_s
     conditions = blocks(lab)
     assert all(conditions[block] == {"set", "get"} for block in range(1, went_on["blocks"] + 1))
 
@@ -119,8 +123,9 @@ def test_what_a_redis_alone_does_takes_turns_and_every_count_is_exact(lab: Lab) 
     )
     assert all(drained <= begin for (_, drained), (begin, _) in pairwise(turns)), "never both at one time"
     (verdict,) = looks(lab)[0]["verdicts"]
-    assert verdict["estimate"] is not None or verdict["check"] in ("gain", "warm_up", "carry_over"), (
-        "four users may leave both idle"
+    refused_by = verdict["check"]
+    assert verdict["estimate"] is not None or (refused_by and refused_by not in EXACT), (
+        "four users may leave both idle, and others stop either"
     )
     assert looks(lab)[0]["blocks"] == 2
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.real_servers import TLS_PASSWORD
+from tests.real_servers import TLS_PASSWORD, settled
 
 from loadstone.addons.fleet.certificates import read_tls_files
 from loadstone.drivers.outcome import read_interval, read_record
@@ -165,7 +165,7 @@ def test_it_ends_at_once_with_its_input(engine: Process, store: Store) -> None:
     engine.process.stdin.close()
     engine.process.stdin = None
     engine.process.wait(30)
-    sets = store.sets()
+    sets = settled(store.sets)
     time.sleep(0.2)
     assert store.sets() == sets
 

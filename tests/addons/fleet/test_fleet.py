@@ -207,12 +207,16 @@ def test_two_agents_take_turns_on_two_servers_by_one_timetable(
     lab: Lab, plain_redis: tuple[LocalRedis, str], users_redis: tuple[LocalRedis, str]
 ) -> None:
     urls = plain_redis[1], users_redis[1]
-    done = lab.loadstone(
-        "redis", urls[0], "--against", urls[1], "-t", "set", "-c", "8", "--budget", "12s", "--share-machine",
-        "--fleet", "local:2", "--out", "kept",
-    )  # fmt: skip
-    assert done.status in MEASURED, done.err
-    compared = [trial["facts"]["drive"] for trial in trials_of(lab.folder / "kept") if trial["block"] > 0]
+    for budget in ("12s", "90s"):  # the agents' start is part of it, and may be all of it where others take the CPUs
+        done = lab.loadstone(
+            "redis", urls[0], "--against", urls[1], "-t", "set", "-c", "8", "--budget", budget, "--share-machine",
+            "--fleet", "local:2", "--out", f"kept-{budget}",
+        )  # fmt: skip
+        assert done.status in MEASURED, done.err
+        trials = trials_of(lab.folder / f"kept-{budget}")
+        compared = [trial["facts"]["drive"] for trial in trials if trial["block"] > 0]
+        if compared:
+            break
     assert compared
     for drive in compared:
         assert [agent["name"] for agent in drive["agents"]] == ["agent-1", "agent-2"]

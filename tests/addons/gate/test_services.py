@@ -442,6 +442,18 @@ def test_a_git_that_waits_for_something_is_named_as_that(repository: Path, monke
     (repository / ".gitattributes").write_text("* filter=asks\n")
     git(repository, "add", ".")
     git(repository, "commit", "-q", "-m", "filtered")
+
+    def asks() -> bool:
+        return asking.exists() and asking.read_text().endswith("\n")
+
+    class Git(subprocess.Popen[str]):
+        """Its time begins when it waits, however long a busy machine takes to get there."""
+
+        def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:
+            await_true(lambda: asks() or self.poll() is not None)
+            return super().communicate(input, timeout if asks() else None)
+
+    monkeypatch.setattr(subprocess, "Popen", Git)
     monkeypatch.setattr(gate_revisions, "GIT_LONGEST_S", 0.5)
     with (
         pytest.raises(UserError, match=r"git worktree: not done within 0.5 s; run it yourself"),

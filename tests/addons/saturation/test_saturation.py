@@ -63,7 +63,8 @@ def test_users_are_doubled_and_then_swept(measured: Lab) -> None:
     if found["kind"] != "at_least":  # a machine that others use may leave the generator too little
         assert len({one["users"] for one in sweeps}) >= 4
         assert {one["rounds_a_sweep"] for one in sweeps} - {0}, "in rounds"
-        assert found["sweeps"] == 6
+        blocks = len({one["number"] for one in sweeps})
+        assert found["sweeps"] == 6 or 6 < found["sweeps"] < 6 * blocks, "one that lost slices is followed by another"
         assert found["points"][0]["users"] == 1
 
 
@@ -90,7 +91,7 @@ def test_the_answer_stands_in_the_analysis(measured: Lab) -> None:
 
 def test_a_run_that_was_interrupted_goes_on(lab: Lab) -> None:
     command = lab.begin("run", experiment(lab.folder, f"{{users_max: 8, rounds: never, {SHORT}}}"), "--quick")
-    lab.until(lambda: lab.runs() and len(lab.lines()) >= 2)
+    lab.until(lambda: lab.runs() and lab.lines())  # after one user there are two, whatever others take
     command.signal(signal.SIGINT)
     assert command.wait().status == 130
     before = [line["trial"] for line in lab.lines()]
@@ -103,8 +104,9 @@ def test_a_run_that_was_interrupted_goes_on(lab: Lab) -> None:
 
 
 def test_what_was_measured_before_a_server_died_is_kept(lab: Lab) -> None:
-    load = f"{{users_max: 8, rounds: never, {SHORT}}}"
-    command = lab.begin("run", experiment(lab.folder, load), "--quick", "--budget", "12s")
+    path = experiment(lab.folder, f"{{users_max: 64, rounds: never, {SHORT}}}")
+    path.write_text(path.read_text().replace("users: 4}", "users: 4, think_time_ms: 10}"))  # so that nothing is full
+    command = lab.begin("run", path, "--quick", "--budget", "30s")
     lab.until(lambda: lab.runs() and len(lab.lines()) >= 3)
     for server in command.servers():
         server.kill()
@@ -139,9 +141,14 @@ OPEN = "{model: open, objective: 'p99 < 50 ms', users_max: 32, trial: 200 ms}"
 
 def test_the_open_model_looks_for_a_rate_from_what_the_closed_search_brought(lab: Lab) -> None:
     """The whole way of it, to where its budget ends; whether it finds the rate is proven below."""
-    done = lab.loadstone("run", experiment(lab.folder, OPEN), "--quick", "--budget", "12s")
-    assert done.status in (0, 3), done.err
-    steps = [one["saturation"]["phase"] for one in lab.trials()]
+    words: tuple[str | Path, ...] = (experiment(lab.folder, OPEN), "--quick")
+    for budget in ("12s", "60s"):  # what others leave of 12 s may not be enough for the search
+        done = lab.loadstone("run", *words, "--budget", budget)
+        assert done.status in (0, 3), done.err
+        steps = [one["saturation"]["phase"] for one in lab.trials()]
+        if "locate" in steps:
+            break
+        words = ("--resume", lab.run())
     assert steps[0] == "search"
     assert "locate" in steps
     assert saturation(lab)["model"] == "open"

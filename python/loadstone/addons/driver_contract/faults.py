@@ -145,7 +145,8 @@ def _driving(lab: Lab) -> GuardedProgram:
     plan = lab.plan(SET, phases=phases)
     program = _program(lab, plan)
     try:
-        program.write(PlanMessage(plan=plan, options=lab.chosen.options).model_dump_json().encode() + b"\n")
+        with contextlib.suppress(BrokenPipeError):  # its output says why
+            program.write(PlanMessage(plan=plan, options=lab.chosen.options).model_dump_json().encode() + b"\n")
         lines = MessageLines(lab.chosen.manifest.name, program)
         within_s = lab.chosen.manifest.run.ready_within_s
         message = lines.next(within_s, lambda: None, "word that it is ready")

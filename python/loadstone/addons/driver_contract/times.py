@@ -193,19 +193,25 @@ def frozen_server(lab: Lab) -> str:
     """The open model counts from the intended time: a server that stands still shows in the quantiles as it must.
 
     Frozen for a quarter of the time, 10 % of the operations wait longer than 150 ms, whatever the pool, and a tenth of
-    the driver's load longer: what came meanwhile is sent one after the other. So the rate is a low one.
+    the driver's load longer: what came meanwhile is sent one after the other. So the rate is a low one. What is off is
+    measured once more: a machine stalls now and then, and a driver that is wrong is so each time.
     """
+    true = FREEZE_S - 0.10 * FREEZE_EVERY_S
+    p90_s = _frozen_p90_s(lab)
+    if abs(p90_s - true) > OFF * true:
+        p90_s = _frozen_p90_s(lab)
+    require(abs(p90_s - true) <= OFF * true, f"its P90 is {p90_s * 1e3:.0f} ms, and {true * 1e3:.0f} ms are true")
+    return f"P90 {p90_s * 1e3:.1f} ms, {true * 1e3:.0f} ms are true"
+
+
+def _frozen_p90_s(lab: Lab) -> float:
     phases = lab.plan(VALUE).phases.model_copy(update={"measure_s": 2 * FREEZE_EVERY_S})
     with null_server(lab, freeze_every_s=FREEZE_EVERY_S, freeze_s=FREEZE_S) as endpoint:
         model, pool = Open(rate_per_s=200), Pool(connections=4)
         plan = lab.plan(
             VALUE, endpoint=endpoint, model=model, pool=pool, phases=phases, verify=_unverified(lab), interval_s=1.0
         )
-        record = lab.drive(plan)
-    p90_s = record.operations["get"].response_ns.p90 / 1e9
-    true = FREEZE_S - 0.10 * FREEZE_EVERY_S
-    require(abs(p90_s - true) <= OFF * true, f"its P90 is {p90_s * 1e3:.0f} ms, and {true * 1e3:.0f} ms are true")
-    return f"P90 {p90_s * 1e3:.1f} ms, {true * 1e3:.0f} ms are true"
+        return lab.drive(plan).operations["get"].response_ns.p90 / 1e9
 
 
 def slower_server(lab: Lab) -> str:
