@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from tests.calling import called
 
@@ -134,6 +135,13 @@ def test_bad_input_is_one_line(words: Sequence[str], said: str, tmp_path: Path) 
     assert done.returncode == 2
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_recording_that_fills_the_machine_is_left(tmp_path: Path) -> None:
+    size = 10 * psutil.virtual_memory().total
+    done = called("upgrade-check", "redis", "redis", "--traffic", recorded(tmp_path, [("SETRANGE", "a", size, "x")]))
+    assert done.returncode == 2
+    assert "the recording fills this machine" in done.stderr
 
 
 def test_a_line_that_is_none_of_monitor_is_named(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def upgrade_command(
     from loadstone.report.json_report import json_text
     from loadstone.run_folder.lines import write_file
     from loadstone.safety import console
+    from loadstone.safety.secrets.known import redact
     from loadstone.safety.secrets.references import learn_options
 
     if not traffic.is_file():
@@ -63,10 +64,11 @@ def upgrade_command(
             )
     found = check_upgrade(*sides, traffic, terminal.remark, _SentSoFar())
     show(found, console.results(beside_json=json))
+    text = redact(json_text(found))
     if json:
-        terminal.result_json(json_text(found))
+        terminal.result_json(text)
     if json_file is not None:
-        write_file(json_file, json_text(found).encode())
+        write_file(json_file, text.encode())
     if STATUSES[found.answer]:
         raise typer.Exit(STATUSES[found.answer])
 

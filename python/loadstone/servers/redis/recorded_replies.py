@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import psutil
 import redis
 
 from loadstone.safety.bounds.replies import MISREAD, read_as
-from loadstone.safety.errors import ServerGone
+from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers.compared_replies import CommandReplies, ComparedReplies, ComparedServer, ReplyDifference
 from loadstone.servers.redis.commands.table import READING, SUBCOMMANDS
 from loadstone.servers.redis.recorded_commands import CLOSES, OPENS, LeftOut, keys_of_command, name_of
@@ -35,6 +36,8 @@ WINDOW = 256
 """Most commands that are on their way to a server at once."""
 WINDOW_BYTES = 64 << 20
 """What their replies may take, if each is as large as the largest value so far."""
+LEFT_BYTES = 256 << 20
+"""Memory that the machine keeps: what three servers store of a recording is not known before."""
 DATABASES = 16
 """Those that a server has as it is installed."""
 ON_OURS = frozenset({"FLUSHALL", "FLUSHDB", "INFO", "KEYS", "RANDOMKEY", "SCAN", "SORT", "SORT_RO"})
@@ -228,6 +231,12 @@ class _SentAgain:
     def _flush(self) -> None:
         if not self._window:
             return
+        free = psutil.virtual_memory().available
+        if free < LEFT_BYTES + len(self._channels) * self._largest:
+            raise UserError(
+                "the recording fills this machine: {free:,.0f} MB of its memory are left; take a shorter one",
+                free=free / 1e6,
+            )
         for channel in self._channels:
             channel.send(sent.words for sent in self._window)
         for sent in self._window:
