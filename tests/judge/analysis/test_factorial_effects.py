@@ -9,6 +9,7 @@ import pytest
 from loadstone.experiment.plan.group import Contrast
 from loadstone.judge.analysis.analysis import EffectsAnswer
 from loadstone.judge.analysis.effects import effects_of
+from loadstone.report.document import SectionTable, TableRow
 from loadstone.report.sections import effects
 from loadstone.text.sentences import render_message
 
@@ -49,8 +50,14 @@ def spoiled(studies: ModuleType, *cells: int, blocks: int = BLOCKS, measured: fl
     return {(block, cell): change for block in range(1, blocks + 1) for cell in cells}
 
 
+def lines(answer: EffectsAnswer) -> tuple[TableRow, ...]:
+    """The table of effects in a report: what each is, its ratio, what it is based on, and what it says."""
+    tables = (block for block in effects.answer_blocks(answer) if isinstance(block, SectionTable))
+    return next(tables).lines
+
+
 def said(answer: EffectsAnswer) -> list[str]:
-    return [line.said for line in effects.lines(answer)]
+    return [str(line.cells[-1].said) for line in lines(answer)]
 
 
 def kinds(answer: EffectsAnswer) -> list[str]:
@@ -89,8 +96,8 @@ def test_its_interaction_names_the_combination(judged: Judged, studies: ModuleTy
     expected = "Whether get against set depends on many against few: not known, since get, many is INVALID."
     assert said(answer)[2] == expected
     assert effects.figure_text(answer, answer.cells[3]) == "INVALID: errors, By errors"
-    assert [line.rounds for line in effects.lines(answer)] == ["12 blocks", "12 blocks", "—"]
-    assert [line.ratio for line in effects.lines(answer)][2] == "—"
+    assert [line.cells[2].said for line in lines(answer)] == ["12 blocks", "12 blocks", "—"]
+    assert [line.cells[1].said for line in lines(answer)][2] == "—"
 
 
 @pytest.mark.parametrize("measured", [4.0, None])

@@ -36,12 +36,12 @@ def effects_section(analysis: Analysis) -> Section | None:
 def effects_of(analysis: Analysis) -> tuple[Part, ...]:
     """An answer for each comparison that has factors."""
     return tuple(
-        Part(answer.question, tuple(_answer(answer)), f"effects-{number}")
+        Part(answer.question, tuple(answer_blocks(answer)), f"effects-{number}")
         for number, answer in enumerate(analysis.effects, 1)
     )
 
 
-def _answer(answer: EffectsAnswer) -> Iterator[Block]:
+def answer_blocks(answer: EffectsAnswer) -> Iterator[Block]:
     """All effects, the main ones first, and the combinations that they were drawn from."""
     yield Only(("markdown",), (Paragraph(answer.answer),))
     if answer.note:
