@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -46,6 +47,7 @@ EXAMPLES = 3
 """Most examples of a command."""
 FOLLOWED_MAX = 1_000_000
 """Most keys that are remembered for what chance or a clock decided of them."""
+_SORTS = frozenset({"SORT", "SORT_RO"})
 TRANSACTIONS = frozenset({OPENS, *CLOSES, "WATCH", "UNWATCH"})
 """What stands between is sent one by one, and these are not."""
 _NO_DATABASE = said("its database is none of the 16 that a server has as installed")
@@ -320,6 +322,9 @@ def _keys(name: str, line: MonitorLine) -> list[bytes]:
     """The keys of a command that is sent. Raises LeftOut."""
     if line.database >= DATABASES:
         raise LeftOut.of(_NO_DATABASE)
+    if name in _SORTS:
+        stored = [key for word, key in pairwise(line.arguments) if word.upper() == b"STORE"]
+        return [*line.arguments[1:2], *stored]
     if name in ON_OURS:
         return []
     return [line.arguments[place + 1] for place in keys_of_command(name, line.arguments[1:])]
