@@ -85,6 +85,15 @@ def test_connections_of_the_load_itself_are_no_leak(result_of: ResultOf, injecto
     assert result_of("connection_leak", rises, opens_more, injectors.becomes_http).verdict == "suspect"
 
 
+def test_connections_of_other_loads_on_the_server_are_no_leak(result_of: ResultOf, injectors: ModuleType) -> None:
+    """Those of an application are: what it opens is not theirs."""
+    company = {"drives": 1, "commands": {}, "bytes_sent": 0, "keys": None, "loaded": True}
+    rises, others = injectors.opens_connections(0, 30, 60), injectors.setting("facts.company", company)
+    assert result_of("connection_leak", rises).verdict == "suspect"
+    assert result_of("connection_leak", rises, others).verdict == "valid"
+    assert result_of("connection_leak", rises, others, injectors.becomes_http).verdict == "suspect"
+
+
 def test_connections_that_could_not_be_followed_are_unknown(result_of: ResultOf, injectors: ModuleType) -> None:
     unseen = injectors.setting("facts.server_connections", {})
     assert result_of("connection_leak", unseen).verdict == "unknown"

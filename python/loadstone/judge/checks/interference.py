@@ -124,7 +124,8 @@ def connection_leak(evidence: TrialEvidence) -> Finding | None:
     """Connections at a server that rise all through the measure phase, beyond those that the load itself opened.
 
     Of those that the load lost or gave up (after a timeout) a server that does not look still counts the old ones: they
-    are no client's that opens more and more.
+    are no client's that opens more and more. Nor are those of other loads on the same server, which open theirs when
+    they need them.
     """
     observed = evidence.facts.server_connections
     if not observed and not any(evidence.kind_of(store).connections for store in evidence.stores):
@@ -147,9 +148,11 @@ def _rise(thirds: Thirds) -> float:
 
 
 def _without_load(evidence: TrialEvidence, server: str, thirds: Thirds) -> Thirds:
-    """Without the driver's own connections, where the server itself got the load."""
+    """Without the driver's own connections, where the server itself got the load; level where several loads had it."""
     if evidence.http or server not in evidence.targets or not evidence.facts.series:
         return thirds
+    if evidence.facts.company is not None:
+        return thirds[0], thirds[0], thirds[0]
     first, second, third = _load_by_third(evidence.facts.series)
     return thirds[0] - first, thirds[1] - second, thirds[2] - third
 
