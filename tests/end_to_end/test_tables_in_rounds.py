@@ -83,9 +83,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
 
 def test_every_row_has_its_slices_and_counts_what_the_server_counted(ran: Ran) -> None:
     assert "Traceback" not in ran.err
-    trials = ran.lab.trials()
-    assert len(trials) == 8
-    assert len({trial["started_unix_ns"] for trial in trials}) == 1, "they took turns"
+    every = ran.lab.trials()  # with those that are measured again, where others spoilt some
+    trials = [trial for trial in every if trial["started_unix_ns"] == every[0]["started_unix_ns"]]
+    assert len(trials) == 8, "they took turns"
     for trial in trials:
         slices = trial["facts"]["drive"]["slices"]
         assert sorted(one["round"] for one in slices) == list(range(len(slices)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.changed_facts import with_drive
+from tests.changed_facts import with_drive, with_facts
 
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.rounds import sequential_rounds
@@ -27,13 +27,15 @@ def looked(studies: ModuleType, synthetic: ModuleType) -> Looked:
     study = studies.Study(synthetic, ratios=[(studies.condition(), 1.0), (studies.condition(operation="get"), 1.0)])
     rounds = sequential_rounds(0.1, settle_s=0.015)
 
-    def look(carried_before: float = 0.0, **slices: Any) -> LookResult:
+    def look(carried_before: float = 0.0, *, one_process: bool = False, **slices: Any) -> LookResult:
         looks = tuple(range(1, len(rounds.blocks) + 1))
         group: Group = replace(study.group(), rounds=rounds, looks=looks, longer_s=90.0, carried_before=carried_before)
         first = [trial for trial in study.trials() if trial.block == 1]
         both = [next(one for one in first if one.condition == condition) for condition in group.conditions]
         facts = made(**slices)
         trials = [with_slices(trial, facts[number]) for number, trial in enumerate(both)]
+        if one_process:
+            trials = [with_facts(trial, one_process_with=("redis",)) for trial in trials]
         return look_at(group, study.made_experiment, trials, None)
 
     return look
@@ -107,6 +109,7 @@ def test_parts_that_work_while_their_condition_is_paused_are_noticed(looked: Loo
     found = looked(**parts(0.02))
     said = "a condition went on working while it was paused, with 21 % of the CPU of its slices"
     assert render_message(found.carried) == said
+    assert looked(**parts(0.02), one_process=True).carried is None, "it works for the other side then"
 
 
 def test_a_block_that_failed_has_no_slices(studies: ModuleType, synthetic: ModuleType) -> None:

@@ -169,11 +169,13 @@ def _without(one: _Claim, why: Message, longer_s: float | None) -> Verdict:
 
 
 def _busiest_while_paused(group: GroupBlocks, judged: Sequence[int]) -> float | None:
-    """The largest share, over the conditions; None where no condition has parts of its own."""
+    """The largest share, over the conditions; None where no condition has parts of its own, as where one process is on
+    both sides."""
     by_condition: dict[str, list[TrialRecord]] = {}
     for block in judged:
         for condition, trial in group.trials[block].items():
-            by_condition.setdefault(condition, []).append(trial)
+            if not trial.facts.one_process_with:
+                by_condition.setdefault(condition, []).append(trial)
     slices = [[turn for trial in trials for turn in slices_of(trial).values()] for trials in by_condition.values()]
     shares = [_paused_share(of_condition) for of_condition in slices]
     return max((share for share in shares if share is not None), default=None)
