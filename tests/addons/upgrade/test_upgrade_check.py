@@ -114,6 +114,26 @@ def test_what_is_not_sent_is_counted(tmp_path: Path) -> None:
     assert sorted(found["left_out"].values()) == [5, 5, 5]
 
 
+def test_a_recording_of_a_stranger_is_bounded_and_shows_nothing_of_itself(tmp_path: Path) -> None:
+    invented = [(f"N{number}X", "\\x1b[31m", "secret") for number in range(2000)]
+    odd = [
+        ("\\x1b]52;c;x", "secret"),
+        ("SORT",),
+        ("SORT", "secret", "STORE"),
+        ("OBJECT",),
+        ("SETRANGE", "secret", "1e9", "x"),
+    ]
+    expiry = [("SET", "secret", "x", "EX"), ("SET", "secret", "x", "PX", "9" * 30), ("EXPIRE", "secret", "-1")]
+    file = recorded(tmp_path, [*invented, *odd, *expiry, *[("GET", "secret")] * 200])
+    status, found = checked("redis", "redis", file)
+    assert status == 0
+    assert len(found["left_out"]) <= 510
+    assert sum(found["left_out"].values()) >= 2000
+    assert found["differ"] == 0
+    assert "secret" not in json.dumps(found)
+    assert "\\u001b" not in json.dumps(found)
+
+
 def test_a_person_reads_the_answer_first(tmp_path: Path) -> None:
     done = called("upgrade-check", "redis", "redis", "--traffic", recorded(tmp_path, [("GET", "a")] * 200))
     lines = done.stdout.splitlines()

@@ -26,7 +26,7 @@ from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers.compared_replies import CommandReplies, ComparedReplies, ComparedServer, ReplyDifference
 from loadstone.servers.redis.commands.table import READING, SUBCOMMANDS
 from loadstone.servers.redis.recorded_commands import CLOSES, OPENS, LeftOut, keys_of_command, name_of
-from loadstone.servers.redis.recording import MonitorLine, open_recording
+from loadstone.servers.redis.recording import NAMES_MAX, TOO_MANY_NAMES, MonitorLine, open_recording
 from loadstone.servers.redis.replies import CommandTips, ReplyRules, first_difference, tips_of
 from loadstone.servers.redis.session import RedisSession
 from loadstone.servers.server import Server
@@ -205,7 +205,8 @@ class _SentAgain:
         try:
             keys = _keys(name, line)
         except LeftOut as reason:
-            self.left_out[name, str(reason)] += 1
+            apart = name if len(self.left_out) < NAMES_MAX else TOO_MANY_NAMES
+            self.left_out[apart, str(reason)] += 1
             return
         if line.database != self._database:
             self._database = line.database
