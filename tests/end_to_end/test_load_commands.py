@@ -285,8 +285,7 @@ def test_two_services_get_a_verdict(services: list[str], here: Path) -> None:
 
 
 def test_one_service_by_two_addresses_is_said_to_be_one(services: list[str], here: Path) -> None:
-    # Without parts behind it: connections of other tests to servers of theirs may pass for such.
-    options = ("-c", "2", "--repeat", "2", "--slice", "50 ms", "--budget", "30s", "--part", "none", "--quiet")
+    options = ("-c", "2", "--repeat", "2", "--slice", "50 ms", "--budget", "30s", "--quiet", "--out", "kept")
     same = services[0].replace("127.0.0.1", "localhost")
     assert same != services[0]
     done = loadstone("http", services[0], "--against", same, *options, folder=here)

@@ -55,6 +55,17 @@ def test_a_service_is_one_by_its_process_and_port() -> None:
     assert found(*elsewhere) == [("against",), ("service",)]
 
 
+def test_what_was_found_behind_one_side_alone_makes_no_other_process() -> None:
+    plain = trial("service", "process 7, tick 9", kind=HTTP, address="127.0.0.1:80")
+    other = trial("against", "process 7, tick 9", kind=HTTP, address="127.0.0.1:80")
+    kinds, starts = (
+        other.facts.kinds | {"redis": "watched redis"},
+        other.facts.starts | {"redis": PartStart(before="5")},
+    )
+    behind = other.model_copy(update={"facts": other.facts.model_copy(update={"kinds": kinds, "starts": starts})})
+    assert found(plain, behind) == [("against",), ("service",)]
+
+
 def test_names_are_resolved_and_what_cannot_be_is_not_known() -> None:
     assert "127.0.0.1:80" in resolved([Endpoint(host="localhost", port=80)])
     assert resolved([Endpoint(host="127.0.0.1", port=80), Endpoint(host="name.invalid", port=80)]) == ()

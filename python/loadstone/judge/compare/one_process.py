@@ -6,6 +6,7 @@ requests is compared as it should be: by what these cost it.
 
 from collections.abc import Iterator, Sequence
 
+from loadstone.monitors.part_kind import WATCHED
 from loadstone.run_folder.facts import HOST, LINK
 from loadstone.run_folder.trial import TrialRecord
 
@@ -40,8 +41,9 @@ def _with(trial: TrialRecord, asked: dict[tuple[_Identity, str], set[_Names]], t
 
 
 def _names(trial: TrialRecord) -> _Names:
-    """The servers and applications of a trial."""
-    return tuple(sorted(name for name, kind in trial.facts.kinds.items() if kind not in _NOT_LOADED))
+    """The servers and applications of a trial; not what stands behind them: that may be found for one side alone."""
+    kinds = trial.facts.kinds.items()
+    return tuple(sorted(name for name, kind in kinds if kind not in _NOT_LOADED and not kind.startswith(WATCHED)))
 
 
 def _requests(trial: TrialRecord) -> str:
@@ -54,7 +56,8 @@ def _identities(trial: TrialRecord) -> Iterator[_Identity]:
 
     Nothing where that of one part is not known. One process may serve other things at another port, as a proxy does.
     """
-    starts, subjects = trial.facts.starts.values(), trial.facts.subjects.values()
+    loaded, subjects = {*_names(trial)}, trial.facts.subjects.values()
+    starts = [start for name, start in trial.facts.starts.items() if name in loaded or name not in trial.facts.kinds]
     if any(not subject.ours and not subject.addresses for subject in subjects):
         return
     addresses = {address for subject in subjects for address in subject.addresses}
@@ -62,5 +65,5 @@ def _identities(trial: TrialRecord) -> Iterator[_Identity]:
     by_start = {start.before for start in starts if start.before is not None}
     if by_start and all(start.before is not None for start in starts):
         yield frozenset(by_start | ports)
-    if addresses and {*_names(trial)} == {*trial.facts.subjects}:
+    if addresses and loaded == {*trial.facts.subjects}:
         yield frozenset(addresses)
