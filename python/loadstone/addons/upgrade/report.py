@@ -15,7 +15,7 @@ from loadstone.report.document import (
     SectionTable,
     TableRow,
 )
-from loadstone.report.terminal.sections import blocks, line
+from loadstone.report.terminal.sections import print_blocks
 from loadstone.text.language import _
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ STYLES: dict[UpgradeAnswer, str] = {
 
 def show(found: UpgradeReport, console: "Console") -> None:
     """Print it for a person."""
-    console.print(line(_answer(found), STYLES[found.answer]))
-    for part in blocks(_blocks(found), console.width):
-        console.print(part)
+    print_blocks(console, _answer(found), _blocks(found), STYLES[found.answer])
 
 
 def _answer(found: UpgradeReport) -> str:

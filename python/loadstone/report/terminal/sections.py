@@ -124,9 +124,9 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
                 assert_never(block)
 
 
-def print_blocks(console: Console, heading: Words, found: Iterable[Block]) -> None:
+def print_blocks(console: Console, heading: Words, found: Iterable[Block], style: str = "bold") -> None:
     """Print what a command found, under its heading."""
-    for part in (line(heading, "bold"), *blocks(found, console.width)):
+    for part in (line(heading, style), *blocks(found, console.width)):
         console.print(part)
 
 
