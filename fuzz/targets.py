@@ -1,4 +1,4 @@
-"""What loadstone reads that others wrote, as functions of any bytes. See docs/fuzzing.md.
+"""What loadstone reads that others wrote, as functions of any bytes. See CONTRIBUTING.md.
 
 `run` runs a target on one input. What must hold: nothing but a `LoadstoneError` comes out, and an input takes a bounded
 amount of memory. `python_fuzzer.py` runs the targets under atheris; `tests/test_fuzz_corpus.py` replays the corpus.

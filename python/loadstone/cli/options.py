@@ -320,8 +320,8 @@ OF_RUN: Mapping[str, Option] = {
     "trust": TRUST,
     "allow_any_command": Option(
         "--allow-any-command",
-        help="DANGER: let an experiment send any command and any SQL to your servers. It may change or delete, for "
-        "good, all that they hold, and their settings.",
+        help="DANGER: let an experiment send any command to your servers. It may change or delete, for good, all that "
+        "they hold, and their settings.",
         panel=PARTS,
     ),
     "share_machine": Option(
