@@ -1,9 +1,11 @@
 """What two servers of one software answered to the same recorded commands."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
+
+from loadstone.text.message import AnyText
 
 ReplyOutcome = Literal["equal", "unordered", "numbers", "free", "differ", "only_a_fails", "only_b_fails"]
 """unordered: equal, but for the order of a reply that has none; numbers: equal, but for how a number is written; free:
@@ -62,6 +64,10 @@ class ComparedReplies:
     """Command and why it was not sent -> how many."""
     cut_off: bool
     """Whether the last line of the recording has no end, and was left out."""
+    only_writes: bool
+    """Whether the recording is one of commands that change data."""
+    cpu_ns: Sequence[tuple[int, int, int]]
+    """CPU time of the first server, its twin and the second one, in each part of the recording; empty: not known."""
     a: ComparedServer
     b: ComparedServer
 
@@ -69,3 +75,15 @@ class ComparedReplies:
     def sent(self) -> int:
         """Return how many commands were sent to each server."""
         return sum(one.sent for one in self.commands.values())
+
+
+@dataclass(frozen=True)
+class WayBack:
+    """Whether the first server takes what the second one wrote: tried, both ways."""
+
+    keys: int
+    """What the second one has, without those that expire."""
+    from_snapshot: int | AnyText
+    """Keys that the first one loaded from the other's snapshot, or why it did not."""
+    as_replica: int | AnyText
+    """Keys that it had as the other's replica, or why it did not become one."""

@@ -21,12 +21,14 @@ from typing import Any, Self
 import psutil
 import redis
 
+from loadstone.machine import process_table
 from loadstone.safety.bounds.replies import MISREAD, read_as
 from loadstone.safety.errors import ServerGone, UserError
 from loadstone.servers.compared_replies import CommandReplies, ComparedReplies, ComparedServer, ReplyDifference
+from loadstone.servers.redis.append_only_file import open_commands
 from loadstone.servers.redis.commands.table import READING, SUBCOMMANDS
 from loadstone.servers.redis.recorded_commands import CLOSES, OPENS, LeftOut, keys_of_command, name_of
-from loadstone.servers.redis.recording import NAMES_MAX, TOO_MANY_NAMES, MonitorLine, open_recording
+from loadstone.servers.redis.recording import NAMES_MAX, TOO_MANY_NAMES, MonitorLine
 from loadstone.servers.redis.replies import CommandTips, ReplyRules, first_difference, tips_of
 from loadstone.servers.redis.session import RedisSession
 from loadstone.servers.server import Server
@@ -43,6 +45,8 @@ DATABASES = 16
 """Those that a server has as it is installed."""
 ON_OURS = frozenset({"FLUSHALL", "FLUSHDB", "INFO", "KEYS", "RANDOMKEY", "SCAN", "SORT", "SORT_RO"})
 """Commands that a replay leaves out on a server with others' data, and that are sent to these."""
+PARTS_MAX = 128
+"""Parts of a recording for which CPU times are compared; then two become one."""
 EXAMPLES = 3
 """Most examples of a command."""
 FOLLOWED_MAX = 1_000_000
@@ -77,30 +81,31 @@ class _Sent:
 def compare_replies(
     servers: tuple[Server, Server, Server], recording: Path, each_window: Callable[[int], None]
 ) -> ComparedReplies:
-    """Send a recording to servers of our own, which run and are empty, and compare what they answer.
+    """Send a recording to servers of our own, which run and hold the same, and compare what they answer.
 
     Args:
         servers: the first one, its twin, and the second one.
-        recording: what `redis-cli MONITOR` printed.
+        recording: what `redis-cli MONITOR` printed, or an append-only file.
         each_window: called some times a second with the number of commands that were sent.
 
     Raises:
         UserError: the recording cannot be read.
         ServerGone: a server does not answer.
     """
-    with ExitStack() as held, open_recording(recording) as lines:
+    with ExitStack() as held, open_commands(recording) as lines:
         sessions = [_session(held, server) for server in servers]
-        empty = [_used_bytes(session) for session in sessions]
         tips = [_tips(session) for session in sessions]
         settings = [_settings(session) for session in sessions]
-        a, twin, b = (held.enter_context(_Channel(_session(held, server))) for server in servers)
+        a, twin, b = (held.enter_context(_Channel(_session(held, server), server)) for server in servers)
         sending = _SentAgain(ReplyRules(tips[0], tips[2]), (a, twin, b))
         sending.run(lines, each_window)
         of_a, _, of_b = (
-            ComparedServer(known.names, told, _used_bytes(session) - before)
-            for session, known, told, before in zip(sessions, tips, settings, empty, strict=True)
+            ComparedServer(known.names, told, _data_bytes(session))
+            for session, known, told in zip(sessions, tips, settings, strict=True)
         )
-        return ComparedReplies(sending.commands, sending.left_out, lines.cut_off, of_a, of_b)
+        return ComparedReplies(
+            sending.commands, sending.left_out, lines.cut_off, lines.only_writes, sending.cpu.parts, of_a, of_b
+        )
 
 
 def _session(held: ExitStack, server: Server) -> RedisSession:
@@ -121,10 +126,11 @@ def _settings(session: RedisSession) -> dict[str, str]:
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-def _used_bytes(session: RedisSession) -> int:
+def _data_bytes(session: RedisSession) -> int:
+    """What a server takes beyond what it took when it started."""
     info = session.info("memory")
     with read_as(session.endpoint.label, "INFO", said("figures")):
-        return int(info["used_memory"])
+        return int(info["used_memory"]) - int(info["used_memory_startup"])
 
 
 class _Channel:
@@ -134,8 +140,9 @@ class _Channel:
         ServerGone: the server does not answer.
     """
 
-    def __init__(self, session: RedisSession) -> None:
+    def __init__(self, session: RedisSession, server: Server) -> None:
         self._label = session.endpoint.label
+        self._pids = tuple(server.pids.values())
         self._pool = session.client.connection_pool
         self._connection: Any = None
 
@@ -148,18 +155,24 @@ class _Channel:
         self._connection.disconnect()
         self._pool.release(self._connection)
 
-    def send(self, commands: Iterable[Sequence[bytes]]) -> None:
-        """Send them at once."""
+    @property
+    def cpu_ns(self) -> int | None:
+        """Return the CPU time of the server so far; None where it cannot be observed."""
+        spent = [process_table.cpu_ns(pid) for pid in self._pids]
+        known = [ns for ns in spent if ns is not None]
+        return sum(known) if known and len(known) == len(spent) else None
+
+    def replies(self, commands: Sequence[Sequence[bytes]]) -> list[Any]:
+        """Send them at once, and read the replies; an error of the server is one, too."""
         with self._or_gone():
             self._connection.send_packed_command(self._connection.pack_commands(commands))
+            return [self._reply() for _ in commands]
 
-    def reply(self) -> Any:
-        """The next reply; an error of the server is one, too."""
-        with self._or_gone():
-            try:
-                return self._connection.read_response(disable_decoding=True)
-            except redis.ResponseError as error:
-                return error
+    def _reply(self) -> Any:
+        try:
+            return self._connection.read_response(disable_decoding=True)
+        except redis.ResponseError as error:
+            return error
 
     @contextlib.contextmanager
     def _or_gone(self) -> Iterator[None]:
@@ -177,10 +190,12 @@ class _SentAgain:
         self.commands: dict[str, CommandReplies] = {}
         self.left_out: Counter[tuple[str, str]] = Counter()
         """Command and why it was not sent -> how many."""
+        self.cpu = CpuInParts()
         self._rules = rules
         self._channels = channels
         self._database = 0
         self._window: list[_Sent] = []
+        self._windows = 0
         self._largest = 1
         self._by_chance = _KeysByChance()
 
@@ -240,10 +255,14 @@ class _SentAgain:
                 "the recording fills this machine: {free:,.0f} MB of its memory are left; take a shorter one",
                 free=free / 1e6,
             )
-        for channel in self._channels:
-            channel.send(sent.words for sent in self._window)
-        for sent in self._window:
-            a, twin, b = (channel.reply() for channel in self._channels)
+        words = [sent.words for sent in self._window]
+        before = [channel.cpu_ns for channel in self._channels]
+        replies: list[list[Any]] = [[], [], []]
+        for place in sorted(range(3), key=lambda place: (place + self._windows) % 3):  # none is always the first
+            replies[place] = self._channels[place].replies(words)
+        self.cpu.add(before, [channel.cpu_ns for channel in self._channels])
+        self._windows += 1
+        for sent, a, twin, b in zip(self._window, *replies, strict=True):
             if sent.name:
                 self._compare(sent, a, twin, b)
         self._window.clear()
@@ -263,6 +282,42 @@ class _SentAgain:
             of_command.outcomes[outcome] += 1
             if len(of_command.examples) < EXAMPLES:
                 of_command.examples.append(ReplyDifference(sent.line, *first_difference(a, b)))
+
+
+class CpuInParts:
+    """CPU time of the three servers, in at most `PARTS_MAX` parts of as many windows each."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[int, int, int]] = []
+        self._windows_each = 1
+        self._windows = 0
+        self._sum = (0, 0, 0)
+        self._known = True
+
+    @property
+    def parts(self) -> Sequence[tuple[int, int, int]]:
+        """Return the parts that are full, in ns; empty where a server cannot be observed."""
+        return tuple(self._parts) if self._known else ()
+
+    def add(self, before: Sequence[int | None], after: Sequence[int | None]) -> None:
+        """Add one window: what each server had taken before it, and after it."""
+        spent = [
+            end - begin for begin, end in zip(before, after, strict=True) if begin is not None and end is not None
+        ]
+        if len(spent) < len(self._sum):
+            self._known = False
+            return
+        a, twin, b = (total + one for total, one in zip(self._sum, spent, strict=True))
+        self._sum = a, twin, b
+        self._windows += 1
+        if self._windows < self._windows_each:
+            return
+        self._parts.append(self._sum)
+        self._windows, self._sum = 0, (0, 0, 0)
+        if len(self._parts) == PARTS_MAX:
+            pairs = zip(self._parts[::2], self._parts[1::2], strict=True)
+            self._parts = [(x[0] + y[0], x[1] + y[1], x[2] + y[2]) for x, y in pairs]
+            self._windows_each *= 2
 
 
 class _KeysByChance:
