@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, n
     from loadstone.monitors.monitor import Monitor
     from loadstone.monitors.watch import MonitorTargets
     from loadstone.servers.server import Server, ServerSettings
+    from loadstone.servers.software_room import ComparedVersions
 
 CONTAINER = "container"
 """The kind of several kinds of software: `software` says of which."""

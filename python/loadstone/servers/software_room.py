@@ -29,6 +29,7 @@ from loadstone.servers.control import CommandInspection, Confinement
 from loadstone.servers.known_settings import KnownSettings
 from loadstone.servers.server import DeployContext, Server, ServerSettings
 
+
 @dataclass(frozen=True)
 class ComparedVersions:
     """What a room does for two versions of its software, on servers of ours."""

@@ -248,7 +248,9 @@ def test_what_is_dearer_than_another_start_explains_is_no_plain_yes() -> None:
     even = cpu_of([(a, twin, b) for a, twin, b in noise], sent=1000)
     dearer = cpu_of([(a, twin, round(1.12 * b)) for a, twin, b in noise], sent=1000)
     other_start = cpu_of([(a, round(1.12 * twin), round(1.12 * b)) for a, twin, b in noise], sent=1000)
-    assert even is not None and dearer is not None and other_start is not None
+    assert even is not None
+    assert dearer is not None
+    assert other_start is not None
     assert [costs_more(one) for one in (even, dearer, other_start)] == [False, True, False]
     assert dearer.low < 1.12 < dearer.high
     assert cpu_of([(1, 1, 1)] * 19, sent=1) is None

@@ -217,7 +217,8 @@ def cpu_of(cpu_ns: Sequence[tuple[int, int, int]], sent: int) -> CpuFound | None
         return None
     a, twin, b = np.log(parts).T
     ratio = signed_rank(b - (a + twin) / 2, INTERVAL_ALPHA)
-    assert ratio.low is not None and ratio.high is not None
+    assert ratio.low is not None
+    assert ratio.high is not None
     all_ns = parts.sum(axis=0)
     return CpuFound(
         a_us=float((all_ns[0] + all_ns[1]) / 2 / sent / 1000),

@@ -24,7 +24,7 @@ from loadstone.report.document import (
     TableRow,
 )
 from loadstone.report.terminal.sections import print_blocks
-from loadstone.text.figures import difference_text
+from loadstone.text.figures import difference_text, three_digits
 from loadstone.text.language import _
 
 if TYPE_CHECKING:
@@ -146,8 +146,8 @@ def _remarks(found: UpgradeReport) -> Iterator[str]:
 def _cpu_line(cpu: CpuFound) -> str:
     return _(
         "CPU of a command: {a} µs -> {b} µs: {difference}, where another start of A differs by {twin}",
-        a=fmt.three_digits(cpu.a_us),
-        b=fmt.three_digits(cpu.b_us),
+        a=three_digits(cpu.a_us),
+        b=three_digits(cpu.b_us),
         difference=difference_text(math.log(cpu.b_to_a), math.log(cpu.low), math.log(cpu.high)),
         twin=difference_text(math.log(cpu.twin_to_a)),
     )
@@ -155,7 +155,9 @@ def _cpu_line(cpu: CpuFound) -> str:
 
 def _way_back_lines(back: WayBackFound) -> Iterator[str]:
     if back.from_snapshot == back.as_replica == back.keys:
-        yield _("the way back: A loads what B saved, and follows B as a replica ({keys} keys)", keys=fmt.count(back.keys))
+        yield _(
+            "the way back: A loads what B saved, and follows B as a replica ({keys} keys)", keys=fmt.count(back.keys)
+        )
         return
     if back.from_snapshot != back.keys:
         yield _("no way back by a snapshot: A does not load what B saved")

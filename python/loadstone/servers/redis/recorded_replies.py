@@ -301,9 +301,7 @@ class CpuInParts:
 
     def add(self, before: Sequence[int | None], after: Sequence[int | None]) -> None:
         """Add one window: what each server had taken before it, and after it."""
-        spent = [
-            end - begin for begin, end in zip(before, after, strict=True) if begin is not None and end is not None
-        ]
+        spent = [end - begin for begin, end in zip(before, after, strict=True) if begin is not None and end is not None]
         if len(spent) < len(self._sum):
             self._known = False
             return
