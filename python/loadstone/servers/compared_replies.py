@@ -56,6 +56,16 @@ class ComparedServer:
 
 
 @dataclass(frozen=True)
+class BrokenOff:
+    """The second server closed the connection, or ended, where the first one and its twin went on."""
+
+    lines: tuple[int, int]
+    """Of the recording: the command that it did not answer is one of these."""
+    ended: bool
+    """Whether the server itself is gone."""
+
+
+@dataclass(frozen=True)
 class ComparedReplies:
     """Everything that was found."""
 
@@ -66,6 +76,8 @@ class ComparedReplies:
     """Whether the last line of the recording has no end, and was left out."""
     only_writes: bool
     """Whether the recording is one of commands that change data."""
+    broken_off: BrokenOff | None
+    """What follows was not sent; None: all was."""
     cpu_ns: Sequence[tuple[int, int, int]]
     """CPU time of the first server, its twin and the second one, in each part of the recording; empty: not known."""
     a: ComparedServer

@@ -158,6 +158,21 @@ def test_what_is_read_of_the_data_is_compared(kept: Path, tmp_path: Path) -> Non
     assert of["GET"]["examples"][0].endswith(" B -> nil")
 
 
+def test_a_second_server_that_breaks_off_is_a_finding(tmp_path: Path) -> None:
+    file = recorded(tmp_path, [*[("GET", "a")] * 300, ("SET", "a", "x" * 1_100_000), *[("GET", "b")] * 300])
+    done = called("upgrade-check", "redis", "redis,proto-max-bulk-len=1mb", "--traffic", file)
+    assert done.returncode == 1
+    assert "breaks off where redis 8" in done.stdout
+    assert "B closed the connection at one of the commands of lines 258 to " in done.stdout
+
+
+def test_a_first_server_that_breaks_off_is_no_answer(tmp_path: Path) -> None:
+    file = recorded(tmp_path, [*[("GET", "a")] * 300, ("SET", "a", "x" * 1_100_000)])
+    done = called("upgrade-check", "redis,proto-max-bulk-len=1mb", "redis", "--traffic", file)
+    assert done.returncode == 3
+    assert not done.stdout
+
+
 def test_few_commands_answer_nothing(tmp_path: Path) -> None:
     status, found = checked("redis", "redis", recorded(tmp_path, [("GET", "a")] * 50))
     assert (status, found["answer"]) == (4, "not_decidable")

@@ -105,6 +105,15 @@ class WayBackFound(AnalysisModel):
     why_not: list[str]
 
 
+class BrokenOffFound(AnalysisModel):
+    """The second server did not answer what the first one did, and closed the connection."""
+
+    first_line: int
+    last_line: int
+    ended: bool
+    """Whether the server itself was gone."""
+
+
 class UpgradeReport(AnalysisModel):
     """Everything that was found."""
 
@@ -128,6 +137,8 @@ class UpgradeReport(AnalysisModel):
     changed_defaults: list[ChangedSetting]
     data_bytes: tuple[int, int]
     """What the servers keep for their data."""
+    broken_off: BrokenOffFound | None
+    """What follows was not sent; None: all was."""
     only_writes: bool
     """Whether the recording is an append-only file, which has no reads."""
     start_s: tuple[float, float]
@@ -177,7 +188,7 @@ def check_upgrade(
         found = versions.replies((of_a, twin, of_b), traffic.recording, each_window)
         for server in (of_a, twin):
             server.stop()
-        back = versions.way_back(again, of_b, context)
+        back = versions.way_back(again, of_b, context) if found.broken_off is None else None
         return _report(
             (a, b),
             found,
@@ -258,7 +269,8 @@ def _report(
     written_anew = sum(one.outcomes["numbers"] for one in found.commands.values())
     many_left_out = left_out > LEFT_OUT_MOST * (left_out + found.sent)
     answer: UpgradeAnswer = "yes"
-    if differ:
+    broken_off = found.broken_off
+    if differ or broken_off is not None:
         answer = "no"
     elif compared < COMPARED_LEAST or unclear > UNCLEAR_MOST * (compared + unclear):
         answer = "not_decidable"
@@ -285,6 +297,9 @@ def _report(
         unknown_settings=unknown_settings,
         changed_defaults=changed,
         data_bytes=(a.data_bytes, b.data_bytes),
+        broken_off=None
+        if broken_off is None
+        else BrokenOffFound(first_line=broken_off.lines[0], last_line=broken_off.lines[1], ended=broken_off.ended),
         only_writes=found.only_writes,
         start_s=start_s,
         cpu=cpu,

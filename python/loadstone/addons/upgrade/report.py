@@ -51,6 +51,8 @@ def show(found: UpgradeReport, console: "Console") -> None:
 def _answer(found: UpgradeReport) -> str:
     both = {"a": found.versions[0], "b": found.versions[1], "compared": fmt.count(found.compared)}
     match found.answer:
+        case "no" if found.broken_off is not None:
+            return _("NO: {b} breaks off where {a} answers ({compared} replies compared before)", **both)
         case "no":
             return _("NO: {differ} of {compared} replies differ ({a} -> {b})", differ=fmt.count(found.differ), **both)
         case "not_decidable":
@@ -104,6 +106,14 @@ def _row(one: CommandFound) -> TableRow:
 
 
 def _remarks(found: UpgradeReport) -> Iterator[str]:
+    if (off := found.broken_off) is not None:
+        what = _("B ended") if off.ended else _("B closed the connection")
+        yield _(
+            "{what} at one of the commands of lines {first} to {last}; what follows was not sent",
+            what=what,
+            first=fmt.count(off.first_line),
+            last=fmt.count(off.last_line),
+        )
     for one in found.commands:
         for example in one.examples:
             yield _("{command}, {example}", command=one.name, example=example)

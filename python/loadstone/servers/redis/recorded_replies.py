@@ -24,7 +24,13 @@ import redis
 from loadstone.machine import process_table
 from loadstone.safety.bounds.replies import MISREAD, read_as
 from loadstone.safety.errors import ServerGone, UserError
-from loadstone.servers.compared_replies import CommandReplies, ComparedReplies, ComparedServer, ReplyDifference
+from loadstone.servers.compared_replies import (
+    BrokenOff,
+    CommandReplies,
+    ComparedReplies,
+    ComparedServer,
+    ReplyDifference,
+)
 from loadstone.servers.redis.append_only_file import open_commands
 from loadstone.servers.redis.commands.table import READING, SUBCOMMANDS
 from loadstone.servers.redis.recorded_commands import CLOSES, OPENS, LeftOut, keys_of_command, name_of
@@ -98,13 +104,21 @@ def compare_replies(
         settings = [_settings(session) for session in sessions]
         a, twin, b = (held.enter_context(_Channel(_session(held, server), server)) for server in servers)
         sending = _SentAgain(ReplyRules(tips[0], tips[2]), (a, twin, b))
-        sending.run(lines, each_window)
+        broken_off = sending.run(lines, each_window)
+        held_bytes = [_data_bytes(session) for session in sessions[: 2 if broken_off else 3]]
         of_a, _, of_b = (
-            ComparedServer(known.names, told, _data_bytes(session))
-            for session, known, told in zip(sessions, tips, settings, strict=True)
+            ComparedServer(known.names, told, data_bytes)
+            for known, told, data_bytes in zip(tips, settings, [*held_bytes, 0][:3], strict=True)
         )
         return ComparedReplies(
-            sending.commands, sending.left_out, lines.cut_off, lines.only_writes, sending.cpu.parts, of_a, of_b
+            sending.commands,
+            sending.left_out,
+            lines.cut_off,
+            lines.only_writes,
+            broken_off,
+            sending.cpu.parts,
+            of_a,
+            of_b,
         )
 
 
@@ -133,6 +147,10 @@ def _data_bytes(session: RedisSession) -> int:
         return int(info["used_memory"]) - int(info["used_memory_startup"])
 
 
+class _SecondGone(Exception):
+    """The second server does not answer what the first one and its twin do."""
+
+
 class _Channel:
     """A connection on which many commands are on their way; a context.
 
@@ -143,6 +161,7 @@ class _Channel:
     def __init__(self, session: RedisSession, server: Server) -> None:
         self._label = session.endpoint.label
         self._pids = tuple(server.pids.values())
+        self.alive = server.alive
         self._pool = session.client.connection_pool
         self._connection: Any = None
 
@@ -204,14 +223,25 @@ class _SentAgain:
         """Return how many commands were sent to each server."""
         return sum(one.sent for one in self.commands.values())
 
-    def run(self, recording: Iterable[tuple[int, MonitorLine]], each_window: Callable[[int], None]) -> None:
-        """Send all of it; `each_window` is called some times a second. Raises UserError, ServerGone."""
-        for number, line in recording:
-            self._take(number, line)
-            if len(self._window) >= min(WINDOW, max(1, WINDOW_BYTES // self._largest)):
-                self._flush()
-                each_window(self.sent)
-        self._flush()
+    def run(self, recording: Iterable[tuple[int, MonitorLine]], each_window: Callable[[int], None]) -> BrokenOff | None:
+        """Send all of it; `each_window` is called some times a second.
+
+        Returns: where the second server broke off, and nothing was sent any more; None: it did not.
+
+        Raises:
+            UserError: the recording cannot be read.
+            ServerGone: the first server, or its twin, does not answer.
+        """
+        try:
+            for number, line in recording:
+                self._take(number, line)
+                if len(self._window) >= min(WINDOW, max(1, WINDOW_BYTES // self._largest)):
+                    self._flush()
+                    each_window(self.sent)
+            self._flush()
+        except _SecondGone:
+            return BrokenOff((self._window[0].line, self._window[-1].line), ended=not self._channels[2].alive())
+        return None
 
     def _take(self, number: int, line: MonitorLine) -> None:
         name = name_of(line.arguments)
@@ -258,8 +288,16 @@ class _SentAgain:
         words = [sent.words for sent in self._window]
         before = [channel.cpu_ns for channel in self._channels]
         replies: list[list[Any]] = [[], [], []]
+        gone: ServerGone | None = None
         for place in sorted(range(3), key=lambda place: (place + self._windows) % 3):  # none is always the first
-            replies[place] = self._channels[place].replies(words)
+            try:
+                replies[place] = self._channels[place].replies(words)
+            except ServerGone as error:
+                if place < 2:
+                    raise
+                gone = error
+        if gone is not None:  # the first one and its twin answered the same commands
+            raise _SecondGone from gone
         self.cpu.add(before, [channel.cpu_ns for channel in self._channels])
         self._windows += 1
         for sent, a, twin, b in zip(self._window, *replies, strict=True):
