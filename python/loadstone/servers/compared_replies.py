@@ -12,6 +12,10 @@ ReplyOutcome = Literal["equal", "unordered", "numbers", "free", "differ", "only_
 what it holds differs by its nature, and both replies have the same form."""
 
 
+FourNs = tuple[int, int, int, int]
+"""CPU times of the first server, the second one, and their twins."""
+
+
 @dataclass(frozen=True)
 class ReplyDifference:
     """Two replies that differ, without what they hold."""
@@ -30,7 +34,7 @@ class CommandReplies:
     outcomes: Counter[ReplyOutcome] = field(default_factory=Counter)
     """For all but the unclear ones."""
     unclear: int = 0
-    """The first server and its twin differed."""
+    """A server and its twin differed."""
     examples: list[ReplyDifference] = field(default_factory=list)
 
     @property
@@ -57,7 +61,7 @@ class ComparedServer:
 
 @dataclass(frozen=True)
 class BrokenOff:
-    """The second server closed the connection, or ended, where the first one and its twin went on."""
+    """The second server closed the connection, or ended, where the first one went on."""
 
     lines: tuple[int, int]
     """Of the recording: the command that it did not answer is one of these."""
@@ -78,8 +82,8 @@ class ComparedReplies:
     """Whether the recording is one of commands that change data."""
     broken_off: BrokenOff | None
     """What follows was not sent; None: all was."""
-    cpu_ns: Sequence[tuple[int, int, int]]
-    """CPU time of the first server, its twin and the second one, in each part of the recording; empty: not known."""
+    cpu_ns: Sequence[FourNs]
+    """CPU time of the four servers in each part of the recording; empty: not known."""
     a: ComparedServer
     b: ComparedServer
 

@@ -27,7 +27,7 @@ from loadstone.servers.compared_replies import ComparedReplies, WayBack
 from loadstone.servers.containers.contained import InContainer
 from loadstone.servers.control import CommandInspection, Confinement
 from loadstone.servers.known_settings import KnownSettings
-from loadstone.servers.server import DeployContext, Server, ServerSettings
+from loadstone.servers.server import DeployContext, FourServers, Server, ServerSettings
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class ComparedVersions:
 
     begin_with: Callable[[Server, Path], None]
     """Lets a server load a snapshot when it is started. Raises UserError where it cannot."""
-    replies: Callable[[tuple[Server, Server, Server], Path, Callable[[int], None]], ComparedReplies]
-    """Sends a recording to a server, its twin and another one; calls the last with the number of commands that were
+    replies: Callable[[FourServers, Path, Callable[[int], None]], ComparedReplies]
+    """Sends a recording to two servers and their twins; calls the last with the number of commands that were
     sent. Raises UserError, ServerGone."""
     way_back: Callable[[Server, Server, DeployContext], WayBack | None]
     """Whether a server, which does not run, takes what another one wrote, which runs; None: cannot be tried. Raises

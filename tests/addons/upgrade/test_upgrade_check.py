@@ -1,6 +1,7 @@
 """`loadstone upgrade-check` on real servers: what it finds, and what it does not claim."""
 
 import json
+import operator
 import random
 import shutil
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ import psutil
 import pytest
 from tests.calling import called
 
-from loadstone.addons.upgrade.check import costs_more, cpu_of
+from loadstone.addons.upgrade.check import CpuFound, costs_more, cpu_of
 from loadstone.servers.redis.control import RedisControl
 from loadstone.servers.redis.recorded_replies import CpuInParts
 from loadstone.servers.registry import make_server
@@ -257,28 +258,31 @@ def test_data_that_no_server_loads_are_named(a: str, data: bytes, said: str, tmp
     assert said in done.stderr
 
 
-def test_what_is_dearer_than_another_start_explains_is_no_plain_yes() -> None:
+def test_what_is_dearer_than_other_starts_explain_is_no_plain_yes() -> None:
     drawn = random.Random(7)
-    noise = [[round(1e6 * drawn.uniform(0.9, 1.1)) for _ in range(3)] for _ in range(100)]
-    even = cpu_of([(a, twin, b) for a, twin, b in noise], sent=1000)
-    dearer = cpu_of([(a, twin, round(1.12 * b)) for a, twin, b in noise], sent=1000)
-    other_start = cpu_of([(a, round(1.12 * twin), round(1.12 * b)) for a, twin, b in noise], sent=1000)
-    assert even is not None
-    assert dearer is not None
-    assert other_start is not None
-    assert [costs_more(one) for one in (even, dearer, other_start)] == [False, True, False]
+    noise = [[round(1e6 * drawn.uniform(0.9, 1.1)) for _ in range(4)] for _ in range(100)]
+
+    def found(*factors: float) -> CpuFound:
+        """Of servers that take these times as much: A, B, and their twins."""
+        cpu = cpu_of([tuple(map(round, map(operator.mul, part, factors))) for part in noise], sent=1000)  # type: ignore[misc]
+        assert cpu is not None
+        return cpu
+
+    dearer, one_start = found(1, 1.12, 1, 1.12), found(1, 1.3, 1, 1)
+    assert [costs_more(one) for one in (found(1, 1, 1, 1), dearer, one_start)] == [False, True, False]
     assert dearer.low < 1.12 < dearer.high
-    assert cpu_of([(1, 1, 1)] * 19, sent=1) is None
+    assert one_start.low < 1 < one_start.high
+    assert cpu_of([(1, 1, 1, 1)] * 19, sent=1) is None
     assert cpu_of([], sent=1) is None
 
 
 def test_cpu_times_are_kept_in_a_bounded_number_of_parts() -> None:
     cpu = CpuInParts()
     for window in range(10_000):
-        cpu.add((window, 2 * window, 0), (window + 1, 2 * window + 2, 5))
+        cpu.add((window, 2 * window, 0, 0), (window + 1, 2 * window + 2, 5, 5))
     assert 64 <= len(cpu.parts) < 128
     assert len(set(cpu.parts)) == 1
-    cpu.add((0, 0, None), (1, 1, None))
+    cpu.add((0, 0, 0, None), (1, 1, 1, None))
     assert cpu.parts == ()
 
 

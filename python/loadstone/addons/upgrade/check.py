@@ -18,7 +18,7 @@ from loadstone.judge.verdict import AnalysisModel
 from loadstone.machine import process_table
 from loadstone.safety.errors import UserError
 from loadstone.servers import registry
-from loadstone.servers.compared_replies import CommandReplies, ComparedReplies, ReplyOutcome, WayBack
+from loadstone.servers.compared_replies import CommandReplies, ComparedReplies, FourNs, ReplyOutcome, WayBack
 from loadstone.servers.server import DeployContext, Server
 
 UpgradeAnswer = Literal["yes", "yes_but", "no", "not_decidable"]
@@ -38,7 +38,6 @@ CPU_PARTS_LEAST = 20
 """Fewer parts of a recording than that, and nothing is said of CPU times."""
 FREE_LEAST = 1.1
 """What must be free for each server that is still to start: so many times what the last one took."""
-SIDES = ("a", "twin", "b")
 _OURS = frozenset(
     ("bind", "cluster-enabled", "daemonize", "dir", "logfile", "pidfile", "port", "proc-title-template", "requirepass")
 )
@@ -89,9 +88,7 @@ class CpuFound(AnalysisModel):
     b_to_a: float
     low: float
     high: float
-    """Of `b_to_a`: 95 % interval over parts of the recording, of these starts of the servers."""
-    twin_to_a: float
-    """The same of another start of the first server: what does not count as a difference."""
+    """Of `b_to_a`: the 95 % interval over parts of the recording, wider by what two starts of each server differ by."""
 
 
 class WayBackFound(AnalysisModel):
@@ -156,7 +153,7 @@ def check_upgrade(
     progress: Callable[[str], None],
     each_window: Callable[[int], None],
 ) -> UpgradeReport:
-    """Start three servers, send them the recording and compare.
+    """Start four servers, send them the recording and compare.
 
     Args:
         a: the server of now, which is started twice.
@@ -173,38 +170,40 @@ def check_upgrade(
         work = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="loadstone-upgrade-")))
         context = DeployContext(work_root=work, log_folder=work / "logs", progress=progress)
         versions = registry.compared_versions()
-        of_a, twin, of_b, again = (
-            registry.make_server(name, named.settings) for name, named in (("a", a), ("twin", a), ("b", b), ("a", a))
+        of_a, of_b, a_twin, b_twin, again = (
+            registry.make_server(name, named.settings)
+            for name, named in (("a", a), ("b", b), ("a-twin", a), ("b-twin", b), ("a", a))
         )
-        start_s = dict[str, float]()
-        for server in (of_a, twin, of_b):
+        servers = of_a, of_b, a_twin, b_twin
+        start_s = list[float]()
+        for server in servers:
             if traffic.data is not None:
                 versions.begin_with(server, traffic.data)
             held.callback(server.stop)
             began_s = time.monotonic()
             server.start(context)
-            start_s[server.name] = time.monotonic() - began_s
-            _require_room(server, started=len(start_s))
-        found = versions.replies((of_a, twin, of_b), traffic.recording, each_window)
-        for server in (of_a, twin):
+            start_s.append(time.monotonic() - began_s)
+            _require_room(server, left=len(servers) - len(start_s))
+        found = versions.replies(servers, traffic.recording, each_window)
+        for server in (of_a, a_twin, b_twin):
             server.stop()
         back = versions.way_back(again, of_b, context) if found.broken_off is None else None
         return _report(
             (a, b),
             found,
             versions=(_version(of_a), _version(of_b)),
-            start_s=(start_s["a"], start_s["b"]),
+            start_s=(min(start_s[::2]), min(start_s[1::2])),
             back=None if back is None else _found_back(back),
         )
 
 
-def _require_room(server: Server, started: int) -> None:
+def _require_room(server: Server, left: int) -> None:
     """Raises UserError where the next servers' data, as large as this one's, do not fit into memory."""
     taken = sum(process_table.resident_bytes(pid) for pid in server.pids.values())
     free = psutil.virtual_memory().available
-    if free < FREE_LEAST * taken * (len(SIDES) - started):
+    if free < FREE_LEAST * taken * left:
         raise UserError(
-            "--data: each of three servers takes {taken:,.0f} MB for it, and {free:,.0f} MB of this machine's memory "
+            "--data: each of four servers takes {taken:,.0f} MB for it, and {free:,.0f} MB of this machine's memory "
             "are left; take a part of the data, or a larger machine",
             taken=taken / 1e6,
             free=free / 1e6,
@@ -221,29 +220,29 @@ def _found_back(back: WayBack) -> WayBackFound:
     )
 
 
-def cpu_of(cpu_ns: Sequence[tuple[int, int, int]], sent: int) -> CpuFound | None:
+def cpu_of(cpu_ns: Sequence[FourNs], sent: int) -> CpuFound | None:
     """CPU times of both servers, from those of each part of a recording; None from too few for an interval."""
     parts = np.array([part for part in cpu_ns if min(part) > 0], dtype=np.float64)
     if len(parts) < CPU_PARTS_LEAST:
         return None
-    a, twin, b = np.log(parts).T
-    ratio = signed_rank(b - (a + twin) / 2, INTERVAL_ALPHA)
+    a, b, a_twin, b_twin = np.log(parts).T
+    ratio = signed_rank((b + b_twin - a - a_twin) / 2, INTERVAL_ALPHA)
+    of_starts = abs(np.median(a_twin - a)) + abs(np.median(b_twin - b))
     assert ratio.low is not None
     assert ratio.high is not None
     all_ns = parts.sum(axis=0)
     return CpuFound(
-        a_us=float((all_ns[0] + all_ns[1]) / 2 / sent / 1000),
-        b_us=float(all_ns[2] / sent / 1000),
+        a_us=float((all_ns[0] + all_ns[2]) / 2 / sent / 1000),
+        b_us=float((all_ns[1] + all_ns[3]) / 2 / sent / 1000),
         b_to_a=float(np.exp(ratio.estimate)),
-        low=float(np.exp(ratio.low)),
-        high=float(np.exp(ratio.high)),
-        twin_to_a=float(np.exp(np.median(twin - a))),
+        low=float(np.exp(ratio.low - of_starts)),
+        high=float(np.exp(ratio.high + of_starts)),
     )
 
 
 def costs_more(cpu: CpuFound) -> bool:
-    """Whether the second server takes more CPU time than another start of the first one explains."""
-    return cpu.low > 1 + CPU_MORE + abs(cpu.twin_to_a - 1)
+    """Whether the second server takes more CPU time than its starts and the first one's explain."""
+    return cpu.low > 1 + CPU_MORE
 
 
 def _report(

@@ -36,8 +36,8 @@ def upgrade_command(
 ) -> None:
     """May I upgrade? Every reply compared.
 
-    Two servers get your recorded commands. Both are started on this machine, empty or with your data, and A twice:
-    what differs between its two is the replay's own doing.
+    Two servers get your recorded commands. Both are started on this machine, empty or with your data, and twice: what
+    differs between two equal ones is the replay's own doing.
     """
     if traffic is None:
         raise UserError(

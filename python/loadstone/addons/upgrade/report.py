@@ -119,7 +119,7 @@ def _remarks(found: UpgradeReport) -> Iterator[str]:
             yield _("{command}, {example}", command=one.name, example=example)
     if found.unclear:
         yield _(
-            "unclear: {unclear} replies differ between two servers of A, too; that is the replay's own doing",
+            "unclear: {unclear} replies differ between two equal servers, too; that is the replay's own doing",
             unclear=fmt.count(found.unclear),
         )
     if found.unknown_commands:
@@ -155,11 +155,10 @@ def _remarks(found: UpgradeReport) -> Iterator[str]:
 
 def _cpu_line(cpu: CpuFound) -> str:
     return _(
-        "CPU of a command: {a} µs -> {b} µs: {difference}, where another start of A differs by {twin}",
+        "CPU of a command: {a} µs -> {b} µs: {difference}, over two starts of each",
         a=three_digits(cpu.a_us),
         b=three_digits(cpu.b_us),
         difference=difference_text(math.log(cpu.b_to_a), math.log(cpu.low), math.log(cpu.high)),
-        twin=difference_text(math.log(cpu.twin_to_a)),
     )
 
 

@@ -1,6 +1,6 @@
-"""Recorded commands on three servers in the order of the recording: the two, and the first one once more.
+"""Recorded commands on four servers in the order of the recording: the two, and both once more, their twins.
 
-Where the first one and its twin answer alike, and the second one does not, that is a finding. Where those two differ,
+Where each answers as its twin does, and the second one otherwise than the first, that is a finding. Where twins differ,
 nothing can be said: the replay itself is the cause.
 
 All commands go over one connection a server, so that their order is that of the recording. Those of a transaction are
@@ -29,6 +29,7 @@ from loadstone.servers.compared_replies import (
     CommandReplies,
     ComparedReplies,
     ComparedServer,
+    FourNs,
     ReplyDifference,
 )
 from loadstone.servers.redis.append_only_file import open_commands
@@ -37,7 +38,7 @@ from loadstone.servers.redis.recorded_commands import CLOSES, OPENS, LeftOut, ke
 from loadstone.servers.redis.recording import NAMES_MAX, TOO_MANY_NAMES, MonitorLine
 from loadstone.servers.redis.replies import CommandTips, ReplyRules, first_difference, tips_of
 from loadstone.servers.redis.session import RedisSession
-from loadstone.servers.server import Server
+from loadstone.servers.server import FourServers, Server
 from loadstone.servers.transport import error_text
 from loadstone.text.message import said
 
@@ -46,11 +47,13 @@ WINDOW = 256
 WINDOW_BYTES = 64 << 20
 """What their replies may take, if each is as large as the largest value so far."""
 LEFT_BYTES = 256 << 20
-"""Memory that the machine keeps: what three servers store of a recording is not known before."""
+"""Memory that the machine keeps: what four servers store of a recording is not known before."""
 DATABASES = 16
 """Those that a server has as it is installed."""
 ON_OURS = frozenset({"FLUSHALL", "FLUSHDB", "INFO", "KEYS", "RANDOMKEY", "SCAN", "SORT", "SORT_RO"})
 """Commands that a replay leaves out on a server with others' data, and that are sent to these."""
+_OF_THE_FIRST = (0, 2)
+"""Places of the first server and its twin."""
 PARTS_MAX = 128
 """Parts of a recording for which CPU times are compared; then two become one."""
 EXAMPLES = 3
@@ -84,13 +87,11 @@ class _Sent:
     """Whether chance, or a clock, decided on what a key of it holds."""
 
 
-def compare_replies(
-    servers: tuple[Server, Server, Server], recording: Path, each_window: Callable[[int], None]
-) -> ComparedReplies:
+def compare_replies(servers: FourServers, recording: Path, each_window: Callable[[int], None]) -> ComparedReplies:
     """Send a recording to servers of our own, which run and hold the same, and compare what they answer.
 
     Args:
-        servers: the first one, its twin, and the second one.
+        servers: the first one, the second one, and both once more.
         recording: what `redis-cli MONITOR` printed, or an append-only file.
         each_window: called some times a second with the number of commands that were sent.
 
@@ -102,13 +103,13 @@ def compare_replies(
         sessions = [_session(held, server) for server in servers]
         tips = [_tips(session) for session in sessions]
         settings = [_settings(session) for session in sessions]
-        a, twin, b = (held.enter_context(_Channel(_session(held, server), server)) for server in servers)
-        sending = _SentAgain(ReplyRules(tips[0], tips[2]), (a, twin, b))
+        channels = [held.enter_context(_Channel(_session(held, server), server)) for server in servers]
+        sending = _SentAgain(ReplyRules(*tips[:2]), channels)
         broken_off = sending.run(lines, each_window)
-        held_bytes = [_data_bytes(session) for session in sessions[: 2 if broken_off else 3]]
-        of_a, _, of_b = (
+        held_bytes = [0 if broken_off and place else _data_bytes(session) for place, session in enumerate(sessions[:2])]
+        of_a, of_b = (
             ComparedServer(known.names, told, data_bytes)
-            for known, told, data_bytes in zip(tips, settings, [*held_bytes, 0][:3], strict=True)
+            for known, told, data_bytes in zip(tips[:2], settings[:2], held_bytes, strict=True)
         )
         return ComparedReplies(
             sending.commands,
@@ -148,7 +149,7 @@ def _data_bytes(session: RedisSession) -> int:
 
 
 class _SecondGone(Exception):
-    """The second server does not answer what the first one and its twin do."""
+    """The second server, or its twin, does not answer what the first one does."""
 
 
 class _Channel:
@@ -204,8 +205,8 @@ class _Channel:
 class _SentAgain:
     """Sends commands and compares their replies."""
 
-    def __init__(self, rules: ReplyRules, channels: tuple[_Channel, _Channel, _Channel]) -> None:
-        """`channels`: of the first server, its twin and the second one."""
+    def __init__(self, rules: ReplyRules, channels: Sequence[_Channel]) -> None:
+        """`channels`: of the first server, the second one, and their twins."""
         self.commands: dict[str, CommandReplies] = {}
         self.left_out: Counter[tuple[str, str]] = Counter()
         """Command and why it was not sent -> how many."""
@@ -240,7 +241,8 @@ class _SentAgain:
                     each_window(self.sent)
             self._flush()
         except _SecondGone:
-            return BrokenOff((self._window[0].line, self._window[-1].line), ended=not self._channels[2].alive())
+            ended = not all(channel.alive() for channel in self._channels)
+            return BrokenOff((self._window[0].line, self._window[-1].line), ended=ended)
         return None
 
     def _take(self, number: int, line: MonitorLine) -> None:
@@ -287,25 +289,25 @@ class _SentAgain:
             )
         words = [sent.words for sent in self._window]
         before = [channel.cpu_ns for channel in self._channels]
-        replies: list[list[Any]] = [[], [], []]
+        replies: list[list[Any]] = [[], [], [], []]
         gone: ServerGone | None = None
-        for place in sorted(range(3), key=lambda place: (place + self._windows) % 3):  # none is always the first
+        for place in sorted(range(4), key=lambda place: (place + self._windows) % 4):  # none is always the first
             try:
                 replies[place] = self._channels[place].replies(words)
             except ServerGone as error:
-                if place < 2:
+                if place in _OF_THE_FIRST:
                     raise
                 gone = error
-        if gone is not None:  # the first one and its twin answered the same commands
+        if gone is not None:  # both of the first one's answered the same commands
             raise _SecondGone from gone
         self.cpu.add(before, [channel.cpu_ns for channel in self._channels])
         self._windows += 1
-        for sent, a, twin, b in zip(self._window, *replies, strict=True):
+        for sent, *each in zip(self._window, *replies, strict=True):
             if sent.name:
-                self._compare(sent, a, twin, b)
+                self._compare(sent, *each)
         self._window.clear()
 
-    def _compare(self, sent: _Sent, a: Any, twin: Any, b: Any) -> None:
+    def _compare(self, sent: _Sent, a: Any, b: Any, a_twin: Any, b_twin: Any) -> None:
         of_command = self.commands.setdefault(sent.name, CommandReplies())
         of_command.sent += 1
         if sent.by_chance:
@@ -314,7 +316,7 @@ class _SentAgain:
         outcome = self._rules.outcome(sent.name, a, b)
         if outcome in ("equal", "unordered", "numbers", "free"):
             of_command.outcomes[outcome] += 1
-        elif self._rules.outcome(sent.name, a, twin) != "equal":
+        elif any(self._rules.outcome(sent.name, *pair) != "equal" for pair in ((a, a_twin), (b, b_twin))):
             of_command.unclear += 1
         else:
             of_command.outcomes[outcome] += 1
@@ -323,17 +325,17 @@ class _SentAgain:
 
 
 class CpuInParts:
-    """CPU time of the three servers, in at most `PARTS_MAX` parts of as many windows each."""
+    """CPU time of the four servers, in at most `PARTS_MAX` parts of as many windows each."""
 
     def __init__(self) -> None:
-        self._parts: list[tuple[int, int, int]] = []
+        self._parts: list[FourNs] = []
         self._windows_each = 1
         self._windows = 0
-        self._sum = (0, 0, 0)
+        self._sum: FourNs = (0, 0, 0, 0)
         self._known = True
 
     @property
-    def parts(self) -> Sequence[tuple[int, int, int]]:
+    def parts(self) -> Sequence[FourNs]:
         """Return the parts that are full, in ns; empty where a server cannot be observed."""
         return tuple(self._parts) if self._known else ()
 
@@ -343,17 +345,20 @@ class CpuInParts:
         if len(spent) < len(self._sum):
             self._known = False
             return
-        a, twin, b = (total + one for total, one in zip(self._sum, spent, strict=True))
-        self._sum = a, twin, b
+        self._sum = _sum(self._sum, spent)
         self._windows += 1
         if self._windows < self._windows_each:
             return
         self._parts.append(self._sum)
-        self._windows, self._sum = 0, (0, 0, 0)
+        self._windows, self._sum = 0, (0, 0, 0, 0)
         if len(self._parts) == PARTS_MAX:
-            pairs = zip(self._parts[::2], self._parts[1::2], strict=True)
-            self._parts = [(x[0] + y[0], x[1] + y[1], x[2] + y[2]) for x, y in pairs]
+            self._parts = [_sum(*pair) for pair in zip(self._parts[::2], self._parts[1::2], strict=True)]
             self._windows_each *= 2
+
+
+def _sum(ns: FourNs, others_ns: Sequence[int]) -> FourNs:
+    a, b, a_twin, b_twin = (one + other for one, other in zip(ns, others_ns, strict=True))
+    return a, b, a_twin, b_twin
 
 
 class _KeysByChance:
