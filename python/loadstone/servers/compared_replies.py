@@ -1,13 +1,19 @@
 """What two servers of one software answered to the same recorded commands."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
+
+from loadstone.text.message import AnyText
 
 ReplyOutcome = Literal["equal", "unordered", "numbers", "free", "differ", "only_a_fails", "only_b_fails"]
 """unordered: equal, but for the order of a reply that has none; numbers: equal, but for how a number is written; free:
 what it holds differs by its nature, and both replies have the same form."""
+
+
+FourNs = tuple[int, int, int, int]
+"""CPU times of the first server, the second one, and their twins."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,7 @@ class CommandReplies:
     outcomes: Counter[ReplyOutcome] = field(default_factory=Counter)
     """For all but the unclear ones."""
     unclear: int = 0
-    """The first server and its twin differed."""
+    """A server and its twin differed."""
     examples: list[ReplyDifference] = field(default_factory=list)
 
     @property
@@ -54,6 +60,16 @@ class ComparedServer:
 
 
 @dataclass(frozen=True)
+class BrokenOff:
+    """The second server closed the connection, or ended, where the first one went on."""
+
+    lines: tuple[int, int]
+    """Of the recording: the command that it did not answer is one of these."""
+    ended: bool
+    """Whether the server itself is gone."""
+
+
+@dataclass(frozen=True)
 class ComparedReplies:
     """Everything that was found."""
 
@@ -62,6 +78,12 @@ class ComparedReplies:
     """Command and why it was not sent -> how many."""
     cut_off: bool
     """Whether the last line of the recording has no end, and was left out."""
+    only_writes: bool
+    """Whether the recording is one of commands that change data."""
+    broken_off: BrokenOff | None
+    """What follows was not sent; None: all was."""
+    cpu_ns: Sequence[FourNs]
+    """CPU time of the four servers in each part of the recording; empty: not known."""
     a: ComparedServer
     b: ComparedServer
 
@@ -69,3 +91,15 @@ class ComparedReplies:
     def sent(self) -> int:
         """Return how many commands were sent to each server."""
         return sum(one.sent for one in self.commands.values())
+
+
+@dataclass(frozen=True)
+class WayBack:
+    """Whether the first server takes what the second one wrote: tried, both ways."""
+
+    keys: int
+    """What the second one has, without those that expire."""
+    from_snapshot: int | AnyText
+    """Keys that the first one loaded from the other's snapshot, or why it did not."""
+    as_replica: int | AnyText
+    """Keys that it had as the other's replica, or why it did not become one."""

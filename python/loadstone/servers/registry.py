@@ -27,8 +27,8 @@ if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, n
     from loadstone.machine.needs import Need
     from loadstone.monitors.monitor import Monitor
     from loadstone.monitors.watch import MonitorTargets
-    from loadstone.servers.compared_replies import ComparedReplies
     from loadstone.servers.server import Server, ServerSettings
+    from loadstone.servers.software_room import ComparedVersions
 
 CONTAINER = "container"
 """The kind of several kinds of software: `software` says of which."""
@@ -57,18 +57,10 @@ def read_recording(path: "Path", folder: "Path") -> "RecordedLoad":
     return read(path, folder)
 
 
-def compare_replies(
-    servers: "tuple[Server, Server, Server]", recording: "Path", each_window: Callable[[int], None]
-) -> "ComparedReplies":
-    """What a server, its twin and another one answer to a recording: as `servers.redis.recorded_replies` has it.
-
-    Raises:
-        UserError: the recording cannot be read.
-        ServerGone: a server does not answer.
-    """
-    comparing = (room(name).compare_replies for name in SOFTWARE)
-    compare = next(one for one in comparing if one is not None)
-    return compare(servers, recording, each_window)
+def compared_versions() -> "ComparedVersions":
+    """How two versions of a software are compared; of the first software that can."""
+    of_rooms = (room(name).compared_versions for name in SOFTWARE)
+    return next(one for one in of_rooms if one is not None)
 
 
 class _Kinds(Mapping[str, "type[ServerSettings]"]):

@@ -127,6 +127,10 @@ class Server(Protocol):
         """End it if it is ours, with all that was made for it. May be called more than once."""
 
 
+FourServers = tuple[Server, Server, Server, Server]
+"""Two that are compared, and both once more."""
+
+
 @runtime_checkable
 class ManyEndpoints(Protocol):
     """What a server offers beside, if the load goes to several endpoints: a cluster."""

@@ -23,14 +23,25 @@ from loadstone.experiment.plan.endpoints import Tls
 from loadstone.experiment.plan.operations import RecordedLoad
 from loadstone.machine.installed_programs import Fact
 from loadstone.run_folder.ledger import ServerIdentity
-from loadstone.servers.compared_replies import ComparedReplies
+from loadstone.servers.compared_replies import ComparedReplies, WayBack
 from loadstone.servers.containers.contained import InContainer
 from loadstone.servers.control import CommandInspection, Confinement
 from loadstone.servers.known_settings import KnownSettings
-from loadstone.servers.server import Server, ServerSettings
+from loadstone.servers.server import DeployContext, FourServers, Server, ServerSettings
 
-CompareReplies = Callable[[tuple[Server, Server, Server], Path, Callable[[int], None]], ComparedReplies]
-"""Takes also what is called with the number of commands that were sent."""
+
+@dataclass(frozen=True)
+class ComparedVersions:
+    """What a room does for two versions of its software, on servers of ours."""
+
+    begin_with: Callable[[Server, Path], None]
+    """Lets a server load a snapshot when it is started. Raises UserError where it cannot."""
+    replies: Callable[[FourServers, Path, Callable[[int], None]], ComparedReplies]
+    """Sends a recording to two servers and their twins; calls the last with the number of commands that were
+    sent. Raises UserError, ServerGone."""
+    way_back: Callable[[Server, Server, DeployContext], WayBack | None]
+    """Whether a server, which does not run, takes what another one wrote, which runs; None: cannot be tried. Raises
+    ServerGone."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +65,7 @@ class Room:
     in_container: InContainer | None = None
     recording: Callable[[Path, Path], RecordedLoad] | None = None
     """Reads a recording of its clients' commands, and writes them for drivers into a folder. Raises UserError."""
-    compare_replies: CompareReplies | None = None
-    """Sends a recording to a server, its twin and another one, all of ours and empty. Raises UserError, ServerGone."""
+    compared_versions: ComparedVersions | None = None
     watch_only: Callable[[str], tuple[Any, int | None]] | None = None
     """A connection that reads the figures of a server of the user's and writes nothing, and its process where that is
     one of this machine's; by its URL. Raises UserError, ServerGone."""

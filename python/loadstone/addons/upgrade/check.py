@@ -1,16 +1,24 @@
 """Two servers, and the first one once more, under the same recorded commands: what was found, and what it means."""
 
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+import numpy as np
+import psutil
+
 from loadstone.cli.named_servers import NamedServer
+from loadstone.judge.statistics.signed_rank import INTERVAL_ALPHA, signed_rank
 from loadstone.judge.verdict import AnalysisModel
+from loadstone.machine import process_table
+from loadstone.safety.errors import UserError
 from loadstone.servers import registry
-from loadstone.servers.compared_replies import CommandReplies, ComparedReplies, ReplyOutcome
+from loadstone.servers.compared_replies import CommandReplies, ComparedReplies, FourNs, ReplyOutcome, WayBack
 from loadstone.servers.server import DeployContext, Server
 
 UpgradeAnswer = Literal["yes", "yes_but", "no", "not_decidable"]
@@ -24,12 +32,28 @@ MEMORY_MORE = 0.1
 """Share of more memory from which on an upgrade is no plain yes."""
 MEMORY_LEAST = 1_000_000
 """Bytes of data below which what a server itself needs hides theirs."""
+CPU_MORE = 0.05
+"""Share of more CPU time from which on an upgrade is no plain yes."""
+CPU_PARTS_LEAST = 20
+"""Fewer parts of a recording than that, and nothing is said of CPU times."""
+FREE_LEAST = 1.1
+"""What must be free for each server that is still to start: so many times what the last one took."""
 _OURS = frozenset(
     ("bind", "cluster-enabled", "daemonize", "dir", "logfile", "pidfile", "port", "proc-title-template", "requirepass")
 )
 """Settings that loadstone itself makes, or that name the place of a server."""
 _SETTING_MAX = 200
 """Characters of a setting beyond which it is no value that a person compares."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What is sent, and to which data."""
+
+    recording: Path
+    """What `redis-cli MONITOR` printed, or an append-only file."""
+    data: Path | None
+    """A snapshot (`dump.rdb`) that all servers begin with; None: they are empty."""
 
 
 class ChangedSetting(AnalysisModel):
@@ -56,6 +80,37 @@ class CommandFound(AnalysisModel):
     examples: list[str]
 
 
+class CpuFound(AnalysisModel):
+    """CPU time of a server for one command, on average over the recording, in µs."""
+
+    a_us: float
+    b_us: float
+    b_to_a: float
+    low: float
+    high: float
+    """Of `b_to_a`: the 95 % interval over parts of the recording, wider by what two starts of each server differ by."""
+
+
+class WayBackFound(AnalysisModel):
+    """Whether the first server takes what the second one wrote."""
+
+    keys: int
+    """Those of the second one that do not expire."""
+    from_snapshot: int | None
+    """How many of them it loaded; None: it did not."""
+    as_replica: int | None
+    why_not: list[str]
+
+
+class BrokenOffFound(AnalysisModel):
+    """The second server did not answer what the first one did, and closed the connection."""
+
+    first_line: int
+    last_line: int
+    ended: bool
+    """Whether the server itself was gone."""
+
+
 class UpgradeReport(AnalysisModel):
     """Everything that was found."""
 
@@ -78,18 +133,32 @@ class UpgradeReport(AnalysisModel):
     unknown_settings: list[str]
     changed_defaults: list[ChangedSetting]
     data_bytes: tuple[int, int]
-    """What the servers keep for the recording's data."""
+    """What the servers keep for their data."""
+    broken_off: BrokenOffFound | None
+    """What follows was not sent; None: all was."""
+    only_writes: bool
+    """Whether the recording is an append-only file, which has no reads."""
+    start_s: tuple[float, float]
+    """How long each took until it answered, with what it was given to begin with."""
+    cpu: CpuFound | None
+    """None: too few commands, or a server that cannot be observed."""
+    way_back: WayBackFound | None
+    """None: not tried."""
 
 
 def check_upgrade(
-    a: NamedServer, b: NamedServer, recording: Path, progress: Callable[[str], None], each_window: Callable[[int], None]
+    a: NamedServer,
+    b: NamedServer,
+    traffic: Traffic,
+    progress: Callable[[str], None],
+    each_window: Callable[[int], None],
 ) -> UpgradeReport:
-    """Start three servers, send them the recording and compare.
+    """Start four servers, send them the recording and compare.
 
     Args:
         a: the server of now, which is started twice.
         b: the one that it is to be.
-        recording: what `redis-cli MONITOR` printed.
+        traffic: what is sent, and to which data.
         progress: takes what is being done, a line each.
         each_window: called some times a second with the number of commands that were sent.
 
@@ -100,21 +169,94 @@ def check_upgrade(
     with ExitStack() as held:
         work = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="loadstone-upgrade-")))
         context = DeployContext(work_root=work, log_folder=work / "logs", progress=progress)
-        servers = [
-            registry.make_server(name, settings)
-            for name, settings in (("a", a.settings), ("twin", a.settings), ("b", b.settings))
-        ]
+        versions = registry.compared_versions()
+        of_a, of_b, a_twin, b_twin, again = (
+            registry.make_server(name, named.settings)
+            for name, named in (("a", a), ("b", b), ("a-twin", a), ("b-twin", b), ("a", a))
+        )
+        servers = of_a, of_b, a_twin, b_twin
+        start_s = list[float]()
         for server in servers:
+            if traffic.data is not None:
+                versions.begin_with(server, traffic.data)
             held.callback(server.stop)
+            began_s = time.monotonic()
             server.start(context)
-        of_a, twin, of_b = servers
-        found = registry.compare_replies((of_a, twin, of_b), recording, each_window)
-        return _report((a, b), (_version(of_a), _version(of_b)), found)
+            start_s.append(time.monotonic() - began_s)
+            _require_room(server, left=len(servers) - len(start_s))
+        found = versions.replies(servers, traffic.recording, each_window)
+        for server in (of_a, a_twin, b_twin):
+            server.stop()
+        back = versions.way_back(again, of_b, context) if found.broken_off is None else None
+        return _report(
+            (a, b),
+            found,
+            versions=(_version(of_a), _version(of_b)),
+            start_s=(min(start_s[::2]), min(start_s[1::2])),
+            back=None if back is None else _found_back(back),
+        )
 
 
-def _report(names: tuple[NamedServer, NamedServer], versions: tuple[str, str], found: ComparedReplies) -> UpgradeReport:
+def _require_room(server: Server, left: int) -> None:
+    """Raises UserError where the next servers' data, as large as this one's, do not fit into memory."""
+    taken = sum(process_table.resident_bytes(pid) for pid in server.pids.values())
+    free = psutil.virtual_memory().available
+    if free < FREE_LEAST * taken * left:
+        raise UserError(
+            "--data: each of four servers takes {taken:,.0f} MB for it, and {free:,.0f} MB of this machine's memory "
+            "are left; take a part of the data, or a larger machine",
+            taken=taken / 1e6,
+            free=free / 1e6,
+        )
+
+
+def _found_back(back: WayBack) -> WayBackFound:
+    tried = back.from_snapshot, back.as_replica
+    return WayBackFound(
+        keys=back.keys,
+        from_snapshot=back.from_snapshot if isinstance(back.from_snapshot, int) else None,
+        as_replica=back.as_replica if isinstance(back.as_replica, int) else None,
+        why_not=[str(one) for one in tried if not isinstance(one, int)],
+    )
+
+
+def cpu_of(cpu_ns: Sequence[FourNs], sent: int) -> CpuFound | None:
+    """CPU times of both servers, from those of each part of a recording; None from too few for an interval."""
+    parts = np.array([part for part in cpu_ns if min(part) > 0], dtype=np.float64)
+    if len(parts) < CPU_PARTS_LEAST:
+        return None
+    a, b, a_twin, b_twin = np.log(parts).T
+    ratio = signed_rank((b + b_twin - a - a_twin) / 2, INTERVAL_ALPHA)
+    of_starts = abs(np.median(a_twin - a)) + abs(np.median(b_twin - b))
+    assert ratio.low is not None
+    assert ratio.high is not None
+    all_ns = parts.sum(axis=0)
+    return CpuFound(
+        a_us=float((all_ns[0] + all_ns[2]) / 2 / sent / 1000),
+        b_us=float((all_ns[1] + all_ns[3]) / 2 / sent / 1000),
+        b_to_a=float(np.exp(ratio.estimate)),
+        low=float(np.exp(ratio.low - of_starts)),
+        high=float(np.exp(ratio.high + of_starts)),
+    )
+
+
+def costs_more(cpu: CpuFound) -> bool:
+    """Whether the second server takes more CPU time than its starts and the first one's explain."""
+    return cpu.low > 1 + CPU_MORE
+
+
+def _report(
+    names: tuple[NamedServer, NamedServer],
+    found: ComparedReplies,
+    *,
+    versions: tuple[str, str],
+    start_s: tuple[float, float],
+    back: WayBackFound | None,
+) -> UpgradeReport:
     a, b = found.a, found.b
     given = {name for named in names for name in named.settings.get("settings", {})}
+    cpu = cpu_of(found.cpu_ns, found.sent)
+    no_way_back = back is not None and back.from_snapshot != back.keys
     compared = sum(one.compared for one in found.commands.values())
     differ = sum(one.differ for one in found.commands.values())
     unclear = sum(one.unclear for one in found.commands.values())
@@ -126,11 +268,17 @@ def _report(names: tuple[NamedServer, NamedServer], versions: tuple[str, str], f
     written_anew = sum(one.outcomes["numbers"] for one in found.commands.values())
     many_left_out = left_out > LEFT_OUT_MOST * (left_out + found.sent)
     answer: UpgradeAnswer = "yes"
-    if differ:
+    broken_off = found.broken_off
+    if differ or broken_off is not None:
         answer = "no"
     elif compared < COMPARED_LEAST or unclear > UNCLEAR_MOST * (compared + unclear):
         answer = "not_decidable"
-    elif any((changed, unknown_settings, unknown_commands, more_memory, unclear, many_left_out, written_anew)):
+    elif any(
+        (
+            *(changed, unknown_settings, unknown_commands, more_memory, unclear, many_left_out, written_anew),
+            *(no_way_back, cpu is not None and costs_more(cpu)),
+        )
+    ):
         answer = "yes_but"
     return UpgradeReport(
         a=names[0].name,
@@ -148,6 +296,13 @@ def _report(names: tuple[NamedServer, NamedServer], versions: tuple[str, str], f
         unknown_settings=unknown_settings,
         changed_defaults=changed,
         data_bytes=(a.data_bytes, b.data_bytes),
+        broken_off=None
+        if broken_off is None
+        else BrokenOffFound(first_line=broken_off.lines[0], last_line=broken_off.lines[1], ended=broken_off.ended),
+        only_writes=found.only_writes,
+        start_s=start_s,
+        cpu=cpu,
+        way_back=back,
     )
 
 

@@ -22,7 +22,11 @@ def upgrade_command(
     b: Annotated[str, typer.Argument(metavar="B", help="What it is to be, named likewise: redis, valkey=9.1.")],
     traffic: Annotated[
         Path | None,
-        Option("--traffic", metavar="FILE", help="What `redis-cli MONITOR` printed: your commands.", panel=EXPERIMENT),
+        Option("--traffic", metavar="FILE", help="Your commands: of `redis-cli MONITOR`, or an AOF.", panel=EXPERIMENT),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        Option("--data", metavar="FILE", help="A dump.rdb that both begin with.", panel=EXPERIMENT),
     ] = None,
     json: Annotated[bool, Option("--json", help="Print the outcome as JSON alone to stdout.", panel=RESULTS)] = False,
     json_file: Annotated[
@@ -32,8 +36,8 @@ def upgrade_command(
 ) -> None:
     """May I upgrade? Every reply compared.
 
-    Two servers get your recorded commands. Both are started empty, on this machine, and A twice: what differs between
-    its two is the replay's own doing.
+    Two servers get your recorded commands. Both are started on this machine, empty or with your data, and twice: what
+    differs between two equal ones is the replay's own doing.
     """
     if traffic is None:
         raise UserError(
@@ -41,7 +45,7 @@ def upgrade_command(
         )
     if json_file is not None:
         require_place("--json-out-file", json_file)
-    from loadstone.addons.upgrade.check import check_upgrade
+    from loadstone.addons.upgrade.check import Traffic, check_upgrade
     from loadstone.addons.upgrade.report import show
     from loadstone.cli.named_servers import server_of
     from loadstone.report.json_report import json_text
@@ -52,6 +56,8 @@ def upgrade_command(
 
     if not traffic.is_file():
         raise UserError("--traffic {path}: is no file; name what `redis-cli MONITOR > FILE` wrote into", path=traffic)
+    if data is not None and not data.is_file():
+        raise UserError("--data {path}: is no file; name the dump.rdb of a server", path=data)
     learn_options((a, b))
     sides = server_of(a, "A"), server_of(b, "B")
     for name, side in zip(("A", "B"), sides, strict=True):
@@ -62,7 +68,7 @@ def upgrade_command(
                 name=name,
                 server=side.name,
             )
-    found = check_upgrade(*sides, traffic, terminal.remark, _SentSoFar())
+    found = check_upgrade(*sides, Traffic(traffic, data), terminal.remark, _SentSoFar())
     show(found, console.results(beside_json=json))
     text = redact(json_text(found))
     if json:

@@ -40,7 +40,10 @@ from loadstone.text.message import said
 
 READY_S = 60.0
 """How long a server may take to load its data."""
+LOADED_BYTES_PER_S = 5e6
+"""Slower than that no server loads a snapshot."""
 CONFIG = "redis.conf"
+SNAPSHOT = "dump.rdb"
 PACKAGES = ("redis-server", "valkey", "redis")
 """Those of a server on PATH, as systems call them."""
 
@@ -73,11 +76,22 @@ class LocalRedis(OwnServer):
         self._limits = limits or Limits()
         self._parts = ServerFiles(Path())
         self._in_cluster = False
+        self._dump: Path | None = None
 
     def in_cluster(self) -> Self:
         """Return this server as a node of a cluster that is still to be formed: what it can do is queried later."""
         self._in_cluster = True
         return self
+
+    def begin_with(self, dump: Path) -> None:
+        """Load a copy of this snapshot (`dump.rdb`) at each start. Raises UserError where a setting forbids that."""
+        if str(self._settings.get("appendonly", "no")).lower() in ("yes", "true"):
+            raise UserError(
+                "server {name}: with appendonly it begins with its append-only file, and not with a snapshot; leave "
+                "appendonly out",
+                name=self.name,
+            )
+        self._dump = dump
 
     def control(self, timeout_s: float = 5.0) -> RedisControl:
         """See `provider.Server.control`."""
@@ -93,6 +107,8 @@ class LocalRedis(OwnServer):
         self._endpoint = Endpoint(host=host, port=self._free_port(host), password=new_password())
         try:
             self._process = self._guarded(context, self._limits)
+            if self._dump is not None:
+                copy_snapshot(self._dump, self._process.workspace.path / SNAPSHOT)
             command = [str(self._parts.binary), str(self._process.workspace.path / CONFIG)]
             self._process.become(self._on_its_host(command))
             return self._run(self._process)
@@ -120,6 +136,8 @@ class LocalRedis(OwnServer):
             "logfile": '""',
             "daemonize": "no",
         }
+        if self._dump is not None:
+            ours["dbfilename"] = SNAPSHOT
         config = folder / CONFIG
         config.touch(mode=0o600)
         config.write_text(config_text(self._settings, ours, self._parts.modules))
@@ -136,13 +154,30 @@ class LocalRedis(OwnServer):
 
     def _await_ready(self, process: GuardedProcess) -> None:
         control = RedisControl(self._endpoint, timeout_s=1.0)
-        await_answer(self.name, control, process, self._context, READY_S, self._why_it_ended)
+        within_s = READY_S + (self._dump.stat().st_size / LOADED_BYTES_PER_S if self._dump is not None else 0.0)
+        await_answer(self.name, control, process, self._context, within_s, self._why_it_ended)
 
     def _why_it_ended(self, lines: Sequence[str]) -> Exception:
         """What the log says about an end during the start, as an error for a person."""
         if any("Address already in use" in line for line in lines):
             return PortTaken()
         return UserError("server {name}: {lines}", name=self.name, lines=why_it_ended(lines))
+
+
+def copy_snapshot(dump: Path, copy: Path) -> None:
+    """Copy it into a server's folder, where there is room for it and for what the server saves. Raises UserError."""
+    free, needed = shutil.disk_usage(copy.parent).free, 2 * dump.stat().st_size
+    if free < needed:
+        raise UserError(
+            "{dump}: a copy, and what a server saves of it, take {needed:,.0f} MB, and {folder} has {free:,.0f} MB "
+            "left; set TMPDIR to a folder with more room",
+            dump=dump,
+            needed=needed / 1e6,
+            folder=copy.parent.parent,
+            free=free / 1e6,
+        )
+    copy.touch(mode=0o600)
+    shutil.copyfile(dump, copy)
 
 
 class _FromPackage(ServerSettings):

@@ -1,6 +1,6 @@
-"""Recorded commands on three servers in the order of the recording: the two, and the first one once more.
+"""Recorded commands on four servers in the order of the recording: the two, and both once more, their twins.
 
-Where the first one and its twin answer alike, and the second one does not, that is a finding. Where those two differ,
+Where each answers as its twin does, and the second one otherwise than the first, that is a finding. Where twins differ,
 nothing can be said: the replay itself is the cause.
 
 All commands go over one connection a server, so that their order is that of the recording. Those of a transaction are
@@ -21,15 +21,24 @@ from typing import Any, Self
 import psutil
 import redis
 
+from loadstone.machine import process_table
 from loadstone.safety.bounds.replies import MISREAD, read_as
 from loadstone.safety.errors import ServerGone, UserError
-from loadstone.servers.compared_replies import CommandReplies, ComparedReplies, ComparedServer, ReplyDifference
+from loadstone.servers.compared_replies import (
+    BrokenOff,
+    CommandReplies,
+    ComparedReplies,
+    ComparedServer,
+    FourNs,
+    ReplyDifference,
+)
+from loadstone.servers.redis.append_only_file import open_commands
 from loadstone.servers.redis.commands.table import READING, SUBCOMMANDS
 from loadstone.servers.redis.recorded_commands import CLOSES, OPENS, LeftOut, keys_of_command, name_of
-from loadstone.servers.redis.recording import NAMES_MAX, TOO_MANY_NAMES, MonitorLine, open_recording
+from loadstone.servers.redis.recording import NAMES_MAX, TOO_MANY_NAMES, MonitorLine
 from loadstone.servers.redis.replies import CommandTips, ReplyRules, first_difference, tips_of
 from loadstone.servers.redis.session import RedisSession
-from loadstone.servers.server import Server
+from loadstone.servers.server import FourServers, Server
 from loadstone.servers.transport import error_text
 from loadstone.text.message import said
 
@@ -38,11 +47,15 @@ WINDOW = 256
 WINDOW_BYTES = 64 << 20
 """What their replies may take, if each is as large as the largest value so far."""
 LEFT_BYTES = 256 << 20
-"""Memory that the machine keeps: what three servers store of a recording is not known before."""
+"""Memory that the machine keeps: what four servers store of a recording is not known before."""
 DATABASES = 16
 """Those that a server has as it is installed."""
 ON_OURS = frozenset({"FLUSHALL", "FLUSHDB", "INFO", "KEYS", "RANDOMKEY", "SCAN", "SORT", "SORT_RO"})
 """Commands that a replay leaves out on a server with others' data, and that are sent to these."""
+_OF_THE_FIRST = (0, 2)
+"""Places of the first server and its twin."""
+PARTS_MAX = 128
+"""Parts of a recording for which CPU times are compared; then two become one."""
 EXAMPLES = 3
 """Most examples of a command."""
 FOLLOWED_MAX = 1_000_000
@@ -74,33 +87,40 @@ class _Sent:
     """Whether chance, or a clock, decided on what a key of it holds."""
 
 
-def compare_replies(
-    servers: tuple[Server, Server, Server], recording: Path, each_window: Callable[[int], None]
-) -> ComparedReplies:
-    """Send a recording to servers of our own, which run and are empty, and compare what they answer.
+def compare_replies(servers: FourServers, recording: Path, each_window: Callable[[int], None]) -> ComparedReplies:
+    """Send a recording to servers of our own, which run and hold the same, and compare what they answer.
 
     Args:
-        servers: the first one, its twin, and the second one.
-        recording: what `redis-cli MONITOR` printed.
+        servers: the first one, the second one, and both once more.
+        recording: what `redis-cli MONITOR` printed, or an append-only file.
         each_window: called some times a second with the number of commands that were sent.
 
     Raises:
         UserError: the recording cannot be read.
         ServerGone: a server does not answer.
     """
-    with ExitStack() as held, open_recording(recording) as lines:
+    with ExitStack() as held, open_commands(recording) as lines:
         sessions = [_session(held, server) for server in servers]
-        empty = [_used_bytes(session) for session in sessions]
         tips = [_tips(session) for session in sessions]
         settings = [_settings(session) for session in sessions]
-        a, twin, b = (held.enter_context(_Channel(_session(held, server))) for server in servers)
-        sending = _SentAgain(ReplyRules(tips[0], tips[2]), (a, twin, b))
-        sending.run(lines, each_window)
-        of_a, _, of_b = (
-            ComparedServer(known.names, told, _used_bytes(session) - before)
-            for session, known, told, before in zip(sessions, tips, settings, empty, strict=True)
+        channels = [held.enter_context(_Channel(_session(held, server), server)) for server in servers]
+        sending = _SentAgain(ReplyRules(*tips[:2]), channels)
+        broken_off = sending.run(lines, each_window)
+        held_bytes = [0 if broken_off and place else _data_bytes(session) for place, session in enumerate(sessions[:2])]
+        of_a, of_b = (
+            ComparedServer(known.names, told, data_bytes)
+            for known, told, data_bytes in zip(tips[:2], settings[:2], held_bytes, strict=True)
         )
-        return ComparedReplies(sending.commands, sending.left_out, lines.cut_off, of_a, of_b)
+        return ComparedReplies(
+            sending.commands,
+            sending.left_out,
+            lines.cut_off,
+            lines.only_writes,
+            broken_off,
+            sending.cpu.parts,
+            of_a,
+            of_b,
+        )
 
 
 def _session(held: ExitStack, server: Server) -> RedisSession:
@@ -121,10 +141,15 @@ def _settings(session: RedisSession) -> dict[str, str]:
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-def _used_bytes(session: RedisSession) -> int:
+def _data_bytes(session: RedisSession) -> int:
+    """What a server takes beyond what it took when it started."""
     info = session.info("memory")
     with read_as(session.endpoint.label, "INFO", said("figures")):
-        return int(info["used_memory"])
+        return int(info["used_memory"]) - int(info["used_memory_startup"])
+
+
+class _SecondGone(Exception):
+    """The second server, or its twin, does not answer what the first one does."""
 
 
 class _Channel:
@@ -134,8 +159,10 @@ class _Channel:
         ServerGone: the server does not answer.
     """
 
-    def __init__(self, session: RedisSession) -> None:
+    def __init__(self, session: RedisSession, server: Server) -> None:
         self._label = session.endpoint.label
+        self._pids = tuple(server.pids.values())
+        self.alive = server.alive
         self._pool = session.client.connection_pool
         self._connection: Any = None
 
@@ -148,18 +175,24 @@ class _Channel:
         self._connection.disconnect()
         self._pool.release(self._connection)
 
-    def send(self, commands: Iterable[Sequence[bytes]]) -> None:
-        """Send them at once."""
+    @property
+    def cpu_ns(self) -> int | None:
+        """Return the CPU time of the server so far; None where it cannot be observed."""
+        spent = [process_table.cpu_ns(pid) for pid in self._pids]
+        known = [ns for ns in spent if ns is not None]
+        return sum(known) if known and len(known) == len(spent) else None
+
+    def replies(self, commands: Sequence[Sequence[bytes]]) -> list[Any]:
+        """Send them at once, and read the replies; an error of the server is one, too."""
         with self._or_gone():
             self._connection.send_packed_command(self._connection.pack_commands(commands))
+            return [self._reply() for _ in commands]
 
-    def reply(self) -> Any:
-        """The next reply; an error of the server is one, too."""
-        with self._or_gone():
-            try:
-                return self._connection.read_response(disable_decoding=True)
-            except redis.ResponseError as error:
-                return error
+    def _reply(self) -> Any:
+        try:
+            return self._connection.read_response(disable_decoding=True)
+        except redis.ResponseError as error:
+            return error
 
     @contextlib.contextmanager
     def _or_gone(self) -> Iterator[None]:
@@ -172,15 +205,17 @@ class _Channel:
 class _SentAgain:
     """Sends commands and compares their replies."""
 
-    def __init__(self, rules: ReplyRules, channels: tuple[_Channel, _Channel, _Channel]) -> None:
-        """`channels`: of the first server, its twin and the second one."""
+    def __init__(self, rules: ReplyRules, channels: Sequence[_Channel]) -> None:
+        """`channels`: of the first server, the second one, and their twins."""
         self.commands: dict[str, CommandReplies] = {}
         self.left_out: Counter[tuple[str, str]] = Counter()
         """Command and why it was not sent -> how many."""
+        self.cpu = CpuInParts()
         self._rules = rules
         self._channels = channels
         self._database = 0
         self._window: list[_Sent] = []
+        self._windows = 0
         self._largest = 1
         self._by_chance = _KeysByChance()
 
@@ -189,14 +224,26 @@ class _SentAgain:
         """Return how many commands were sent to each server."""
         return sum(one.sent for one in self.commands.values())
 
-    def run(self, recording: Iterable[tuple[int, MonitorLine]], each_window: Callable[[int], None]) -> None:
-        """Send all of it; `each_window` is called some times a second. Raises UserError, ServerGone."""
-        for number, line in recording:
-            self._take(number, line)
-            if len(self._window) >= min(WINDOW, max(1, WINDOW_BYTES // self._largest)):
-                self._flush()
-                each_window(self.sent)
-        self._flush()
+    def run(self, recording: Iterable[tuple[int, MonitorLine]], each_window: Callable[[int], None]) -> BrokenOff | None:
+        """Send all of it; `each_window` is called some times a second.
+
+        Returns: where the second server broke off, and nothing was sent any more; None: it did not.
+
+        Raises:
+            UserError: the recording cannot be read.
+            ServerGone: the first server, or its twin, does not answer.
+        """
+        try:
+            for number, line in recording:
+                self._take(number, line)
+                if len(self._window) >= min(WINDOW, max(1, WINDOW_BYTES // self._largest)):
+                    self._flush()
+                    each_window(self.sent)
+            self._flush()
+        except _SecondGone:
+            ended = not all(channel.alive() for channel in self._channels)
+            return BrokenOff((self._window[0].line, self._window[-1].line), ended=ended)
+        return None
 
     def _take(self, number: int, line: MonitorLine) -> None:
         name = name_of(line.arguments)
@@ -240,15 +287,27 @@ class _SentAgain:
                 "the recording fills this machine: {free:,.0f} MB of its memory are left; take a shorter one",
                 free=free / 1e6,
             )
-        for channel in self._channels:
-            channel.send(sent.words for sent in self._window)
-        for sent in self._window:
-            a, twin, b = (channel.reply() for channel in self._channels)
+        words = [sent.words for sent in self._window]
+        before = [channel.cpu_ns for channel in self._channels]
+        replies: list[list[Any]] = [[], [], [], []]
+        gone: ServerGone | None = None
+        for place in sorted(range(4), key=lambda place: (place + self._windows) % 4):  # none is always the first
+            try:
+                replies[place] = self._channels[place].replies(words)
+            except ServerGone as error:
+                if place in _OF_THE_FIRST:
+                    raise
+                gone = error
+        if gone is not None:  # both of the first one's answered the same commands
+            raise _SecondGone from gone
+        self.cpu.add(before, [channel.cpu_ns for channel in self._channels])
+        self._windows += 1
+        for sent, *each in zip(self._window, *replies, strict=True):
             if sent.name:
-                self._compare(sent, a, twin, b)
+                self._compare(sent, *each)
         self._window.clear()
 
-    def _compare(self, sent: _Sent, a: Any, twin: Any, b: Any) -> None:
+    def _compare(self, sent: _Sent, a: Any, b: Any, a_twin: Any, b_twin: Any) -> None:
         of_command = self.commands.setdefault(sent.name, CommandReplies())
         of_command.sent += 1
         if sent.by_chance:
@@ -257,12 +316,49 @@ class _SentAgain:
         outcome = self._rules.outcome(sent.name, a, b)
         if outcome in ("equal", "unordered", "numbers", "free"):
             of_command.outcomes[outcome] += 1
-        elif self._rules.outcome(sent.name, a, twin) != "equal":
+        elif any(self._rules.outcome(sent.name, *pair) != "equal" for pair in ((a, a_twin), (b, b_twin))):
             of_command.unclear += 1
         else:
             of_command.outcomes[outcome] += 1
             if len(of_command.examples) < EXAMPLES:
                 of_command.examples.append(ReplyDifference(sent.line, *first_difference(a, b)))
+
+
+class CpuInParts:
+    """CPU time of the four servers, in at most `PARTS_MAX` parts of as many windows each."""
+
+    def __init__(self) -> None:
+        self._parts: list[FourNs] = []
+        self._windows_each = 1
+        self._windows = 0
+        self._sum: FourNs = (0, 0, 0, 0)
+        self._known = True
+
+    @property
+    def parts(self) -> Sequence[FourNs]:
+        """Return the parts that are full, in ns; empty where a server cannot be observed."""
+        return tuple(self._parts) if self._known else ()
+
+    def add(self, before: Sequence[int | None], after: Sequence[int | None]) -> None:
+        """Add one window: what each server had taken before it, and after it."""
+        spent = [end - begin for begin, end in zip(before, after, strict=True) if begin is not None and end is not None]
+        if len(spent) < len(self._sum):
+            self._known = False
+            return
+        self._sum = _sum(self._sum, spent)
+        self._windows += 1
+        if self._windows < self._windows_each:
+            return
+        self._parts.append(self._sum)
+        self._windows, self._sum = 0, (0, 0, 0, 0)
+        if len(self._parts) == PARTS_MAX:
+            self._parts = [_sum(*pair) for pair in zip(self._parts[::2], self._parts[1::2], strict=True)]
+            self._windows_each *= 2
+
+
+def _sum(ns: FourNs, others_ns: Sequence[int]) -> FourNs:
+    a, b, a_twin, b_twin = (one + other for one, other in zip(ns, others_ns, strict=True))
+    return a, b, a_twin, b_twin
 
 
 class _KeysByChance:

@@ -115,13 +115,19 @@ def recorded_load(path: Path, folder: Path) -> RecordedLoad:
 @contextlib.contextmanager
 def open_recording(path: Path) -> "Iterator[MonitorFile]":
     """The recording, open to be read from its beginning. Raises UserError where it cannot be read."""
+    with open_regular_file(path) as file:
+        yield MonitorFile(path, file)
+
+
+@contextlib.contextmanager
+def open_regular_file(path: Path) -> Iterator[BinaryIO]:
+    """The file of a recording. Raises UserError where it is none, or cannot be read."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(number, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise UserError("{path}: is no regular file; name what `redis-cli MONITOR` printed into", path=path)
-            yield MonitorFile(path, file, status.st_size)
+            yield file
     except OSError as error:
         raise UserError(
             "{path}: cannot be read ({strerror}); name a recording of `redis-cli MONITOR`",
@@ -146,8 +152,10 @@ def _require_room(path: Path, needed: int, folder: Path) -> None:
 class MonitorFile:
     """The commands of a file, read once."""
 
-    def __init__(self, path: Path, file: BinaryIO, size: int) -> None:
-        self.bytes = size
+    only_writes = False
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.bytes = os.fstat(file.fileno()).st_size
         self.cut_off = False
         """Whether the last line has no end, and was left out."""
         self._path = path

@@ -13,7 +13,8 @@ from loadstone.servers.redis.replicated import ReplicatedSettings
 from loadstone.servers.redis.url import place
 from loadstone.servers.redis.users_server import UrlSettings
 from loadstone.servers.redis.watched import watch_only
-from loadstone.servers.software_room import Room
+from loadstone.servers.redis.way_back import begin_with, way_back
+from loadstone.servers.software_room import ComparedVersions, Room
 
 ROOM = Room(
     kinds={
@@ -32,6 +33,6 @@ ROOM = Room(
     facts=packages.FACTS,
     in_container=InContainer(check, ContainedRedis),
     recording=recorded_load,
-    compare_replies=compare_replies,
+    compared_versions=ComparedVersions(begin_with, compare_replies, way_back),
     watch_only=watch_only,
 )

@@ -66,9 +66,13 @@ def config_text(
     return "\n".join([*lines, *(f'loadmodule "{path}"' for path in modules)]) + "\n"
 
 
+_OF_A_SNAPSHOT = ("[info]", "[additional info]")
+"""How lines begin that stand behind what is wrong with a snapshot, and name its keys."""
+
+
 def why_it_ended(log: Sequence[str]) -> AnyText:
     """What a log says about an end during the start, for a person."""
-    lines = [_message(line) for line in log if line.strip()]
+    lines = [_message(line) for line in log if line.strip() and not line.startswith(_OF_A_SNAPSHOT)]
     refused = re.search(r">>> '(.*)'(?:\n(.*))?", "\n".join(lines))
     if refused is not None:
         line, reason = refused[1], refused[2] or ""
