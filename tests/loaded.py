@@ -34,13 +34,19 @@ class Call:
 
 
 def load() -> None:
-    """Import every module of the package, with the libraries that those need."""
+    """Import every module of the package, with the libraries that those need, and compile what reports are made by."""
     import loadstone
 
     for module in pkgutil.walk_packages(loadstone.__path__, "loadstone."):
         if module.name not in PROGRAMS:
             with contextlib.suppress(ImportError):  # of a library that only some installations have
                 importlib.import_module(module.name)
+    from loadstone.report.html.page import _templates
+
+    templates = _templates()  # to compile them is a third of what a report costs
+    for name in templates.list_templates():
+        if name.endswith(".j2"):
+            templates.get_template(name)
     gc.collect()
     gc.freeze()
 

@@ -139,7 +139,7 @@ workload:
     - name: unused
       weight: 0
       commands: [{{args: "AUTH user {C["command_auth"]}"}}]
-design: {{table_blocks: 1}}
+design: {{table_blocks: 1, at_rate: never}}
 """
 ENVIRONMENT = {
     "PLAIN_SECRET": C["from_env"],

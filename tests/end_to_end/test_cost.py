@@ -28,7 +28,7 @@ def test_it_is_what_the_system_counts(user_redis: Callable[..., UserRedis], lab:
     server = user_redis()
     before_s, before = counted(server)
     out = lab.folder / "out.json"
-    words = ("redis", server.url, "-t", "get,set", "-c", "8", "--test-time", "2", "--fail-if", "cpu redis > 1ns")
+    words = ("redis", server.url, "-t", "get,set", "-c", "8", "--test-time", "1", "--fail-if", "cpu redis > 1ns")
     done = lab.loadstone(*words, "--json-out-file", out)
     after_s, after = counted(server)
     assert "Traceback" not in done.err

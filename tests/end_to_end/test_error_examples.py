@@ -18,6 +18,7 @@ from tests.real_servers import UserRedis, wait_until
 WRONGTYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
 SECRET = "tok-93hf-secret-of-theirs"
 SHORT = ("-n", "300", "-c", "4", "--out", "kept")
+ONCE = ("--repeat", "1", "--share-machine", "--out", "kept")
 
 
 @pytest.fixture
@@ -75,9 +76,9 @@ def test_a_redis_without_room(user_redis: Callable[..., UserRedis], here: Path) 
     here.mkdir()
     server = user_redis()
     client = server.client()
-    load = ["redis", server.url, "-t", "set", "-c", "16", "--test-time", "60s", "--repeat", "1", "--share-machine"]
-    with calling(*load, "--out", "kept", folder=here) as running:
-        wait_until(lambda: calls(client, "set") > 30_000)
+    load = ["redis", server.url, "-t", "set", "-c", "16", "--rate", "3000", "--test-time", "60s"]
+    with calling(*load, *ONCE, folder=here) as running:
+        wait_until(lambda: calls(client, "set") > 3_000)
         time.sleep(3)  # beyond the warm-up, of which nothing counts
         client.config_set("maxmemory", "1mb")
         out, err = running.communicate(timeout=100)
@@ -93,9 +94,9 @@ def test_one_that_loses_a_right(user_redis: Callable[..., UserRedis], here: Path
     client.execute_command("ACL", "SETUSER", "u", "on", ">long-password-9", "~*", "+@all")
     url = server.url.replace("redis://", "redis://u:long-password-9@")
     here.mkdir()
-    load = ["redis", url, "-t", "get", "-c", "16", "--test-time", "4s", "--repeat", "1", "--share-machine"]
-    with calling(*load, "--out", "kept", folder=here) as running:
-        wait_until(lambda: calls(client, "get") > 30_000)
+    load = ["redis", url, "-t", "get", "-c", "16", "--rate", "3000", "--test-time", "4s"]
+    with calling(*load, *ONCE, folder=here) as running:
+        wait_until(lambda: calls(client, "get") > 6_000)
         client.execute_command("ACL", "SETUSER", "u", "-get")
         out, err = running.communicate(timeout=100)
     assert running.returncode == 3, err

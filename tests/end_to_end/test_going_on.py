@@ -41,7 +41,7 @@ def test_resume_finishes_what_was_begun(lab: Lab) -> None:
 
 
 def test_with_json_nothing_else_is_on_stdout(lab: Lab) -> None:
-    done = lab.loadstone("run", lab.experiment(), *ONLY, "--json")
+    done = lab.loadstone("run", lab.experiment(calm=CALM), *ONLY, "--json")
     assert json.loads(done.out)["experiment"] == "tiny"
     assert "Report: " in done.err
     only = lab.loadstone("report", "latest", "--json", "--quiet")
@@ -87,7 +87,9 @@ def test_the_budget_cuts_the_table_short(lab: Lab) -> None:
 
 
 def test_the_budget_gives_every_row_of_a_table_in_rounds_some(lab: Lab) -> None:
-    done = lab.loadstone("run", lab.experiment(measure="3 s"), "--set", "design.rounds=auto", "--budget", "12 s")
+    done = lab.loadstone(
+        "run", lab.experiment(measure="3 s", calm=CALM), "--set", "design.rounds=auto", "--budget", "12 s"
+    )
     assert done.status in (0, 3), done.err
     rows = [trial for trial in lab.trials() if trial["group"] == "table" and trial["block"] == 1]
     assert len(rows) == 6

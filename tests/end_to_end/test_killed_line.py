@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.end_to_end.conftest import MANY, Command, Lab, plain, reason_of
+from tests.end_to_end.conftest import CALM, MANY, Command, Lab, plain, reason_of
 
 pytestmark = pytest.mark.timeout(600)
 LINE = "redis: {kind: embedded, modules: [json]} => redis: {kind: embedded, modules: [json], link: 1 ms}"
@@ -19,7 +19,7 @@ ROWS = 6
 
 
 def behind_a_line(lab: Lab, measure: str, **replaced: str) -> Path:
-    return lab.experiment(measure=measure, line=LINE, **replaced)
+    return lab.experiment(measure=measure, line=LINE, calm=CALM, **replaced)
 
 
 def line_of(command: Command) -> psutil.Process:

@@ -37,7 +37,6 @@ from loadstone.servers.redis.monitor import snapshot
 from loadstone.servers.server import DeployContext
 from loadstone.text.sentences import render_message
 
-pytestmark = pytest.mark.alone
 PREFIX = "loadstone:fault:"
 KEYS = 200
 SET = {
@@ -158,6 +157,7 @@ def key(number: int) -> str:
     return f"{PREFIX}{number:012d}"
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("operation", [SET, GET], ids=["set", "get"])
 def test_without_a_fault_nothing_is_found(bench: Bench, operation: dict[str, Any]) -> None:
     trial = bench.trial(operation)
@@ -212,6 +212,7 @@ def test_rows_that_somebody_else_stored_or_removed(bench: Bench) -> None:
         assert (found.verdict, found.measured) == ("invalid", 5)
 
 
+@pytest.mark.alone
 @pytest.mark.fault("a server's connections grow without end", "the trial is suspect", area="load")
 def test_connections_that_are_opened_and_never_given_back(bench: Bench) -> None:
     phases = {"warm_up_s": 0.2, "measure_s": 4.0, "drain_s": 1.0}
@@ -252,6 +253,7 @@ def test_a_server_that_evicts(bench: Bench) -> None:
     assert found.measured
 
 
+@pytest.mark.alone  # how long the fork stopped the server
 def test_a_snapshot_of_the_server_within_the_trial(bench: Bench) -> None:
     found = check_of(bench.trial(fault=lambda client: client.bgsave()), "background")
     assert found.verdict == "suspect"
@@ -312,6 +314,7 @@ def test_a_server_that_writes_everything_down(bench: Bench, name: str, value: st
     assert check_of(bench.trial(), check).verdict == "suspect"
 
 
+@pytest.mark.alone
 @pytest.mark.fault("another program takes the generator's or server's core")
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs processes that can be pinned")
 def test_a_hot_loop_on_the_servers_core(bench: Bench) -> None:

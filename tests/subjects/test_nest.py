@@ -238,30 +238,37 @@ ATTACK = {
 }
 
 
+@pytest.fixture(scope="module")
+def attacked(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSubject]:
+    """A cluster of two, of an experiment that sets what it must not, and of a user who has a secret."""
+    work = tmp_path_factory.mktemp("attacked")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-user")
+        subject = nest(servers, **ATTACK, **CLUSTER)
+        try:
+            subject.start(DeployContext(work_root=work))
+            yield subject
+        finally:
+            subject.stop()
+    wait_until(lambda: list(work.iterdir()) == [])
+
+
 @pytest.mark.fault("an experiment has a built-in application open further ports or pages")
 @pytest.mark.fault(
     "an experiment gives PM2 the keys of an account",
     "PM2 gets none of its variables and links itself to nobody",
     area="foreign",
 )
-def test_it_stays_at_its_address_and_its_manager_obeys_no_variable(
-    servers: Servers, work: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-user")
-    subject = nest(servers, **ATTACK, **CLUSTER)
-    try:
-        subject.start(DeployContext(work_root=work))
-        top = psutil.Process(subject.pids["nest"])
-        listening: set[str] = set()
-        for process in (top, *top.children(recursive=True)):
-            listening |= {one.laddr.ip for one in process.net_connections("inet") if one.status == psutil.CONN_LISTEN}
-            assert "agent" not in " ".join(process.cmdline()).lower()
-            assert "AWS_SECRET_ACCESS_KEY" not in process.environ()
-            if process != top:  # what it was started with, before it drops what it does not read
-                assert not process.environ().keys() & ATTACK.keys() - {"HOST", "PORT", "WORKER_PORTS", "PM2_HOME"}
-        assert listening == {"127.0.0.1"}
-    finally:
-        subject.stop()
+def test_it_stays_at_its_address_and_its_manager_obeys_no_variable(attacked: LocalSubject) -> None:
+    top = psutil.Process(attacked.pids["nest"])
+    listening: set[str] = set()
+    for process in (top, *top.children(recursive=True)):
+        listening |= {one.laddr.ip for one in process.net_connections("inet") if one.status == psutil.CONN_LISTEN}
+        assert "agent" not in " ".join(process.cmdline()).lower()
+        assert "AWS_SECRET_ACCESS_KEY" not in process.environ()
+        if process != top:  # what it was started with, before it drops what it does not read
+            assert not process.environ().keys() & ATTACK.keys() - {"HOST", "PORT", "WORKER_PORTS", "PM2_HOME"}
+    assert listening == {"127.0.0.1"}
 
 
 def watched(subject: LocalSubject, endpoint: Endpoint, count: int) -> None:
@@ -291,20 +298,15 @@ def watched(subject: LocalSubject, endpoint: Endpoint, count: int) -> None:
     assert 0 < whole["main_thread_share"] <= whole["cpu_share"] + 0.2
 
 
-def test_a_worker_that_is_lost_is_reported_and_it_starts_again(servers: Servers, work: Path) -> None:
-    subject = nest(servers, **CLUSTER)
-    subject.start(DeployContext(work_root=work))
-    try:
-        lost = subject.workers["nest"][1]
-        assert lost.pid is not None
-        os.kill(lost.pid, signal.SIGKILL)
-        wait_until(lambda: not subject.alive())
-        assert subject.how_it_ended() == f"worker 2 (process {lost.pid}) of its 2 workers ended"
-        subject.restart()
-        assert subject.alive()
-        assert lost.pid not in [one.pid for one in subject.workers["nest"]]
-    finally:
-        subject.stop()
+def test_a_worker_that_is_lost_is_reported_and_it_starts_again(attacked: LocalSubject) -> None:
+    lost = attacked.workers["nest"][1]
+    assert lost.pid is not None
+    os.kill(lost.pid, signal.SIGKILL)
+    wait_until(lambda: not attacked.alive())
+    assert attacked.how_it_ended() == f"worker 2 (process {lost.pid}) of its 2 workers ended"
+    attacked.restart()
+    assert attacked.alive()
+    assert lost.pid not in [one.pid for one in attacked.workers["nest"]]
 
 
 PROGRAM = """

@@ -250,28 +250,6 @@ ATTACK = {
 }
 
 
-@pytest.mark.fault(
-    "an experiment has a built-in application open further ports or pages",
-    "it listens at the address that it was given, shows health and figures alone, and has no secret of the user",
-    area="foreign",
-)
-def test_it_stays_at_its_address_and_shows_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-user")
-    environment = {**QUICK, **ATTACK, "MANAGEMENT_SERVER_PORT": str(free_port())}
-    subject = local_subject(SPRING, SubjectSettings(environment=environment))
-    try:
-        (endpoint,) = subject.start(DeployContext(work_root=tmp_path))
-        process = psutil.Process(subject.pids["spring"])
-        assert "AWS_SECRET_ACCESS_KEY" not in process.environ()
-        listening = {one.laddr for one in process.net_connections("inet") if one.status == psutil.CONN_LISTEN}
-        assert {(at.ip.removeprefix("::ffff:"), at.port) for at in listening} == {("127.0.0.1", endpoint.port)}
-        pages = ("env", "heapdump", "configprops", "beans", "loggers")
-        assert {page: answer(endpoint, "GET", f"/actuator/{page}")[0] for page in pages} == dict.fromkeys(pages, 404)
-        assert answer(endpoint, "GET", "/actuator/health/readiness")[0] == 200
-    finally:
-        subject.stop()
-
-
 @pytest.fixture
 def users_redis(user_redis: Callable[..., UserRedis]) -> UserRedis:
     """A Redis of the user's, where only `lab` may log in."""
@@ -310,19 +288,28 @@ def test_a_prefix_of_others_is_refused(
     subject.stop()
 
 
+@pytest.mark.fault(
+    "an experiment has a built-in application open further ports or pages",
+    "it listens at the address that it was given, shows health and figures alone, and has no secret of the user",
+    area="foreign",
+)
 @pytest.mark.parametrize("client", [pytest.param("lettuce", marks=pytest.mark.prove), "jedis"])
-def test_a_database_and_a_user_are_those_of_the_servers_url(
-    client: str, users_redis: UserRedis, context: DeployContext, tmp_path: Path
+def test_it_stays_at_its_address_and_at_the_user_and_the_database_of_its_redis(
+    client: str, users_redis: UserRedis, context: DeployContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Keys of an application that are in another database would be found by nobody."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-user")
     subject = on(
         users_redis,
         SUBJECT_STORE="redis-json",
         SUBJECT_KEYPREFIX="loadstone:mine:",
         SPRING_DATA_REDIS_CLIENTTYPE=client,
+        MANAGEMENT_SERVER_PORT=str(free_port()),
+        **ATTACK,
     )
     (endpoint,) = subject.start(dataclasses.replace(context, log_folder=tmp_path / "logs"))
     try:
+        shows_nothing_else(psutil.Process(subject.pids["spring"]), endpoint)
         status, text = answer(endpoint, "POST", "/api/post", POST)
         assert status == 201
     finally:
@@ -331,3 +318,13 @@ def test_a_database_and_a_user_are_those_of_the_servers_url(
         assert there.keys("*") == [f"loadstone:mine:post-json:{json.loads(text)['id']}"]
     with users_redis.client(username="lab", password="hunter2") as elsewhere:
         assert elsewhere.dbsize() == 0
+
+
+def shows_nothing_else(process: psutil.Process, endpoint: Endpoint) -> None:
+    """It listens at its address, shows health and figures, and was given no secret."""
+    assert "AWS_SECRET_ACCESS_KEY" not in process.environ()
+    listening = {one.laddr for one in process.net_connections("inet") if one.status == psutil.CONN_LISTEN}
+    assert {(at.ip.removeprefix("::ffff:"), at.port) for at in listening} == {("127.0.0.1", endpoint.port)}
+    pages = ("env", "heapdump", "configprops", "beans", "loggers")
+    assert {page: answer(endpoint, "GET", f"/actuator/{page}")[0] for page in pages} == dict.fromkeys(pages, 404)
+    assert answer(endpoint, "GET", "/actuator/health/readiness")[0] == 200

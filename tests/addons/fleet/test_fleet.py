@@ -125,7 +125,9 @@ def test_an_agent_whose_engine_is_killed_is_named_and_left_out(lab: Lab) -> None
 )
 def test_agents_make_no_load_once_the_command_is_killed(lab: Lab, plain_redis: tuple[LocalRedis, str]) -> None:
     server, url = plain_redis
-    command = lab.begin("redis", url, "-t", "set", "--duration", "60", "--fleet", "local:2", "--share-machine")
+    command = lab.begin(
+        "redis", url, "-t", "set", "--duration", "60", "--rate", "500", "--fleet", "local:2", "--share-machine"
+    )
     with server.control() as control:
 
         def sets() -> int:
