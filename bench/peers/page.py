@@ -76,6 +76,8 @@ def _throughput(rows: Sequence[Row]) -> str:
             " With one connection a thread that stays awake has its CPU for the whole way there and back: the time of a"
             " request, 1 over the rate, is the floor of its CPU a request."
         )
+    late = [f"- {_load(row)}: {row.timeouts} requests of loadstone's timed out." for row in rows if row.timeouts]
+    said = "\n".join([said, *(["", *late] if late else [])])
     return f"### CPU a request, and rate\n\n{_table(head, lines)}\n{said}\n\n{_short(rows)}"
 
 

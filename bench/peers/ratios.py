@@ -62,6 +62,8 @@ class Row:
     """The same of the rates."""
     own_rate: float
     peer_rate: float
+    timeouts: int
+    """Requests of loadstone's that had no reply in time, over all rounds."""
 
     @property
     def target(self) -> float | None:
@@ -117,6 +119,7 @@ def _row(key: Key, peer: str, pairs: Sequence[tuple[Throughput, Throughput]]) ->
         Spread.of([own.rate_per_s / other.rate_per_s for own, other in pairs]),
         statistics.median([own.rate_per_s for own, _ in pairs]),
         statistics.median([other.rate_per_s for _, other in pairs]),
+        sum(own.timeouts for own, _ in pairs),
     )
 
 

@@ -44,6 +44,8 @@ class Throughput:
     """What of it loadstone's thread stayed awake for in waits, without work; 0 as written before that was noted."""
     value_bytes: int = 100
     """Of a value or a page."""
+    timeouts: int = 0
+    """Requests of loadstone's that had no reply in time; they are in no rate."""
 
 
 @dataclass(frozen=True)

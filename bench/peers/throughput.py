@@ -86,13 +86,13 @@ def measure(
 
 def _warm_up(case: Case, target: Target, peers: Sequence[Peer], driver: OwnDriver, cpus: Sequence[int]) -> float:
     """Every generator once, and short, or until every key was written; loadstone's rate."""
-    rate = driver.drive(plan_of(case, target, cpus, WARM_UP_S)).reading.rate_per_s
+    rate = driver.drive(plan_of(case, target, cpus, WARM_UP_S), may_time_out=True).reading.rate_per_s
     rate = max(rate, 1 / WARM_UP_S)  # of the largest values not one is done by then
     if case.kind == "SET":
         written = int(rate * WARM_UP_S)
         least = TIMES_A_KEY * case.keys
         if written < least:
-            driver.drive(plan_of(case, target, cpus, least / rate))
+            driver.drive(plan_of(case, target, cpus, least / rate), may_time_out=True)
         for peer in _of(case, peers):
             length = Length(max(1, least / rate), max(least, written))
             run_peer(peer, peer.command(peer.path or "", case, target, length), cpus, length.seconds)
@@ -117,8 +117,9 @@ def _round(
     everyone: list[Peer | None] = [None, *_of(case, peers)]
     for peer in random.sample(everyone, len(everyone)):
         if peer is None:
-            driven = driver.drive(plan_of(case, target, cpus, length.seconds))
+            driven = driver.drive(plan_of(case, target, cpus, length.seconds), may_time_out=True)
             name, rate, cpu_us, awake_us = own.NAME, driven.reading.rate_per_s, driven.cpu_us, driven.awake_us
+            timeouts = driven.timeouts
         else:
             command = peer.command(peer.path or "", case, target, length)
             try:
@@ -127,6 +128,8 @@ def _round(
                 print(f"{case}: a round without {peer.name}: {error}", file=sys.stderr)
                 continue
             name, rate, cpu_us, awake_us = peer.name, reading.rate_per_s, 1e6 * done.cpu_s / reading.requests, 0.0
+            timeouts = 0
         took(Throughput(
-            name, case.kind, case.connections, case.pipeline, number, rate, cpu_us, awake_us, case.value_bytes
+            name, case.kind, case.connections, case.pipeline, number, rate, cpu_us, awake_us, case.value_bytes,
+            timeouts,
         ))  # fmt: skip

@@ -79,6 +79,19 @@ def test_loadstone_is_measured_as_a_process_of_its_own() -> None:
     assert driver.start_cpu_s > 0
 
 
+def test_requests_that_time_out_are_counted_where_they_may() -> None:
+    load, own, servers = module("load"), module("own"), module("servers")
+    slow = {**servers.REPLIES, "delay_us": 100_000}
+    with servers.null_server(CPUS, slow) as target, own.OwnDriver(CPUS) as driver:
+        plan = own.plan_of(load.Case("GET", 2), target, CPUS, 0.3)
+        impatient = plan.model_copy(update={"timeouts": own.Timeouts(request_ms=20, gone_s=10)})
+        done = driver.drive(impatient, may_time_out=True)
+        assert done.timeouts > 0
+        assert done.timeouts == done.record.total.sent
+        with pytest.raises(ValueError, match="timeouts="):
+            driver.drive(impatient)
+
+
 def test_a_child_that_fails_and_its_cpu_time() -> None:
     child = module("child")
     done = child.run_child(["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo $i"], CPUS, 10)

@@ -130,6 +130,17 @@ def test_the_tables_come_from_the_file_and_say_what_is_missed(tmp_path: Path) ->
     assert document.read_text() == text
 
 
+def test_a_row_says_how_many_requests_timed_out() -> None:
+    results, page = module("results"), module("page")
+    own = [
+        results.Throughput("loadstone", "SET", 50, 1, f"{n}", 9, 1, value_bytes=64_000_000, timeouts=n) for n in (3, 4)
+    ]
+    peers = [results.Throughput("redis-benchmark", "SET", 50, 1, f"{n}", 9, 2, value_bytes=64_000_000) for n in (3, 4)]
+    text = page.document([*own, *peers])
+    assert "- SET 64,000,000 B, 50, 1: 7 requests of loadstone's timed out." in text
+    assert "timed out" not in page.document([taken("loadstone", "1", 1, 9), taken("redis-benchmark", "1", 1, 9)])
+
+
 def test_a_page_without_a_place_is_refused(tmp_path: Path) -> None:
     page = module("page")
     (tmp_path / "page.md").write_text("# Nothing\n")
