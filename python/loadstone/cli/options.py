@@ -268,7 +268,7 @@ OF_RUN: Mapping[str, Option] = {
     ),
     "secret_files": SECRET_FILES,
     "quick": Option("--quick", help="Short trials; the verdicts are marked as quick.", panel=LENGTH),
-    "as_published": Option("--as-published", help="Use the original counts, however few.", panel=EXPERIMENT),
+    "as_published": Option("--as-published", help="Use the original study's request counts.", panel=EXPERIMENT),
     "scale": Option(
         "--scale", metavar="SHARE", help="Make users and rows smaller, e.g. 0.1 or '10 %'.", panel=EXPERIMENT
     ),

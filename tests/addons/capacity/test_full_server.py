@@ -1,4 +1,4 @@
-"""What one server does when it is full: measured, estimated by a model of its cost over the load, or refused."""
+"""Peak throughput of one server: measured, estimated by a model of its cost over the load, or refused."""
 
 import math
 from dataclasses import replace

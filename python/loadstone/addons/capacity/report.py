@@ -97,7 +97,7 @@ def _of_one(capacity: Capacity) -> Iterator[Block]:
 
 def _parts(capacity: Capacity) -> SectionTable:
     """A line a part; dashes where nothing is known."""
-    heads = (_("part"), _("CPU a request"), _("CPUs"), _("busy"), _("at most"))
+    heads = (_("part"), _("CPU per request"), _("CPUs"), _("busy"), _("at most"))
     lines = (TableRow(fmt.part_name(part.name), _cells(*_figures(part))) for part in capacity.parts)
     return SectionTable("", tuple(map(SectionColumn, heads)), tuple(lines))
 

@@ -34,13 +34,13 @@ def checks_chart(analysis: Analysis) -> Chart | None:
     bad = sum(verdict in ("suspect", "invalid") for verdict in verdicts)
     passed = len(names) - len(shown)
     caption = (
-        _("A row a trial; a column a check.")
+        _("One row per trial, one column per check.")
         if by_trial
-        else _("A row a condition, with the worst verdict of its trials; a column a check.")
+        else _("One row per condition (the worst verdict of its trials), one column per check.")
     )
     if passed:
         left_out = plural(
-            passed, "{n} check that every trial passed: not drawn.", "{n} checks that every trial passed: not drawn."
+            passed, "{n} check passed in every trial and is not drawn.", "{n} checks passed in every trial and are not drawn."
         )
         caption = f"{caption} {left_out}"
     return make(

@@ -358,12 +358,12 @@ _ALL = (
         lambda r: None if r.pool_wait_ns is None else r.pool_wait_ns.mean, fmt.duration, drop=4,
     ),
     Column(
-        "driver_cpu", "CPU a request",
+        "driver_cpu", "CPU per request",
         "CPU time of the generator for each operation that ended: of the client library, where it makes the load.",
         _driver_cpu_ns, fmt.duration, drop=3,
     ),
     Column(
-        "cost", "CPU a request", TERMS["CPU a request"], lambda r: None if r.cost is None else r.cost.ns, fmt.duration,
+        "cost", "CPU per request", TERMS["CPU per request"], lambda r: None if r.cost is None else r.cost.ns, fmt.duration,
         drop=6, row_text=lambda r: cost_text(r.costs), when=lambda rows: any(row.costs for row in rows),
     ),
     Column(

@@ -83,7 +83,7 @@ def _cost(name: str, ns: Sequence[float], parts: Sequence[str]) -> str:
 def _costs(place: str, sides: Sequence[str], part: str) -> str:
     of = _(" of {part_text}", part_text=part_text(part)) if part else ""
     return _(
-        "CPU a request{of}{rest}: {sides}.",
+        "CPU per request{of}{rest}: {sides}.",
         of=of,
         rest=_(" at {place}", place=place) if place else "",
         sides=listed(sides),
@@ -157,8 +157,8 @@ HEADLINE: dict[str, str | Callable[..., str]] = {
 def _trust(good: int, once: int, of: int, within_share: float, others: Sequence[str]) -> str:
     said = plural(
         of,
-        "{good} of {n} figure known within ±{within}",
-        "{good} of {n} figures known within ±{within}",
+        "{good} of {n} figures is within ±{within}",
+        "{good} of {n} figures are within ±{within}",
         good=good,
         within=whole_percent(within_share),
     )
