@@ -69,7 +69,7 @@ def test_the_sentence_has_the_main_reasons(analysis: Analysis) -> None:
     )
     assert reported == (
         "1 of 7 figures are within ±10 %; 1 had too few trials for an interval, though no check failed (✓) and "
-        "its bounds are small; 2 are not: the interval is wider; 2 are not: the generator may have been the limit; 1 "
+        "its bounds are small; 2 are wider; 2 are not: the generator may have been the limit; 1 "
         "is not: other reasons"
     )
     assert trust_text(analysis.model_copy(update={"tables": []})) == "No table was measured"

@@ -326,12 +326,12 @@ OF_RUN: Mapping[str, Option] = {
     ),
     "share_machine": Option(
         "--share-machine",
-        help="Measure while another run measures on this machine; the figures of both suffer.",
+        help="Measure while another run is in progress on this machine; the figures of both suffer.",
         panel=PLACE,
     ),
     "wait": Option(
         "--wait",
-        help="Where another run measures on this machine, begin when it ends; the budget counts from there.",
+        help="Where another run is in progress on this machine, begin when it ends; the budget counts from there.",
         panel=PLACE,
     ),
     "watch": Option("--watch", help="Open a web page that follows this run, and stays for its report.", panel=RESULTS),

@@ -81,7 +81,9 @@ def test_a_gate_is_not_green_where_the_head_waits_and_takes_no_more_cpu(twin: Re
 def test_what_is_not_known_stands_in_the_line_of_a_green_gate(twin: RecordedRun) -> None:
     found = gate_of(with_waiting(twin, EVENLY))
     assert (found.verdict, found.status, found.decided_by) == ("same", 0, ["cpu", "memory"])
-    assert render_message(found.message).startswith("same within 15 %: CPU per request; not known: requests a second (-")
+    assert render_message(found.message).startswith(
+        "same within 15 %: CPU per request; not known: requests a second (-"
+    )
 
 
 def test_what_it_had_no_time_for_has_a_budget(twin: RecordedRun) -> None:

@@ -231,7 +231,8 @@ def test_several_parts_stand_behind_their_sum() -> None:
 def test_servers_of_several_names_need_none() -> None:
     rows = {name: {name: CpuCost(ns=7_000)} for name in ("redis", "valkey")}
     assert (
-        costing([sides("redis", "valkey", "get")], rows=rows) == "CPU per request at get: redis 7.0 µs and valkey 7.0 µs."
+        costing([sides("redis", "valkey", "get")], rows=rows)
+        == "CPU per request at get: redis 7.0 µs and valkey 7.0 µs."
     )
 
 

@@ -22,7 +22,7 @@ from loadstone.report import figure_format as fmt
 from loadstone.report.html.page import templates_of
 from loadstone.safety.secrets.known import redact
 from loadstone.safety.terminal import visible
-from loadstone.text.language import in_language, language
+from loadstone.text.language import in_language, language, retold
 from loadstone.text.message import AnyText
 
 TYPES = {
@@ -116,6 +116,8 @@ def templates() -> jinja2.Environment:
     """All templates of the pages."""
     own = {
         "in_language": in_language,
+        "said": retold,
+        "plain": lambda raw: retold(fmt.plain(raw)),
         "size": fmt.size,
         "share": interval_history.share,
         "log1p": math.log1p,

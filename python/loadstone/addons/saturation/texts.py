@@ -13,8 +13,7 @@ def _plateau(users: Sequence[float], per_s: Sequence[float], from_users: int | N
     if from_users is None:
         return _("MAXIMUM: {rate} a second; the knee (where waiting begins): {users} users", **figures)
     return _(
-        "MAXIMUM: {rate} a second, within 5 % of it from {reached} on; the knee (where waiting begins): {users} "
-        "users",
+        "MAXIMUM: {rate} a second, within 5 % of it from {reached} on; the knee (where waiting begins): {users} users",
         reached=plural(from_users, "{n} user", "{n} users"),
         **figures,
     )

@@ -77,8 +77,8 @@ def _grammar() -> AnyText:
         )
     return said(
         "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; metrics are {quantiles} (response "
-        "time), 'service p99' and so on, {rates}, {errors}, cpu (CPU per request of all parts) and 'cpu PART', and of a "
-        "saturation point {points}; OP is one of > >= < <=",
+        "time), 'service p99' and so on, {rates}, {errors}, cpu (CPU per request of all parts) and 'cpu PART', and of "
+        "a saturation point {points}; OP is one of > >= < <=",
         **known,
         points=", ".join(FIGURES.names()),
     )

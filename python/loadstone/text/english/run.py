@@ -170,16 +170,25 @@ def _trust(good: int, once: int, of: int, within_share: float, others: Sequence[
     return "; ".join([said, *([few] if once else []), *others])
 
 
+_WIDER = translatable("the interval is wider")
+
+
+def _others(figures: int, why: str) -> str:
+    if why == translated(_WIDER):
+        return plural(figures, "{n} is wider", "{n} are wider")
+    return plural(figures, "{n} is not: {why}", "{n} are not: {why}", why=why)
+
+
 TRUST: dict[str, str | Callable[..., str]] = {
     "trust": _trust,
     "trust_no_table": "No table was measured",
-    "trust_others": lambda figures, why: plural(figures, "{n} is not: {why}", "{n} are not: {why}", why=why),
+    "trust_others": _others,
     "trust_other_reasons": "other reasons",
     "trust_generator": "the generator may have been the limit",
     "trust_taken": "other programs took CPU time",
     "trust_both": "the generator and other programs together",
     "trust_unknown": "what limited them could not be observed",
-    "trust_interval": "the interval is wider",
+    "trust_interval": _WIDER,
     "trust_suspect": "a check is suspect",
     "trust_missing": "not measured",
     "trust_failed": "failed the check '{check}'",
