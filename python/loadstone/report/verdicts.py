@@ -191,8 +191,8 @@ def pairing_text(verdict: Verdict) -> str:
         )
     else:
         said = _(
-            "{metric_text}: ratios within rounds spread {pairing:.2f} times as much as of slices from different rounds: "
-            "taking turns took the rest away.",
+            "{metric_text}: ratios within rounds spread {pairing:.2f} times as much as of slices from different rounds"
+            ": taking turns took the rest away.",
             **figures,
         )
     return sentence_case(said)
