@@ -121,8 +121,8 @@ def _figures(part: CapacityPart) -> Iterator[str]:
 def _predictions(capacity: Capacity) -> SectionTable:
     """A line a number of users, with its rate drawn behind it."""
     measured = any(one.measured_per_s is not None for one in capacity.predictions)
-    heads = ("users", _("rate /s"), *(["measured"] if measured else []), "response")
-    columns = (*map(SectionColumn, heads), *(SectionColumn(head, kind="names") for head in ("fullest", "rate")))
+    heads = (_("users"), _("rate /s"), *([_("measured")] if measured else []), _("response"))
+    columns = (*map(SectionColumn, heads), *(SectionColumn(head, kind="names") for head in (_("fullest"), _("rate"))))
     most = max(one.per_s for one in capacity.predictions)
     lines = (
         TableRow(

@@ -158,7 +158,7 @@ def _panel(
     x = alt.X(
         "block:Q",
         scale=alt.Scale(domain=[0.5, max(last, 2) + 0.5], nice=False, zero=False),
-        axis=alt.Axis(title="block", values=blocks, format="d"),
+        axis=alt.Axis(title=_("block"), values=blocks, format="d"),
     )
     base = named("points").transform_filter(mine).encode(x=x, y=alt.Y("y:Q", scale=scale, axis=axis))
     line = base.transform_filter("datum.used").mark_line(color=theme.NEUTRAL, strokeWidth=1, opacity=0.5)
