@@ -158,7 +158,7 @@ def figure(
     busy: float,
     taken: float = 0.0,
 ) -> str:
-    """`127,000 [125,000, 129,000] a second (measured at 32 workers)`; `(estimated from 8 workers, busy .86)`."""
+    """`127,000 [125,000, 129,000] a second (measured at 32 workers)`; `(estimated from 8 workers, busy 86 %)`."""
     ends = "" if low is None or high is None else f" [{rounded(low)}, {rounded(high)}]"
     return _(
         "{per_s}{ends} a second ({how_known})",
@@ -169,7 +169,7 @@ def figure(
 
 
 def how_known(how: str, users: int, users_are: str, busy: float, taken: float = 0.0) -> str:
-    """`measured at 32 workers`, `estimated from 8 workers, busy .86`."""
+    """`measured at 32 workers`, `estimated from 8 workers, busy 86 %`."""
     by = of_author(f"{users:,} {users_are.removesuffix('s') if users == 1 else users_are}")
     if taken:
         return _("measured at {by}, and other programs' {taken} added", by=by, taken=whole_percent(taken))
