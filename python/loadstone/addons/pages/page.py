@@ -111,13 +111,18 @@ def refusal(request: Request, status: int, why: AnyText) -> HTMLResponse:
     return page(request, "refusal.html", status, why=visible(in_language(why)))
 
 
+def _plain(raw: AnyText) -> str:
+    """What a run told, beside names and labels, in the reader's language."""
+    return retold(fmt.plain(raw))
+
+
 @cache
 def templates() -> jinja2.Environment:
     """All templates of the pages."""
     own = {
         "in_language": in_language,
         "said": retold,
-        "plain": lambda raw: retold(fmt.plain(raw)),
+        "plain": _plain,
         "size": fmt.size,
         "share": interval_history.share,
         "log1p": math.log1p,
