@@ -225,7 +225,7 @@ def test_the_facts_of_a_machine_are_said_in_korean() -> None:
     fact = Fact("CPU steal", said("{percent:.2f} % since the start", percent=9.5), "warn", said("not installed"))
     assert fact.lines == ["warn  CPU steal                9.50 % since the start", f"{'':<30} not installed"]
     with use_language("ko"):
-        assert fact.lines == ["주의  CPU 뺏김(steal)          부팅 이후 9.50 %", f"{'':<30} 설치되지 않음"]
+        assert fact.lines == ["주의  외부 CPU 점유(steal)     부팅 이후 9.50 %", f"{'':<30} 설치되지 않음"]
         assert english_in("\n".join(fact.lines), frozenset()) == []
 
 
@@ -239,7 +239,7 @@ TYPED = frozenset({"metric", "value", "factor", "level", "model", "mean", "peak"
         (["http", "-H", "bad", "http://127.0.0.1:9"], "-H bad: 'NAME: VALUE'로 쓰세요."),
         (["http", "-c", "x", "http://127.0.0.1:9"], "-c x: 연결 수가 아닙니다."),
         (["http", "--connections", "x", "http://127.0.0.1:9"], "--connections x: 연결 수가 아닙니다."),
-        (["http", "http://127.0.0.1:9", "--fail-if", "p99 ? 5"], "--fail-if 'p99 ? 5': 기준이 아닙니다."),
+        (["http", "http://127.0.0.1:9", "--fail-if", "p99 ? 5"], "--fail-if 'p99 ? 5': 목표가 아닙니다."),
         (["http", "http://127.0.0.1:9", "--fail-if", "p99 > 5"], "--fail-if 'p99 > 5': 값에 단위가 없습니다."),
         (["report", "a", "b"], "필요 없는 인자가 있습니다(b)."),
     ],

@@ -25,14 +25,14 @@ from loadstone.text import sentences
 ROOT = Path(__file__).parents[2]
 SECTIONS = {
     "jedis-vs-lettuce": [
-        "What one server does when it is full",
+        "Peak throughput of one server",
         "Where the capacity goes",
         "Published conclusions, tested",
         "What went wrong then, and what shows here",
     ],
-    "json-documents": ["What one server does when it is full", "Published conclusions, tested"],
+    "json-documents": ["Peak throughput of one server", "Published conclusions, tested"],
     "aof-modes-crash": ["Published conclusions, tested", "What went wrong then, and what shows here"],
-    "pipeline": ["What one server does when it is full"],
+    "pipeline": ["Peak throughput of one server"],
 }
 """Run -> the sections of its report that add-ons bring."""
 REFUSED = {"saturate-closed": "load", "gate-twin": "gate"}

@@ -282,7 +282,7 @@ def test_every_switch_may_stand_before_a_password() -> None:
         (["--test-time", "5", "--against", "redis://h:1"], "--test-time: a comparison ends when it is decided; write"),
         (["-n", "5", "--warm-up", "1"], "-n, --warm-up: exactly so many requests are sent, and all are measured"),
         (["--test-time", "5", "-n", "5"], "-n, --test-time: leave one of them out"),
-        (["--slice", "1s"], "--slice: turns of a comparison are so long; add --against, or leave it out"),
+        (["--slice", "1s"], "--slice: sets how long a turn of a comparison lasts; add --against, or leave it out"),
         (["--rate", "5", "--at-rate", "50%"], "--at-rate: the load has a rate already; leave it or --rate out"),
         (["--cluster", "-t", "mset"], "-t mset: its keys are on several nodes of a cluster; leave it or --cluster out"),
         (["-a", "x"], "-a: is for a server of yours; add its URL, or leave it out"),

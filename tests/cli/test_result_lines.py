@@ -60,5 +60,5 @@ def test_what_a_request_costs_stands_in_both(tmp_path: Path) -> None:
         assert f", cpu={cost_us:.2f} usec" in line
         assert float(cell["cpu_low_us"]) < float(cell["cpu_us"]) < float(cell["cpu_high_us"])
         assert cell["cpu_us"] == f"{cost_us:.3f}"
-    (cheaper,) = [line for line in lines if " CPU a request" in line]
+    (cheaper,) = [line for line in lines if " CPU per request" in line]
     assert cheaper.startswith("pipeline 16 against pipeline 1: pipeline 16 uses 0.112 times [")

@@ -211,7 +211,7 @@ def test_one_server_by_two_addresses_is_held_against_the_commands_of_both_sides(
     if family["twin"]["primary"]["low"] is not None:  # other programs may have spoiled the rounds
         assert "against itself in the same rounds: correct replies a second" in said
     assert "both sides are one process that gets the same requests" in said
-    assert "CPU a request" not in said, "it is no side's"
+    assert "CPU per request" not in said, "it is no side's"
     for trial in trials_of(here):
         assert {one["name"]: one["verdict"] for one in trial["checks"]}["server_counter"] == "valid"
 

@@ -31,7 +31,7 @@ def test_a_second_run_names_the_first_or_says_that_it_was_beside_it(lab: Lab) ->
 
     shared = lab.loadstone("run", lab.experiment(), *ONE, "--share-machine", "--out", "beside")
     assert shared.status in (0, 3), shared.err
-    assert "another run measures on this machine at the same time" in shared.err
+    assert "another run is in progress on this machine at the same time" in shared.err
     (beside,) = (lab.folder / "beside").glob("[!.]*")
     noted = json.loads((beside / "environment.json").read_text())["other_runs"]
     assert noted == [{"run": running.name, "process": first.process.pid}]

@@ -224,7 +224,7 @@ def test_a_difference_in_cost_is_found_where_rates_say_nothing(synthetic: Any) -
     assert verdict.high is not None
     assert verdict.low < math.log(0.76) < verdict.high
     assert render_message(verdict.said).startswith("hash uses 24 % [2")
-    assert render_message(verdict.said).endswith("less redis CPU a request")
+    assert render_message(verdict.said).endswith("less redis CPU per request")
     assert render_message(verdict.brief) == render_message(verdict.said)
 
 
@@ -236,7 +236,7 @@ def test_the_dearer_side_may_be_the_second(synthetic: Any) -> None:
 def test_equal_costs_are_called_the_same(synthetic: Any) -> None:
     (verdict,) = judged(noisy(synthetic, 10.0, seed=1, spread=0.01), noisy(synthetic, 10.0, seed=2, spread=0.01))
     assert verdict.kind == "equivalent"
-    assert render_message(verdict.said) == "both use the same redis CPU a request within 5 %"
+    assert render_message(verdict.said) == "both use the same redis CPU per request within 5 %"
 
 
 def test_what_others_add_is_no_part_of_the_difference(synthetic: Any) -> None:

@@ -210,7 +210,7 @@ def test_a_link_in_place_of_the_lock_makes_no_file_elsewhere(place: Path, tmp_pa
 def test_a_run_of_another_user_stops_an_ordinary_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loadstone.machine.processes.own_folder._trusted", lambda _: {0, os.getuid()})
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    with pytest.raises(UserError, match="another run measures"):
+    with pytest.raises(UserError, match="another run is in progress"):
         enter()
 
 

@@ -68,6 +68,6 @@ def test_it_begins_when_the_other_ends(tmp_path: Path, monkeypatch: pytest.Monke
     assert steps == 70
     assert len(said) == 2
     assert all(
-        line.startswith("--wait: another run measures on this machine: ") and "their-run" in line for line in said
+        line.startswith("--wait: another run is in progress on this machine: ") and "their-run" in line for line in said
     )
     assert said[1].endswith("; 1 min so far")

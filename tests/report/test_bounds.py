@@ -37,13 +37,13 @@ def gain(share: float) -> CheckResult:
 def test_both_are_rounded_up(analysis: Analysis) -> None:
     line = bounded(analysis, 4.462, (4.462,))
     assert line.startswith("get (up to +447 %): ")
-    assert line.endswith("the rate could be up to 447% higher.")
+    assert line.endswith("the rate could be up to 447 % higher.")
 
 
 def test_of_several_trials_the_sentence_has_the_bound_of_the_row(analysis: Analysis) -> None:
     line = bounded(analysis, 0.36, (0.2, UNBOUNDED))
     assert line.startswith("get (up to +36 %): ")
-    assert line.endswith("the rate could be up to 36% higher.")
+    assert line.endswith("the rate could be up to 36 % higher.")
     line = bounded(analysis, UNBOUNDED, (0.2, UNBOUNDED))
     assert line.startswith("get (no upper bound): ")
     assert line.endswith("no upper limit of the rate is known.")
@@ -52,8 +52,8 @@ def test_of_several_trials_the_sentence_has_the_bound_of_the_row(analysis: Analy
 def test_one_line_a_row_has_the_bound_of_the_row_too() -> None:
     """What `-q` prints behind SUSPECT is counted over trials, and has the reason of one of them."""
     counted = message("check.failed_in", check="gain", verdict="suspect", trials=2, of=4, reason=gain(1.03).reason)
-    assert "up to 103% higher" in sentence(counted)
-    assert "up to 22% higher" in sentence(GeneratorBound(generator=0.22, taken=0.0).put_into(counted))
+    assert "up to 103 % higher" in sentence(counted)
+    assert "up to 22 % higher" in sentence(GeneratorBound(generator=0.22, taken=0.0).put_into(counted))
     assert "no upper limit" in sentence(GeneratorBound(generator=UNBOUNDED, taken=0.0).put_into(counted))
     without = message("check.failed_in", check="background", reason=message("check.background.not_reported"))
     assert GeneratorBound(generator=0.22, taken=0.0).put_into(without) == without

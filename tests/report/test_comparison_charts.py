@@ -129,7 +129,7 @@ def test_an_invalid_pair_shows_no_block(charts: dict[str, Chart]) -> None:
 def test_a_stall_is_drawn_at_the_edge_with_a_ring(charts: dict[str, Chart]) -> None:
     points = [point for point in values_of(charts["client-library-blocks"], "points") if point["pair"] == 1]
     assert [point["block"] for point in points if point["beyond"]] == [3, 9, 14, 33]
-    assert "A ring: the block lies beyond the picture." in charts["client-library-blocks"].caption
+    assert "Rings mark blocks outside the chart." in charts["client-library-blocks"].caption
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.02, 0.02), (-0.2, 0.3), (1.3, 1.5), (-0.3, 1.4), (-3.0, 6.0)])

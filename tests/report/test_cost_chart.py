@@ -57,7 +57,7 @@ def test_pieces_follow_each_other_in_the_order_of_the_way(analysis: Analysis) ->
     assert svg.index(">client<") < svg.index(">spring<") < svg.index(">redis<"), "the legend has the order, too"
     assert "redis: 4.0 µs [3.9, 4.1]" in svg
     assert "share: 76 %" in svg
-    assert chart.alt_text.startswith("CPU a request of client, spring and redis. condition 1: 25 µs + 94 µs")
+    assert chart.alt_text.startswith("CPU per request of client, spring and redis. condition 1: 25 µs + 94 µs")
 
 
 def test_a_bar_that_is_many_times_the_others_is_cut(analysis: Analysis) -> None:
@@ -75,7 +75,7 @@ def test_a_bar_that_is_many_times_the_others_is_cut(analysis: Analysis) -> None:
 
 def test_one_part_is_a_plain_bar(analysis: Analysis) -> None:
     chart = drawn(with_costs(analysis, REDIS))
-    assert chart.title == "CPU a request of redis"
+    assert chart.title == "CPU per request of redis"
     assert "pieces" not in chart.caption
     assert "compare bars" not in chart.caption
     assert ">redis<" not in chart.svg().decode(), "no legend"

@@ -68,8 +68,8 @@ def test_the_sentence_has_the_main_reasons(analysis: Analysis) -> None:
         with_rows(analysis, {}, {"goodput_interval": (99.0, 101.0)}, wide, wide, limited, limited, lost)
     )
     assert reported == (
-        "1 of 7 figures known within ±10 %; 1 had too few trials for an interval, though no check failed (✓) and "
-        "its bounds are small; 2 are not: the interval is wider; 2 are not: the generator may have been the limit; 1 "
+        "1 of 7 figures are within ±10 %; 1 had too few trials for an interval, though no check failed (✓) and "
+        "its bounds are small; 2 are wider; 2 are not: the generator may have been the limit; 1 "
         "is not: other reasons"
     )
     assert trust_text(analysis.model_copy(update={"tables": []})) == "No table was measured"

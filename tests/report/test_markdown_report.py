@@ -27,7 +27,7 @@ def test_it_opens_with_question_answer_and_validity(analysis: Analysis, report: 
         "",
         f"**{sentence(analysis.answer)}**",
         "",
-        "0 of 74 figures known within ±10 %; 70 are not: what limited them could not be observed; 2 are not: the "
+        "0 of 74 figures are within ±10 %; 70 are not: what limited them could not be observed; 2 are not: the "
         "generator may have been the limit; 2 are not: other reasons. 78 valid, 1 suspect, 2 invalid and 2 not run "
         "of 83 trials.",
     ]

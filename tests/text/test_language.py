@@ -26,6 +26,7 @@ from loadstone.text.language import (
     plural,
     po_file,
     read_po,
+    retold,
     use_language,
 )
 from loadstone.text.message import read_message, said
@@ -188,10 +189,42 @@ def test_what_experiments_say_is_known_by_its_text_or_its_template(english: str,
 def test_our_reader_and_babel_read_the_same() -> None:
     content = po_file("ko").read_bytes()
     catalogue = read_by_babel(io.BytesIO(content), locale="ko")
-    expected = {}
+    expected, several = {}, {}
     for one in catalogue:
         string = one.string[0] if isinstance(one.string, tuple) else one.string
         if one.id and string and not one.fuzzy:
             context = f"{one.context}\x04" if one.context else ""
-            expected[context + (one.id[0] if isinstance(one.id, tuple) else one.id)] = string
-    assert read_po(content.decode()) == expected
+            forms = one.id if isinstance(one.id, tuple) else (one.id,)
+            expected[context + forms[0]] = string
+            several |= {context + form: string for form in forms[1:] if context + form not in several}
+    assert read_po(content.decode()) == several | expected
+
+
+@pytest.mark.parametrize(
+    ("told", "korean"),
+    [
+        ("writing the report", "보고서 쓰는 중"),
+        ("starting base again", "base 다시 시작 중"),
+        ("rate: rounds 5 to 8", "rate: 라운드 5~8"),
+        ("storing 12,000 keys: 40 % done, about 3 s left", "키 12,000개 저장 중: 40 % 완료, 약 3초 남음"),
+        ("head against base: UNDECIDED: 0 % [-8, 4]", "base 대비 head: 미결: 0 % [-8, 4]"),
+        (
+            "set, 100 B: 1.5 % of the operations failed: 15 timeout.",
+            "set, 100 B: 연산의 1.5 %가 실패했습니다: 15 timeout.",
+        ),
+        ("rate", "rate"),
+        ("no sentence of ours: it says {this}", "no sentence of ours: it says {this}"),
+        ("이미 한국어", "이미 한국어"),
+    ],
+)
+def test_what_was_told_in_english_is_known_again(told: str, korean: str) -> None:
+    assert retold(told) == told
+    with use_language("ko"):
+        assert retold(told) == korean
+
+
+def test_a_strangers_text_takes_no_time() -> None:
+    """No pattern goes back over it: each literal is looked for once."""
+    with use_language("ko"):
+        for text in ("a: " * 160, " and " * 100, "x, " * 166, "{n} " * 120):
+            assert retold(text) == text

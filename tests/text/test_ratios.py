@@ -158,12 +158,12 @@ COST = {"metric": "cpu_ns.redis", "larger_is_faster": False}
 def test_a_cost_is_in_per_cent_of_the_base_too() -> None:
     """The sentence and the ratio beside it are one figure."""
     less, more = verdict("faster", -19, -22, -16, winner="b", **COST), verdict("faster", 24, 20, 28, winner="a", **COST)
-    assert verdicts.verdict_text(less) == "string uses 19 % [16, 22] less redis CPU a request"
+    assert verdicts.verdict_text(less) == "string uses 19 % [16, 22] less redis CPU per request"
     assert verdicts.ratio(less) == "-19 % [-22, -16]"
-    assert verdicts.verdict_text(more) == "string uses 24 % [20, 28] more redis CPU a request"
+    assert verdicts.verdict_text(more) == "string uses 24 % [20, 28] more redis CPU per request"
     assert verdicts.ratio(more) == "+24 % [20, 28]"
     most = verdict("faster", 260, 190, 430, winner="a", **COST)
-    assert verdicts.verdict_text(most) == "string uses 3.6 times [2.9, 5.3] the redis CPU a request"
+    assert verdicts.verdict_text(most) == "string uses 3.6 times [2.9, 5.3] the redis CPU per request"
     assert verdicts.ratio(most) == "3.6 times [2.9, 5.3]"
 
 
@@ -180,7 +180,7 @@ def test_several_verdicts_of_one_direction() -> None:
     assert several(False, -40, -75) == "json FASTER, 1.7 to 4.0 times as fast"
     costs = dict(zip(("least", "most"), log(-20, -34), strict=True))
     assert sentences.render_message(message("costs_differ", b="string", part="redis", **costs)) == (
-        "string uses 20 to 34 % less redis CPU a request"
+        "string uses 20 to 34 % less redis CPU per request"
     )
 
 

@@ -101,7 +101,7 @@ def http_ad_hoc(url: str, work: HttpWork, load: Load) -> "AdHocLoad":
     """What the options make of an experiment. Raises UserError that names the option."""
     from loadstone.cli.ad_hoc_experiment import AdHocLoad, Target  # only now: it takes time to load
     from loadstone.cli.http_requests import requested
-    from loadstone.cli.targets import OTHER, SUBJECT, address, at, distinct_label
+    from loadstone.cli.targets import OTHER, SUBJECT, address, distinct_label
     from loadstone.safety.secrets.references import learn_options
 
     load.check()
@@ -114,7 +114,7 @@ def http_ad_hoc(url: str, work: HttpWork, load: Load) -> "AdHocLoad":
     targets: tuple[Target, ...]
     if against is None:
         targets = (replace(first, rows=()),)
-        what = author_text("the service {at}", at=at(url))
+        what = author_text("the service at {place}", place=address(url))
         question = author_text("How fast is {what} under {under}?", what=what, under=row.name)
     else:
         other, theirs = services[1]

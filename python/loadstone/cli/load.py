@@ -316,7 +316,7 @@ class Load:
                 "{ended_by}: a comparison ends when it is decided; write --repeat or --budget", ended_by=ended_by
             )
         if self.slice is not None and self.against is None:
-            raise UserError("--slice: turns of a comparison are so long; add --against, or leave it out")
+            raise UserError("--slice: sets how long a turn of a comparison lasts; add --against, or leave it out")
         if self.requests is not None and self.measure_s is not None:
             raise UserError("-n, --duration: leave one of them out")
         if self.requests is not None and self.rates:

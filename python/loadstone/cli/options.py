@@ -268,7 +268,7 @@ OF_RUN: Mapping[str, Option] = {
     ),
     "secret_files": SECRET_FILES,
     "quick": Option("--quick", help="Short trials; the verdicts are marked as quick.", panel=LENGTH),
-    "as_published": Option("--as-published", help="Use the original counts, however few.", panel=EXPERIMENT),
+    "as_published": Option("--as-published", help="Use the original study's request counts.", panel=EXPERIMENT),
     "scale": Option(
         "--scale", metavar="SHARE", help="Make users and rows smaller, e.g. 0.1 or '10 %'.", panel=EXPERIMENT
     ),
@@ -326,12 +326,12 @@ OF_RUN: Mapping[str, Option] = {
     ),
     "share_machine": Option(
         "--share-machine",
-        help="Measure while another run measures on this machine; the figures of both suffer.",
+        help="Measure while another run is in progress on this machine; the figures of both suffer.",
         panel=PLACE,
     ),
     "wait": Option(
         "--wait",
-        help="Where another run measures on this machine, begin when it ends; the budget counts from there.",
+        help="Where another run is in progress on this machine, begin when it ends; the budget counts from there.",
         panel=PLACE,
     ),
     "watch": Option("--watch", help="Open a web page that follows this run, and stays for its report.", panel=RESULTS),

@@ -22,7 +22,7 @@ from loadstone.cli.redis_options import (
 )
 from loadstone.cli.redis_replay import replay_of, with_replay
 from loadstone.cli.redis_rows import payload_bytes, redis_rows
-from loadstone.cli.targets import OTHER, READ_FROM, SERVER, address, at, distinct_label, names_cluster, redis_server
+from loadstone.cli.targets import OTHER, READ_FROM, SERVER, address, distinct_label, names_cluster, redis_server
 from loadstone.experiment.plan.operations import MESSAGE, MESSAGE_LEAST_BYTES
 from loadstone.safety.errors import UserError
 from loadstone.text.language import author_text
@@ -45,7 +45,7 @@ RATES_COLUMNS = (
     *("replies_a_wakeup", "requests_a_send", "held_back"),
 )
 """Beside latency by rate: how much of the work is done at once, by the server and by the generator."""
-EMBEDDED = "embedded"
+EMBEDDED = author_text("embedded")
 STREAM_ENTRIES = 100_000
 """About so many a stream keeps: what its consumers do not read in time is gone."""
 RECEIVER_COLUMNS = (
@@ -236,16 +236,17 @@ def _question(asked: RedisRequest, rows: tuple[LoadRow, ...], targets: tuple[Tar
 def _what(asked: RedisRequest) -> str:
     """The server as a question calls it."""
     if asked.url is not None and asked.address.cluster:
-        return author_text("the Redis Cluster {at}", at=at(asked.url))
+        return author_text("the Redis Cluster at {place}", place=address(asked.url))
     if asked.url is not None:
-        return author_text("the Redis {at}", at=at(asked.url))
+        return author_text("the Redis at {place}", place=address(asked.url))
     if asked.address.read_from != PRIMARY:
         return author_text("an embedded Redis with a replica")
     return author_text("a Redis Cluster") if asked.address.cluster else author_text("an embedded Redis")
 
 
 def _received(asked: RedisRequest, receiving: Receiving) -> str:
-    what = author_text("an embedded Redis") if asked.url is None else author_text("the Redis {at}", at=at(asked.url))
+    place = asked.url and address(asked.url)
+    what = author_text("the Redis at {place}", place=place) if place else author_text("an embedded Redis")
     return receiving.question(what)
 
 

@@ -248,7 +248,7 @@ def _stalls(source: Row | AtRate | None) -> str:
 
 
 def _cells_of_cost(cost: CpuCost | None) -> list[str]:
-    """CPU a request of all parts, in microseconds, and its interval."""
+    """CPU per request of all parts, in microseconds, and its interval."""
     if cost is None:
         return [""] * 3
     return ["" if ns is None else f"{ns / 1e3:.3f}" for ns in (cost.ns, cost.low_ns, cost.high_ns)]

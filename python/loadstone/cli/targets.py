@@ -14,6 +14,7 @@ from loadstone.safety.secrets.in_texts import REFERENCE
 from loadstone.safety.secrets.known import learn
 from loadstone.safety.secrets.references import learn_options
 from loadstone.servers.urls import TRUTH, host_of
+from loadstone.text.language import author_text
 
 READ_FROM = "read_from"
 """The option of a URL that says who is read from."""
@@ -201,14 +202,8 @@ def http_target(url: str, option: str = "URL", *, below: bool = False) -> HttpTa
     return HttpTarget(f"{base}{parts.path.rstrip('/')}", "")
 
 
-_UNREAD = "the URL given"
+_UNREAD = author_text("the URL given")
 """What a target is called whose URL, or a part of it beyond the login, is a reference to a secret."""
-
-
-def at(url: str) -> str:
-    """`at HOST:PORT`, without a login; what is known where the URL is a reference to a secret."""
-    shown = address(url)
-    return f"of {shown}" if shown == _UNREAD else f"at {shown}"
 
 
 def distinct_label(label: str, other: str) -> str:

@@ -81,8 +81,8 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
             stopping = _stopping(others)
             if stopping is not None and not share:
                 raise AnotherRunMeasures(
-                    "another run measures on this machine: {stopping_label}; add --wait to begin when it ends, or "
-                    "run at the same time with --share-machine, which disturbs the figures of both",
+                    "another run is in progress on this machine: {stopping_label}; add --wait to begin when it ends, "
+                    "or run at the same time with --share-machine, which disturbs the figures of both",
                     stopping_label=stopping.label,
                 )
             if own is not None and (note := _leave_note(own, folder)) is not None:
@@ -90,7 +90,7 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
         for other in others:
             remark(
                 _(
-                    "another run measures on this machine at the same time: {run}; the figures of both suffer",
+                    "another run is in progress on this machine at the same time: {run}; the figures of both suffer",
                     run=other.label,
                 )
             )
@@ -104,7 +104,8 @@ def wait_for_others(remark: Callable[[str], None], sleep: Callable[[float], None
     while (other := run_that_stops()) is not None:
         if (other.uid, other.pid) not in named or waited_s % REMARK_S < WAIT_STEP_S:
             told = _(
-                "--wait: another run measures on this machine: {run}; this one begins when it ends", run=other.label
+                "--wait: another run is in progress on this machine: {run}; this one begins when it ends",
+                run=other.label,
             )
             if waited_s >= REMARK_S:
                 told = _("{told}; {minutes:.0f} min so far", told=told, minutes=waited_s / 60)

@@ -62,7 +62,7 @@ def figure_quality(analysis: Analysis) -> FigureQuality:
 
 
 def trust_text(analysis: Analysis) -> str:
-    """`3 of 54 figures good within 10 %; 38: their bounds are small, ...; 9: the interval is wider`."""
+    """`53 of 54 figures are within ±10 %; 1 is wider`."""
     found = figure_quality(analysis)
     if not any(row.goodput_per_s for row in different_rows(analysis)):
         others = (answer.trust_without_rows() for answer in analysis.parts.values())

@@ -46,7 +46,7 @@ def status_marks(analysis: Analysis) -> list[tuple[str, str]]:
     if analysis.quick:
         found.append((_("quick"), _("Shorter trials than the full study.")))
     if analysis.as_published:
-        found.append((_("as published"), _("The original's own counts of operations, however few.")))
+        found.append((_("as published"), _("Uses the original study's request counts.")))
     if not analysis.complete:
         left = analysis.trials_planned - analysis.trials_done
         found.append(

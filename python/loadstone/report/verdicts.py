@@ -182,18 +182,19 @@ def pairing_text(verdict: Verdict) -> str:
     """What taking turns brought: how much of the spread was left; empty where it is not known."""
     if verdict.pairing is None or verdict.kind == "invalid":
         return ""
-    said = _(
-        "{metric_text}: ratios within rounds spread {pairing:.2f} times as much as of slices",
-        metric_text=metric_text(verdict.metric),
-        pairing=verdict.pairing,
-    )
+    figures = {"metric_text": metric_text(verdict.metric), "pairing": verdict.pairing}
     if verdict.pairing > PAIRING_GAINS:
         said = _(
-            "{said} from different rounds, so taking turns gained nothing: the noise was shorter than a slice.",
-            said=said,
+            "{metric_text}: ratios within rounds spread {pairing:.2f} times as much as of slices from different rounds"
+            ", so taking turns gained nothing: the noise was shorter than a slice.",
+            **figures,
         )
     else:
-        said = _("{said} from different rounds: taking turns took the rest away.", said=said)
+        said = _(
+            "{metric_text}: ratios within rounds spread {pairing:.2f} times as much as of slices from different rounds"
+            ": taking turns took the rest away.",
+            **figures,
+        )
     return sentence_case(said)
 
 

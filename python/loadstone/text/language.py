@@ -17,9 +17,10 @@ import gettext
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -44,6 +45,13 @@ _FIGURES = {
     "side": r"[\w.,:+%/-]+(?: [\w.,:+%/-]+)?",
 }
 """What stands for a figure of an author's template, by its name without digits; any text for other names."""
+_ENDS = 3
+"""Letters by which sentences are found."""
+_WORDS_MIN = 5
+"""Letters around the figures by which a sentence is known again."""
+_ENGLISH = re.compile("[a-z]{3,} [a-z]{2,} [a-z]{2,}")
+"""Words that are more than a name: no figure."""
+_SPEC = re.compile(r"\{(\w+)[:!][^{}]*\}")
 _LIST_MAX = 500
 """Characters of a text up to which it may be a list of levels."""
 
@@ -149,6 +157,13 @@ def of_author(text: Any) -> Any:
     return text
 
 
+def retold(text: str) -> str:
+    """What a run told in English, in the language of now: a sentence of the catalogue, by its words around figures."""
+    if language() == ENGLISH or not text or len(text) > _LIST_MAX or _HANGUL.search(text):
+        return text
+    return _catalogue(language()).retold(text)
+
+
 def sentence_case(sentence: str) -> str:
     """A sentence with a large letter at its beginning, in a language that begins sentences so."""
     return f"{sentence[:1].upper()}{sentence[1:]}" if language() == ENGLISH else sentence
@@ -215,6 +230,48 @@ class _Catalogue(gettext.NullTranslations):
         known = ((key.partition(_CONTEXT)[2], text) for key, text in self._texts.items() if key.startswith(AUTHOR))
         return [(_pattern(key), text) for key, text in sorted(known, key=lambda one: -len(one[0])) if "{" in key]
 
+    @lru_cache(maxsize=2000)  # noqa: B019 -- a catalogue lives as long as its process
+    def retold(self, text: str, depth: int = 3) -> str:
+        """The translation of a text with its figures; itself if no sentence has its words. A single word is a name."""
+        if " " not in text:
+            return text
+        if known := self._texts.get(text) or self.authored(text):
+            return known
+        ends = (text[:_ENDS], ""), ("", text[-_ENDS:]), ("", "")
+        likely = [one for end in ends for one in self._sentences.get(end, ())] if depth else []
+        for literals, names, korean in likely:
+            if found := _between(literals, text):
+                if names == ["n"] and not re.fullmatch(_FIGURES["n"], found[0]):
+                    continue
+                figures = {name: self.retold(value, depth - 1) for name, value in zip(names, found, strict=True)}
+                begins_within = not literals[0] and ": " in found[0]  # `set, 100 B: 1.5 % of the operations failed`
+                if not begins_within and not any(map(_ENGLISH.search, figures.values())):
+                    return with_particles(korean.format(**figures))
+        about, colon, what = text.partition(": ")
+        return f"{about}{colon}{self.retold(what, depth)}" if what else text
+
+    @cached_property
+    def _sentences(self) -> Mapping[tuple[str, str], list[tuple[list[str], list[str], str]]]:
+        """Words around the figures, the figures' names, and the translation, by how a text begins, or else ends.
+
+        Whichever says most of a text stands first.
+        """
+        found: list[tuple[list[str], list[str], str]] = []
+        for key, korean in self._texts.items():
+            if "{" not in key or "{{" in key or _CONTEXT in key or not _HANGUL.search(korean):
+                continue
+            parts = [(literal, name) for literal, name, _spec, _conversion in Formatter().parse(key)]
+            names = [name for _literal, name in parts if name is not None]
+            literals = [literal for literal, _name in parts] + ([""] if parts[-1][1] is not None else [])
+            known_again = names == ["n"] or sum(map(str.isalpha, "".join(literals))) >= _WORDS_MIN
+            if known_again and all(literals[1:-1]) and len(names) == len({*names}):
+                found.append((literals, names, _SPEC.sub(r"{\1}", korean)))
+        by_ends: defaultdict[tuple[str, str], list[tuple[list[str], list[str], str]]] = defaultdict(list)
+        for one in sorted(found, key=lambda one: -sum(map(len, one[0]))):
+            first, last = one[0][0][:_ENDS], one[0][-1][-_ENDS:]
+            by_ends[(first, "") if len(first) == _ENDS else ("", last if len(last) == _ENDS else "")].append(one)
+        return by_ends
+
     def pgettext(self, context: str, message: str) -> str:
         """Return the translation of a message in a context."""
         return self._texts.get(f"{context}{_CONTEXT}{message}") or self.gettext(message)
@@ -232,6 +289,22 @@ def _pattern(template: str) -> re.Pattern[str]:
         if name is not None:
             parts.append(f"(?P<{name}>{_FIGURES.get(name.rstrip('0123456789'), '.+')})")
     return re.compile("".join(parts), re.DOTALL)
+
+
+def _between(literals: Sequence[str], text: str) -> list[str] | None:
+    """What stands in a text between literals: each begins as early as it can; None where it has others."""
+    first, last = literals[0], literals[-1]
+    if not (text.startswith(first) and text.endswith(last) and len(text) > len(first) + len(last)):
+        return None
+    found, at = [], len(first)
+    for literal in literals[1:-1]:
+        end = text.find(literal, at + 1)
+        if end < 0:
+            return None
+        found.append(text[at:end])
+        at = end + len(literal)
+    end = len(text) - len(last)
+    return [*found, text[at:end]] if at < end else None
 
 
 @cache
@@ -255,6 +328,8 @@ def read_po(content: str) -> dict[str, str]:
             if not line and entry.get("msgid") and entry.get("msgstr") and not unsure:
                 context = f"{entry['msgctxt']}{_CONTEXT}" if "msgctxt" in entry else ""
                 texts[context + entry["msgid"]] = entry["msgstr"]
+                if plural_text := entry.get("msgid_plural"):
+                    texts.setdefault(context + plural_text, entry["msgstr"])
             if not line:
                 entry, part, unsure = {}, "", False
             unsure = unsure or (line.startswith("#,") and "fuzzy" in line)

@@ -42,7 +42,7 @@ Patch = pytest.MonkeyPatch
 def test_parts_limit_and_predictions(redis_run: Path, monkeypatch: Patch, capsys: Print) -> None:
     status, out, _ = ran(monkeypatch, capsys, redis_run)
     assert status == 0
-    assert "CPU a request" in out
+    assert "CPU per request" in out
     said = " ".join(out.split())
     assert "a second: redis (94.6 % busy, at most 184,923 a second)" in said
     assert " 94.6 % 184,923 [" in said, "one figure of a part in the table and in the sentence"

@@ -1,4 +1,4 @@
-"""What one server does when it is full: measured, estimated by a model of its cost over the load, or refused."""
+"""Peak throughput of one server: measured, estimated by a model of its cost over the load, or refused."""
 
 import math
 from dataclasses import replace
@@ -112,7 +112,7 @@ def test_an_estimate_says_more_than_one_over_the_cost() -> None:
     ("levels", "says"),
     [
         ([level(8, 0.6, 9.0, 0.3)], "more users or a pipeline"),
-        ([level(8, 0.6, 9.0, 0.3, generator=0.97)], "the generator's thread was .97 busy"),
+        ([level(8, 0.6, 9.0, 0.3, generator=0.97)], "the generator's thread was 97 % busy"),
         ([level(1, 0.8, 120.0, 1.0)], "one user alone"),
         ([level(3, 0.8, 9.0, 0.4)], "not known within 5 %"),
         ([level(32, 0.99, 7.0, high_per_s=2e5)], "uneven"),

@@ -38,7 +38,7 @@ def test_a_place_is_a_server_an_operation_and_a_payload_over_all_numbers_of_user
     assert one.users_vary
     assert found["set, 1 kB, string"].capacity.per_s == pytest.approx(168_000, rel=0.01)
     assert found["set, 500 B"].capacity.how == "refused"
-    assert "busy .48 of the time with 1 user" in render_message(found["set, 500 B"].said)
+    assert "busy 48 % of the time with 1 user" in render_message(found["set, 500 B"].said)
 
 
 def test_trials_with_more_users_answer_this_question_alone(tmp_path: Path) -> None:

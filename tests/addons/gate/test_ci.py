@@ -70,9 +70,9 @@ def gate(verdict: GateVerdict = "slower", **changed: Any) -> GateResult:
 
 def test_a_summary_is_short() -> None:
     text = summary(gate(twin=[figure("same", **of_base(1.001, 0.99, 1.012))]))
-    assert text.startswith("### ❌ SLOWER by 6 % \\[4, 8\\]: CPU a request\n")
+    assert text.startswith("### ❌ SLOWER by 6 % \\[4, 8\\]: CPU per request\n")
     assert "`faster-json` against `main`" in text
-    assert "| CPU a request | 26 µs | 28 µs | +6 % [4, 8] | SLOWER | 4 % | +0.1 % [-1.0, 1.2] |" in text
+    assert "| CPU per request | 26 µs | 28 µs | +6 % [4, 8] | SLOWER | 4 % | +0.1 % [-1.0, 1.2] |" in text
     assert "├" in text.split("```")[1]
     assert len(text.splitlines()) < 20
 
@@ -100,7 +100,7 @@ def test_junit_is_xml_whatever_names_hold(name: str) -> None:
     found = ElementTree.fromstring(junit(gate(base=name, head=name, message=verbatim(name))))
     suite = found.find("testsuite")
     assert suite is not None
-    assert [case.get("name") for case in suite.findall("testcase")] == ["verdict", "CPU a request"]
+    assert [case.get("name") for case in suite.findall("testcase")] == ["verdict", "CPU per request"]
 
 
 @pytest.mark.parametrize(

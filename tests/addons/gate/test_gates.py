@@ -74,14 +74,16 @@ def test_a_gate_is_not_green_where_the_head_waits_and_takes_no_more_cpu(twin: Re
     assert (found.verdict, found.status) == ("undecided", 4)
     said = render_message(found.message)
     assert said.startswith("NOT DECIDABLE HERE: the head may be slower: requests a second (-")
-    assert said.endswith("); not slower: CPU a request")
+    assert said.endswith("); not slower: CPU per request")
     assert found.advice is not None, "what decides the rate"
 
 
 def test_what_is_not_known_stands_in_the_line_of_a_green_gate(twin: RecordedRun) -> None:
     found = gate_of(with_waiting(twin, EVENLY))
     assert (found.verdict, found.status, found.decided_by) == ("same", 0, ["cpu", "memory"])
-    assert render_message(found.message).startswith("same within 15 %: CPU a request; not known: requests a second (-")
+    assert render_message(found.message).startswith(
+        "same within 15 %: CPU per request; not known: requests a second (-"
+    )
 
 
 def test_what_it_had_no_time_for_has_a_budget(twin: RecordedRun) -> None:

@@ -54,7 +54,7 @@ def test_a_gate_s_figure_is_asked_for_by_its_name_and_rows_name_the_head(
     run.rename(tmp_path / "20260101T000000Z-gate")
     typed(tmp_path, "gate", "--metric", "cpu")
     _heading, figure, _empty, heads, row = capsys.readouterr().out.splitlines()[:5]
-    assert figure == "redis: cpu: CPU a request, head/base"
+    assert figure == "redis: cpu: CPU per request, head/base"
     assert heads.split()[:5] == ["no.", "began", "(UTC)", "line", "head"]
     assert "  A     redis,hz=11  0.994 [" in row
 

@@ -169,7 +169,7 @@ def test_noise_of_starts_is_no_hint(measured: Measured) -> None:
     text = "\n".join(figure_lines(history(*(gate(figures, day) for day in range(20))), 120))
     assert "head is v2 in run 10 and v3 in run 11" in text
     assert text.endswith("in turns: `loadstone gate --base EARLIER --head LATER`")
-    assert "redis: cpu: CPU a request, head/base" in text
+    assert "redis: cpu: CPU per request, head/base" in text
     rows = csv.DictReader(io.StringIO(csv_text(history(*(gate(figures, day) for day in range(20))))))
     assert [row["head"] for row in rows] == 10 * ["v2"] + 10 * ["v3"]
     chart = over_runs_chart(again.over, again.hints)

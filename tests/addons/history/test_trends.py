@@ -1,4 +1,4 @@
-"""A figure over runs: lines of what `loadstone compare` would compare, from figures of frozen runs."""
+"""A figure across runs: lines of what `loadstone compare` would compare, from figures of frozen runs."""
 
 from typing import Any
 

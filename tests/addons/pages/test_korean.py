@@ -1,11 +1,20 @@
 """What is refused, as a Korean reader gets it: no English but names, code and the terms of the field."""
 
+import json
+import os
+import re
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 from tests.addons.pages.conftest import Pages, serving
-from tests.korean_terms import english_in
+from tests.addons.pages.live_runs import tell_of_comparisons
+from tests.korean_terms import english_in, names_in
+
+from loadstone.experiment.spec.built_in import FOLDER, names
+from loadstone.run_folder.files import EVENTS, PLAN
 
 KOREAN = {"accept-language": "ko"}
 NAMES = frozenset({"english", "adhoc"})
@@ -78,3 +87,25 @@ def test_who_may_not_is_told_so_in_korean(pages: Pages) -> None:
     assert answer.status_code == 403
     assert "다른 사이트" in answer.text
     assert english_in(answer.text, NAMES) == []
+
+
+@pytest.mark.parametrize("study", names())
+def test_the_form_of_a_study_is_korean(pages: Pages, study: str) -> None:
+    """Its description, the titles of its factors, the words of its settings; levels are names."""
+    page = pages.client.get(f"/experiments/{study}", headers=KOREAN)
+    assert page.status_code == 200
+    own = names_in(YAML(typ="safe").load(FOLDER / f"{study}.yaml")) | set(re.findall(r"[a-z]{3,}", study))
+    assert english_in(words_of(page.text), NAMES | own) == []
+
+
+def test_what_a_run_told_in_english_is_shown_in_korean(pages: Pages) -> None:
+    folder = pages.runs / "told"
+    folder.mkdir()
+    (folder / PLAN).write_text("{}")
+    tell_of_comparisons(folder / EVENTS, os.getpid())
+    with (folder / EVENTS).open("a") as file:
+        for text in ("starting base again", "storage: rounds 5 to 8", "writing the report"):
+            file.write(json.dumps({"format": 1, "unix_s": time.time(), "what": "log", "text": text}) + "\n")
+    page = pages.client.get("/runs/told", headers=KOREAN).text
+    for told in ("base 다시 시작 중", "storage: 라운드 5~8", "보고서 쓰는 중"):
+        assert told in page

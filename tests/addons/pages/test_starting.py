@@ -107,7 +107,7 @@ def test_a_run_needs_no_page_and_shows_no_password(
         assert answer.status_code == 303, answer.text
         folder = started(first, answer.headers["location"])
         asked = first.client.post("/quick/start", data=LONG)
-        assert "Another run measures" in asked.text
+        assert "Another run is in progress" in asked.text
         assert folder.name in asked.text
         first.process.kill()
         first.process.wait(PATIENCE_S)

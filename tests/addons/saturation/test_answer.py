@@ -200,5 +200,5 @@ def test_a_run_whose_budget_ended_says_how_far_it_came(answered: Answered) -> No
 def test_the_headline_has_every_condition(closed: SaturationAnswer, opened: SaturationAnswer) -> None:
     assert SaturationAnswers([]).headline() is None
     said = render_message(SaturationAnswers([closed, opened.model_copy(update={"label": "list"})]).headline())
-    assert said.startswith("THE MOST: ")
+    assert said.startswith("MAXIMUM: ")
     assert "list: KEEPS P99 <= 10 ms up to " in said

@@ -75,8 +75,8 @@ def test_a_plateau_gives_the_point_where_the_asymptotes_meet() -> None:
     assert found.per_s.value == pytest.approx(8000, rel=0.02)
     assert found.repeats == 6
     said = render_message(found.message)
-    assert said.startswith("THE MOST: ")
-    assert "reached within 5 % from 8 users on; the knee (where waiting begins): " in said
+    assert said.startswith("MAXIMUM: ")
+    assert "within 5 % of it from 8 users on; the knee (where waiting begins): " in said
 
 
 def gently(users: int) -> float:

@@ -226,7 +226,7 @@ def test_where_others_had_half_of_it_only_what_was_reached_is_known(steady: Syst
     assert found.kind == "at_least"
     assert found.users is None
     assert found.at_least_per_s == pytest.approx(8000, rel=0.03)
-    assert "other programs took CPU time: without them the rate could be up to 100% higher" in render_message(
+    assert "other programs took CPU time: without them the rate could be up to 100 % higher" in render_message(
         found.message
     )
 

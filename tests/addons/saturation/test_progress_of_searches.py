@@ -66,7 +66,7 @@ def test_the_end_of_the_search_says_why_and_what_comes_next(lines: Lines) -> Non
 def test_too_few_sweeps_are_not_called_a_result(lines: Lines) -> None:
     found = said(lines(), "get, after ")
     assert found[0] == "get, after 3 sweeps: no interval yet; 3 more sweeps will give one"
-    assert found[1].startswith("get, after 6 sweeps: THE MOST: 8,")
+    assert found[1].startswith("get, after 6 sweeps: MAXIMUM: 8,")
     assert not any("NO POINT" in line for line in found)
 
 

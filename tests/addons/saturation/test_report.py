@@ -45,7 +45,7 @@ def test_every_kind_says_what_was_asked(answer: SaturationAnswer) -> None:
     )
     assert ("Replies a second" in said) == (answer.model == "closed" and len(answer.points) > 1)
     verdict = {
-        "plateau": "THE MOST: 98,200 ",
+        "plateau": "MAXIMUM: 98,200 ",
         "peak": "PEAK at 17.6 [16.2, 19] users: ",
         "limit": "KEEPS ",
         "at_least": "CAPACITY >= ",
@@ -109,7 +109,7 @@ def test_every_format_has_it(saturated: Analysis, tmp_path: Path) -> None:
     write_report(saturated, tmp_path, ("html", "md", "csv", "json", "svg"))
     page = (tmp_path / "report.html").read_text()
     assert page.index('id="saturation"') < page.index('id="details"')
-    assert "THE MOST: 98,200 [97,100, 99,300] a second, reached within 5 % from 16 users on" in page
+    assert "MAXIMUM: 98,200 [97,100, 99,300] a second, within 5 % of it from 16 users on" in page
     assert "the knee (where waiting begins): 10.8 [10.4, 11.1] users" in page
     text = (tmp_path / "report.md").read_text()
     assert "## Saturation" in text
@@ -120,7 +120,7 @@ def test_every_format_has_it(saturated: Analysis, tmp_path: Path) -> None:
     assert (first["users"], first["point_users"], first["limit"]) == ("1", "10.8", "server")
     assert len(list(csv.DictReader(io.StringIO((tmp_path / "ramp.csv").read_text())))) == 64
     found = json.loads((tmp_path / "analysis.json").read_text())["saturations"]
-    assert found[0]["message"]["text"].startswith("THE MOST: 98,200")
+    assert found[0]["message"]["text"].startswith("MAXIMUM: 98,200")
     assert (tmp_path / "charts" / "get-saturation.svg").is_file()
 
 
@@ -145,7 +145,7 @@ def test_a_terminal_has_the_answer_first(saturated: Analysis, width: int, *, ver
     console = Console(width=width, record=True, file=io.StringIO())
     show(saturated.with_part("saturations", SaturationAnswers([plateau()])), console=console, verbose=verbose)
     said = console.export_text()
-    assert "THE MOST: 98,200" in said
+    assert "MAXIMUM: 98,200" in said
     assert "▇█" in said, "the curve"
     assert "The limit" in said
     assert verbose or len(said.splitlines()) <= 26

@@ -170,7 +170,7 @@ def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, s
         ).answer
     )
     assert found.startswith(
-        "At 1 kB, 32 workers: set 210 [206, 214] correct replies a second. CPU a request of redis at 1 kB: set "
+        "At 1 kB, 32 workers: set 210 [206, 214] correct replies a second. CPU per request of redis at 1 kB: set "
     )
     assert ". Compared: get against set " in found
     assert "at 1 kB: get FASTER by 1" in found
@@ -180,7 +180,7 @@ def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, s
 def test_many_comparisons_are_counted(studies: ModuleType, synthetic: ModuleType) -> None:
     many = families(studies, synthetic, 1.1) * 5
     found = render_message(opening(synthetic.make_experiment(), [], many, quick=True).answer)
-    assert found.startswith("Nothing was measured (quick run). CPU a request of redis at 1 kB: ")
+    assert found.startswith("Nothing was measured (quick run). CPU per request of redis at 1 kB: ")
     assert ". Compared: " in found
     assert found.endswith("; and 2 more comparisons.")
 

@@ -170,7 +170,7 @@ def test_the_bound_of_the_row_decides_and_not_that_of_a_trial(row: Callable[...,
     assert often.verdict == "suspect"
     (told,) = (one for one in map(render_message, often.reasons) if one.startswith("taken suspect in 4 of 12 trials: "))
     assert often.bound is not None
-    assert f"could be up to {up_to_percent(often.bound.printed)}% higher" in told, "a figure has one bound: the row's"
+    assert f"could be up to {up_to_percent(often.bound.printed)} % higher" in told, "a figure has one bound: the row's"
     assert often.goodput_per_s is not None
 
 

@@ -212,7 +212,7 @@ def test_the_opening_says_what_a_request_costs_each_side_of_the_widest_compariso
     found = costing(
         [sides("set", "update", redis=(9, 9))], [*ways, elsewhere], rows={"json": {"redis": CpuCost(ns=8_500)}}
     )
-    assert found == "CPU a request of redis at set: json 8.5 µs, hash 6.9 µs and string 6.0 µs."
+    assert found == "CPU per request of redis at set: json 8.5 µs, hash 6.9 µs and string 6.0 µs."
 
 
 def test_several_parts_stand_behind_their_sum() -> None:
@@ -223,7 +223,7 @@ def test_several_parts_stand_behind_their_sum() -> None:
     }
     found = costing([sides("jedis", "direct", ""), sides("jedis", "native", "")], rows=rows)
     assert found == (
-        "CPU a request: jedis 104 µs (spring 94 µs + redis 9.7 µs), direct 26 µs (client 25 µs + redis 650 ns) and "
+        "CPU per request: jedis 104 µs (spring 94 µs + redis 9.7 µs), direct 26 µs (client 25 µs + redis 650 ns) and "
         "native 5.8 µs (redis)."
     )
 
@@ -231,7 +231,8 @@ def test_several_parts_stand_behind_their_sum() -> None:
 def test_servers_of_several_names_need_none() -> None:
     rows = {name: {name: CpuCost(ns=7_000)} for name in ("redis", "valkey")}
     assert (
-        costing([sides("redis", "valkey", "get")], rows=rows) == "CPU a request at get: redis 7.0 µs and valkey 7.0 µs."
+        costing([sides("redis", "valkey", "get")], rows=rows)
+        == "CPU per request at get: redis 7.0 µs and valkey 7.0 µs."
     )
 
 
@@ -239,7 +240,7 @@ def test_where_what_is_compared_has_no_cost_rows_of_a_table_have() -> None:
     """A budget ended before the application was warm; the libraries alone had been measured."""
     rows = {"jedis": {"redis": CpuCost(ns=9_700)}, "lettuce": {"redis": CpuCost(ns=4_000)}, "warm": {}}
     found = costing([sides("a", "b")], rows=rows)
-    assert found == "CPU a request of redis: jedis 9.7 µs and lettuce 4.0 µs."
+    assert found == "CPU per request of redis: jedis 9.7 µs and lettuce 4.0 µs."
     assert cost_sentence([table(row(1.0), row(2.0, operation="get"))], []) is None
 
 
@@ -281,8 +282,8 @@ def test_a_rate_that_the_servers_cost_contradicts_is_said_beside_it(costs: list[
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        ("redis", "string uses 20 % [10, 30] less redis CPU a request"),
-        ("generator", "string uses 20 % [10, 30] less client CPU a request"),
+        ("redis", "string uses 20 % [10, 30] less redis CPU per request"),
+        ("generator", "string uses 20 % [10, 30] less client CPU per request"),
         ("store", "string uses 20 % [10, 30] less CPU of the store a request"),
     ],
 )
@@ -291,5 +292,5 @@ def test_a_verdict_by_cost_names_the_part_as_both_sides_call_it(part: str, said:
     assert render_message(judged.brief) == said
     judged = verdict("equivalent", 1, 0, 2, metric=f"{COST}{part}", larger_is_faster=False)
     assert render_message(judged.brief).startswith("both use the same ")
-    of_part = " CPU of the store a request" if part == "store" else " CPU a request"
+    of_part = " CPU of the store a request" if part == "store" else " CPU per request"
     assert render_message(judged.brief).endswith(f"{of_part} within 5 %")

@@ -85,7 +85,7 @@ def test_it_opens_with_the_question_the_answer_and_the_validity(analysis: Analys
     order = [
         analysis.question,
         render_message(analysis.answer),
-        "0 of 74 figures known within ±10 %",
+        "0 of 74 figures are within ±10 %",
         "no comparison: one block",
         "78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials",
         "Results",

@@ -141,7 +141,7 @@ def test_where_a_cost_alone_answers_its_sentence_is_printed(clock: Clock) -> Non
     with on(out, clock, terminal=False) as progress:
         progress.look("storage", 72, "decided", [verdict("undecided", 3, -9, 17)] * 2, ["x", "y"], [cost, None])
     first, second = out.getvalue().splitlines()
-    assert first.startswith("x: string uses 20 % [15, 25] less redis CPU a request")
+    assert first.startswith("x: string uses 20 % [15, 25] less redis CPU per request")
     assert second.startswith("y: UNDECIDED")
 
 

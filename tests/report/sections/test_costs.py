@@ -1,4 +1,4 @@
-"""CPU a request, by part: a line where there is more to tell than the cost, and what is beside it is named."""
+"""CPU per request, by part: a line where there is more to tell than the cost, and what is beside it is named."""
 
 from loadstone.judge.verdict import CpuCost
 from loadstone.report import written

@@ -150,12 +150,12 @@ def test_a_cost_that_contradicts_the_rate_stands_in_its_line_and_below(bounded: 
     told = message("rate_against_cost", faster="string", cheaper="json", part="redis")
     pair = first.model_copy(update={"costs": [cost], "warnings": [told]})
     families = [bounded.families[0].model_copy(update={"comparisons": [pair]})]
-    said = verbatim("CPU a request of redis: json 8.6 µs and string 6.0 µs.")
+    said = verbatim("CPU per request of redis: json 8.6 µs and string 6.0 µs.")
     shown = printed(bounded.model_copy(update={"families": families, "costs": said}), 200)
-    assert "; but string uses 20 % [10, 30] more redis CPU a request" in shown
+    assert "; but string uses 20 % [10, 30] more redis CPU per request" in shown
     assert "string against json: rate and cost differ: string is faster with this client and this load" in shown
     lines = shown.splitlines()
-    assert lines.index("CPU a request of redis: json 8.6 µs and string 6.0 µs.") < 6
+    assert lines.index("CPU per request of redis: json 8.6 µs and string 6.0 µs.") < 6
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -210,7 +210,7 @@ def test_a_run_without_a_figure_points_to_the_doctor(build: Callable[..., Analys
     nothing = build(all_invalid=True)
     text = printed(nothing.model_copy(update={"environment": {"command": COMMAND}, "complete": True}), 100)
     assert "condition" not in text
-    assert "0 of 74 figures known within ±10 %; 74 are not: the generator may have been the limit." in text
+    assert "0 of 74 figures are within ±10 %; 74 are not: the generator may have been the limit." in text
     assert "\n  loadstone doctor\n" in text
 
 

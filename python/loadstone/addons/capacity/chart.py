@@ -49,7 +49,7 @@ def capacity_chart(capacity: Capacity) -> Chart:
 
 def _picture(data: dict[str, ChartData]) -> VegaSpec:
     top = _ROOM * max(*(one["high"] for one in data["predicted"]), *(one["per_s"] for one in data["measured"]))
-    x = alt.X("x:Q", axis=alt.Axis(title="users", format=",d", tickCount=6), scale=alt.Scale(type="log", nice=False))
+    x = alt.X("x:Q", axis=alt.Axis(title=_("users"), format=",d", tickCount=6), scale=alt.Scale(type="log", nice=False))
     scale = alt.Scale(domain=[0, top], nice=False)
     axis = alt.Axis(title=_("replies a second"), labelExpr="format(datum.value, '~s')", tickCount=5)
     predicted, y = named("predicted").encode(x=x), alt.Y("per_s:Q", axis=axis, scale=scale)

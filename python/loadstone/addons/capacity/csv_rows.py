@@ -10,7 +10,7 @@ from loadstone.report.tables.column import CsvValue
 
 
 def full_server_rows(analysis: Analysis) -> Iterator[dict[str, CsvValue]]:
-    """What one server does when it is full, at each place."""
+    """Peak throughput of one server, at each place."""
     full = analysis.part(FullServers)
     for one in full.root if full is not None else ():
         found = one.capacity

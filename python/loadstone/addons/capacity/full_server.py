@@ -1,4 +1,4 @@
-"""What one server does when it is full: measured where its thread is busy all the time, else estimated or refused.
+"""Peak throughput of one server: measured where its thread is busy all the time, else estimated or refused.
 
 U is the share of the time for which the server's thread ran, or was ready to while others had its CPU; D what a
 correct reply costs it (`judge.cost`). By the utilisation law a full server does 1/D a second, with the D that it has

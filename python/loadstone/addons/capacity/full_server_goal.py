@@ -1,4 +1,4 @@
-"""What one server does when it is full: where no level of a study fills it, it is measured with more users.
+"""Peak throughput of one server: where no level of a study fills it, it is measured with more users.
 
 That is for this question alone: those trials stand in no table, and no comparison rests on them. They take turns in
 rounds of slices, in time that the tables and comparisons left, and end where the server is full or the generator is.

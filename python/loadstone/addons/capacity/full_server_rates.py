@@ -1,4 +1,4 @@
-"""What one server does when it is full, as data, and how a report opens with it."""
+"""Peak throughput of one server, as data, and how a report opens with it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -46,7 +46,7 @@ class FullServerRates(AnalysisModel):
 
 
 class FullServers(AnswerList[FullServerRates]):
-    """What one server does when it is full, at each place; left out where no server's CPU was seen."""
+    """Peak throughput of one server, at each place; left out where no server's CPU was seen."""
 
     def headline_of_levels(
         self, experiment: Experiment, tables: Sequence[ResultTable], *, quick: bool

@@ -1,4 +1,4 @@
-"""What one server does when it is full: for each place of a run's conditions, by its levels of users together."""
+"""Peak throughput of one server: for each place of a run's conditions, by its levels of users together."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -97,7 +97,7 @@ def _of_one(capacity: Capacity) -> Iterator[Block]:
 
 def _parts(capacity: Capacity) -> SectionTable:
     """A line a part; dashes where nothing is known."""
-    heads = (_("part"), _("CPU a request"), _("CPUs"), _("busy"), _("at most"))
+    heads = (_("part"), _("CPU per request"), _("CPUs"), _("busy"), _("at most"))
     lines = (TableRow(fmt.part_name(part.name), _cells(*_figures(part))) for part in capacity.parts)
     return SectionTable("", tuple(map(SectionColumn, heads)), tuple(lines))
 
@@ -121,8 +121,8 @@ def _figures(part: CapacityPart) -> Iterator[str]:
 def _predictions(capacity: Capacity) -> SectionTable:
     """A line a number of users, with its rate drawn behind it."""
     measured = any(one.measured_per_s is not None for one in capacity.predictions)
-    heads = ("users", _("rate /s"), *(["measured"] if measured else []), "response")
-    columns = (*map(SectionColumn, heads), *(SectionColumn(head, kind="names") for head in ("fullest", "rate")))
+    heads = (_("users"), _("rate /s"), *([_("measured")] if measured else []), _("response"))
+    columns = (*map(SectionColumn, heads), *(SectionColumn(head, kind="names") for head in (_("fullest"), _("rate"))))
     most = max(one.per_s for one in capacity.predictions)
     lines = (
         TableRow(

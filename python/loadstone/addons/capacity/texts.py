@@ -92,13 +92,13 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
     "capacity_condition": "condition",
     "capacity_condition_meaning": "The levels of the varied factors, without those that are numbers of users.",
     "capacity_users": "users",
-    "capacity_users_meaning": "With so many most replies came; the line is about them.",
+    "capacity_users_meaning": "The number of users with the most replies; the row shows it.",
     "capacity_first": "fills first",
     "capacity_first_meaning": "The part, or the parts that share CPUs, that would be full first, and its busy share.",
     "capacity_next": "next",
-    "capacity_next_meaning": "The one that would be full if that had all the CPU it takes.",
+    "capacity_next_meaning": "The next part to fill up if the first one had enough CPU.",
     "capacity_most": "at most /s",
-    "capacity_most_meaning": "Replies a second if nothing else were the limit: CPUs over CPU a request.",
+    "capacity_most_meaning": "Replies a second if nothing else were the limit: CPUs over CPU per request.",
     "capacity_filled": lambda name, busy_share: f"{parts_text(name)} {whole_percent(busy_share)}",
     "capacity_station": _station,
     "capacity_limit": _limit,
@@ -158,7 +158,7 @@ def figure(
     busy: float,
     taken: float = 0.0,
 ) -> str:
-    """`127,000 [125,000, 129,000] a second (measured at 32 workers)`; `(estimated from 8 workers, busy .86)`."""
+    """`127,000 [125,000, 129,000] a second (measured at 32 workers)`; `(estimated from 8 workers, busy 86 %)`."""
     ends = "" if low is None or high is None else f" [{rounded(low)}, {rounded(high)}]"
     return _(
         "{per_s}{ends} a second ({how_known})",
@@ -169,7 +169,7 @@ def figure(
 
 
 def how_known(how: str, users: int, users_are: str, busy: float, taken: float = 0.0) -> str:
-    """`measured at 32 workers`, `estimated from 8 workers, busy .86`."""
+    """`measured at 32 workers`, `estimated from 8 workers, busy 86 %`."""
     by = of_author(f"{users:,} {users_are.removesuffix('s') if users == 1 else users_are}")
     if taken:
         return _("measured at {by}, and other programs' {taken} added", by=by, taken=whole_percent(taken))
@@ -181,8 +181,8 @@ def how_known(how: str, users: int, users_are: str, busy: float, taken: float = 
 
 
 def share(busy: float) -> str:
-    """`.86`."""
-    return f"{busy:.2f}".removeprefix("0")
+    """`86 %`."""
+    return whole_percent(busy)
 
 
 def _not_full(busy: float, users: int, generator: float) -> str:
@@ -218,19 +218,19 @@ def _headline(server: str | None, place: str, figures: Sequence[str], quick: boo
 
 
 FULL_SERVERS: dict[str, str | Callable[..., str]] = {
-    "full_heading": "What one server does when it is full",
+    "full_heading": "Peak throughput of one server",
     "full_reading": (
         "Measured: its thread ran, or was ready to, for 97 % of the time or more; it is the rate of the condition's "
         "row, and where other programs had its CPU for 2 % of the time or more, what it would do then is added. "
-        "Estimated: for eight users more, from what a request costs it at .75 to .97, without what it would no longer "
+        "Estimated: for eight users more, from what a request costs it at 75 to 97 %, without what it would no longer "
         "spend on falling asleep. See docs/cost.md."
     ),
     "full_place": "condition",
-    "full_place_meaning": "What is done, under any number of users.",
+    "full_place_meaning": "The operation, whatever the number of users.",
     "full_server": "server",
-    "full_server_meaning": "One instance of it.",
+    "full_server_meaning": "One server process.",
     "full_figure_head": "a second",
-    "full_figure_head_meaning": "Correct replies a second when it is full.",
+    "full_figure_head_meaning": "Correct replies a second at its peak.",
     "full_low": "from",
     "full_low_meaning": "Lower end of the 95 % interval.",
     "full_high": "to",

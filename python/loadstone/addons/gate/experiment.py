@@ -32,7 +32,7 @@ def gate_fields(
 def _fields(
     base: str, head: str, gate: GateOptions, restarts: bool, starts_differ: float, ad_hoc: AdHocLoad
 ) -> YamlMapping:
-    """Rate and CPU a request of head and base at full speed, and P99 at one rate of both."""
+    """Rate and CPU per request of head and base at full speed, and P99 at one rate of both."""
     old, new = ad_hoc.targets
     tolerance, names = gate.tolerance or TOLERANCE, {"base": base, "head": head}
     common: YamlMapping = {

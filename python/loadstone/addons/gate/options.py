@@ -55,7 +55,7 @@ class GateOptions:
             "--tolerance",
             ("--not-slower-than",),
             metavar="SHARE",
-            help="Slower by less does not matter, of rate and CPU a request: per cent of the base (3 %).",
+            help="Slower by less does not matter, of rate and CPU per request: per cent of the base (3 %).",
             panel=RESULTS,
             read=share,
         ),

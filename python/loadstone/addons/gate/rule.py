@@ -178,7 +178,7 @@ def needs_more(primary: Verdict, cost: Verdict | None, *, ends: bool, starts_dif
 
     Args:
         primary: the verdict by the comparison's metric.
-        cost: the one by CPU a request, if that has a say in the comparison: see `cost_of`.
+        cost: the one by CPU per request, if that has a say in the comparison: see `cost_of`.
         ends: whether any other comparison would end.
         starts_differ: see `figure_verdict`.
     """

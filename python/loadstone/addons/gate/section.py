@@ -7,7 +7,7 @@ from loadstone.text.message import Message, message
 
 NAMES = {
     "rate": author_text("requests a second"),
-    "cpu": author_text("CPU a request"),
+    "cpu": author_text("CPU per request"),
     "p99": author_text("P99 at the same rate"),
     "memory": author_text("memory"),
 }

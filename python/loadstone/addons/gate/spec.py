@@ -19,7 +19,7 @@ them still got faster by 12 to 50 % while they were measured, and five minutes d
 
 STARTS_DIFFER = 0.10
 """Standard deviation between starts of one version, as a share, of what is started once: two JVMs of equal versions of
-a Spring application differed by 16 % in CPU a request after a minute of warming up, two starts of one by 11 %."""
+a Spring application differed by 16 % in CPU per request after a minute of warming up, two starts of one by 11 %."""
 
 
 class Gate(AddOnPart):
@@ -42,7 +42,7 @@ class Gate(AddOnPart):
     figures: int = Field(default=4, ge=1, le=20)
     """How many figures share the level."""
     cost_margin: Margin = "3 %"
-    """A smaller difference in CPU a request does not matter."""
+    """A smaller difference in CPU per request does not matter."""
     memory_margin: Margin = "10 %"
     """Margin of the memory that it takes at most."""
     restarts: bool = False

@@ -18,7 +18,7 @@ from loadstone.text.language import _, translated
 
 
 def gate_lines(result: GateResult) -> Iterator[str]:
-    """What a person reads first: `head against main: SLOWER by 6 % [4, 8]: CPU a request`, and a line a figure."""
+    """What a person reads first: `head against main: SLOWER by 6 % [4, 8]: CPU per request`, and a line a figure."""
     yield _(
         "{head} against {base}: {verdict}",
         head=fmt.plain(result.head),

@@ -9,7 +9,7 @@ from loadstone.text.language import _, translatable, translated
 
 NAMES = {
     "rate": translatable("requests a second"),
-    "cpu": translatable("CPU a request"),
+    "cpu": translatable("CPU per request"),
     "p99": translatable("P99 at the same rate"),
     "memory": translatable("memory"),
 }
@@ -180,7 +180,7 @@ def _twin_differs(figure: str, change: Change) -> str:
 
 
 def _advice_budget(units: int, needed: int, unit: str, unit_s: float, budget_s: float) -> str:
-    each, budget = f"{digits(unit_s)} s", budget_text(budget_s)
+    each, budget = _("{n} s", n=digits(unit_s)), budget_text(budget_s)
     figures = {"units": units, "needed": needed, "each": each, "budget": budget}
     if unit == "round":
         return _(

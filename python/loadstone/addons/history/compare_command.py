@@ -335,8 +335,8 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> _TwoRuns:
     if unlike and not options.across:
         more = said(", and {n} more", n=len(unlike) - _NAMED) if len(unlike) > _NAMED else ""
         raise UserError(
-            "{first} and {second} are not of the same thing: {differences}{more}; compare them all the same "
-            "with --across",
+            "{first} and {second} measured different things: {differences}{more}; compare them all the same with "
+            "--across",
             first=options.runs[0],
             second=options.runs[1],
             differences="; ".join(map(sentences.render_message, unlike[:_NAMED])),

@@ -1,4 +1,4 @@
-"""A figure over runs for a terminal, and as CSV: a line a run, with its interval drawn, and hints where it changed."""
+"""A figure across runs for a terminal, and as CSV: a line a run with its interval, and hints where it changed."""
 
 import csv
 import io

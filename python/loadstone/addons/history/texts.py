@@ -108,7 +108,7 @@ BETWEEN_RUNS: dict[str, str | Callable[..., str]] = {
     ),
     "pairs_apart": "{pairs} more pairs match and cannot be compared, for example: {first}",
     "costs_of_runs_unlike": lambda first, more: _(
-        "CPU a request is not compared: {first}{rest}.",
+        "CPU per request is not compared: {first}{rest}.",
         first=first,
         rest=_(", and {more} more", more=more) if more else "",
     ),

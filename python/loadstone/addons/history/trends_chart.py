@@ -1,4 +1,4 @@
-"""A figure over runs: a point and its interval each, and a line through those that are of the same thing."""
+"""A figure across runs: a point and its interval each, and a line through those that are of the same thing."""
 
 from collections.abc import Sequence
 

@@ -112,7 +112,7 @@ class Access:
         except Exception as error:  # the page failed, the server goes on
             terminal.remark(f"loadstone: {defect.report(error)}")
             if not begun:
-                why = said("this page failed; where `loadstone serve` runs it is said what to report")
+                why = said("this page failed; the terminal of `loadstone serve` says what to report")
                 await say(scope, answer, 500, why)
 
     def _admit(self, scope: Scope) -> str | None:
@@ -123,7 +123,7 @@ class Access:
         host = headers.get("host", "")
         if not self._may_host(host):
             raise RefusedRequest(
-                403, said("this server is not called so; use the address that `loadstone serve` printed")
+                403, said("this is not a name of this server; use the address that `loadstone serve` printed")
             )
         self._require_own_page(scope["method"], host, headers)
         if int(headers.get("content-length", "0") or "0") > BODY_BYTES_MAX:

@@ -101,5 +101,5 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _failed(request: Request, _error: Exception) -> Response:
     """A defect: it is written down where the server runs (`access.py`), and the server goes on."""
     return refusal(
-        request, 500, _("This page failed by a defect; where `loadstone serve` runs it says what to report.")
+        request, 500, _("This page failed because of a defect; the terminal of `loadstone serve` says what to report.")
     )

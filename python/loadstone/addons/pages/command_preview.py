@@ -18,6 +18,7 @@ from loadstone.experiment.plan.run_size import extent
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.experiment.spec.levels import is_level, level_text, same_level
 from loadstone.experiment.spec.loading import find_source, read_source, validate_source
+from loadstone.report.figure_format import rough_time
 from loadstone.run.command_line import files_of_folder
 from loadstone.run.describe import describe, shortcomings
 from loadstone.run.prepare import requested_experiment, requested_plan
@@ -25,8 +26,9 @@ from loadstone.run.request import RunRequest
 from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import LoadstoneError, UserError
 from loadstone.safety.secrets.known import redact
-from loadstone.text.language import of_author
+from loadstone.text.language import of_author, translated
 from loadstone.text.sentences import render_message
+from loadstone.text.units import duration_s
 
 _LINE = re.compile(r"^[^\s:]*:(\d{1,7}):")
 """`file.yaml:12: ...`."""
@@ -240,11 +242,11 @@ def _facts(word: str, experiment: Experiment) -> ExperimentFacts:
         word=word,
         name=experiment.name,
         question=of_author(experiment.question),
-        description=experiment.description,
+        description=of_author(experiment.description),
         factors=tuple(
             FactorFacts(
                 name,
-                factor.title,
+                of_author(factor.title),
                 factor.unit,
                 tuple(
                     LevelFacts(
@@ -259,10 +261,15 @@ def _facts(word: str, experiment: Experiment) -> ExperimentFacts:
         subjects=tuple(PartFacts(name, str(one.manifest or "")) for name, one in experiment.subjects.items()),
         users=users,
         settings=tuple(one for one in settings if one is not users),
-        budget=str(experiment.design.budget),
-        quick_budget=str(getattr(getattr(quick, "design", None), "budget", "") or ""),
+        budget=_length(experiment.design.budget),
+        quick_budget=_length(getattr(getattr(quick, "design", None), "budget", None)),
         as_published=experiment.as_published is not None,
     )
+
+
+def _length(text: object) -> str:
+    """A length of time as it is printed; empty for none."""
+    return rough_time(duration_s(text)) if text else ""
 
 
 def _schema() -> dict[str, Any]:
@@ -293,7 +300,7 @@ def _settings(experiment: Experiment, schema: Mapping[str, Any]) -> "list[Settin
                     SettingFacts(
                         place,
                         str(value),
-                        " ".join(str(there.get("description", "")).split()),
+                        " ".join(translated(str(there.get("description", ""))).split()),
                         _bound(bounds, "minimum", "exclusiveMinimum"),
                         _bound(bounds, "maximum", "exclusiveMaximum"),
                     )

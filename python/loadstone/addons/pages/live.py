@@ -19,7 +19,7 @@ from loadstone.addons.pages.settings import folder_of
 from loadstone.report import figure_format as fmt
 from loadstone.safety.errors import Interrupted
 from loadstone.safety.secrets.known import redact
-from loadstone.text.language import _, language, translatable, translated, use_language
+from loadstone.text.language import _, language, retold, translatable, translated, use_language
 
 COST_ROWS_MAX = 60
 STALLED_S = 60.0
@@ -172,7 +172,7 @@ def figures(run: Following, piece: str = "") -> dict[str, Any]:
         "answers": {"groups": [_group(group) for group in told.groups.values()], "steps": list(told.steps)},
         "conditions": {"told": told},
         "costs": {"costs": dict(list(told.costs.items())[-COST_ROWS_MAX:]), "parts": _parts_with_cost(told)},
-        "log": {"log": list(told.log)},
+        "log": {"log": [(unix_s, retold(line)) for unix_s, line in told.log]},
     }  # fmt: skip
     return found[piece] if piece else {"pieces": found, "ending": ending(run) if run.over else ""}
 
@@ -202,7 +202,7 @@ def state_text(run: Following) -> str:
 def ending(run: Following) -> str:
     """Return how the run ended, in a sentence."""
     why = (run.told.ended or {}).get("why", "")
-    return f"{state_text(run)}: {translated(why)}" if why else state_text(run)
+    return f"{state_text(run)}: {retold(why)}" if why else state_text(run)
 
 
 def left_text(run: Following) -> str:

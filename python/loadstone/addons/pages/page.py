@@ -22,7 +22,7 @@ from loadstone.report import figure_format as fmt
 from loadstone.report.html.page import templates_of
 from loadstone.safety.secrets.known import redact
 from loadstone.safety.terminal import visible
-from loadstone.text.language import in_language, language
+from loadstone.text.language import in_language, language, retold
 from loadstone.text.message import AnyText
 
 TYPES = {
@@ -111,11 +111,18 @@ def refusal(request: Request, status: int, why: AnyText) -> HTMLResponse:
     return page(request, "refusal.html", status, why=visible(in_language(why)))
 
 
+def _plain(raw: AnyText) -> str:
+    """What a run told, beside names and labels, in the reader's language."""
+    return retold(fmt.plain(raw))
+
+
 @cache
 def templates() -> jinja2.Environment:
     """All templates of the pages."""
     own = {
         "in_language": in_language,
+        "said": retold,
+        "plain": _plain,
         "size": fmt.size,
         "share": interval_history.share,
         "log1p": math.log1p,

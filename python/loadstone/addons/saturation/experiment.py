@@ -12,7 +12,7 @@ from loadstone.cli.http_requests import requested
 from loadstone.cli.operations import LoadRow, YamlMapping, redis_row, size_bytes
 from loadstone.cli.options import given
 from loadstone.cli.redis_options import Login
-from loadstone.cli.targets import SERVER, SUBJECT, at, redis_server
+from loadstone.cli.targets import SERVER, SUBJECT, address, redis_server
 from loadstone.experiment.spec.problems import ExperimentSource
 from loadstone.experiment.spec.yaml_text import Path
 from loadstone.safety.errors import UserError
@@ -42,7 +42,7 @@ def redis_source(url: str | None, work: OneCommand, search: SearchOptions, login
         raise UserError("{option}: is for a server of yours; add its URL, or leave it out", option=option)
     if row.modules:
         server["modules"] = list(row.modules)
-    what = author_text("an embedded Redis") if url is None else author_text("the Redis {at}", at=at(url))
+    what = author_text("an embedded Redis") if url is None else author_text("the Redis at {place}", place=address(url))
     return _source("redis", what, _args(row), search, workload, {"servers": {SERVER: server}})
 
 
@@ -60,7 +60,7 @@ def http_source(url: str, work: HttpWork, search: SearchOptions) -> ExperimentSo
     under = f"{first['method']} {first['path']}"
     if len(row.operations) > 1:
         under = author_text("{request} and other requests", request=under)
-    what = author_text("the service {at}", at=at(base))
+    what = author_text("the service at {place}", place=address(base))
     return _source("http", what, under, search, workload, {"servers": {}, "subjects": {SUBJECT: {"url": base}}})
 
 

@@ -168,7 +168,7 @@ def _heads(answer: SaturationAnswer) -> list[str]:
     """Columns of the table of points."""
     load = _("users") if answer.model == "closed" else _("offered a second")
     parts = [_("{plain} CPU", plain=fmt.part_name(part)) for part in part_names([answer])]
-    cost = [_("CPU a request")] if _has_costs(answer) else []
+    cost = [_("CPU per request")] if _has_costs(answer) else []
     spread = [_("sweeps from .. to")] if _has_sweeps(answer) else []
     return [load, _("a second"), *spread, *(name for _, name in LATENCIES), _("errors"), *parts, *cost]
 

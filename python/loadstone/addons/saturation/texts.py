@@ -11,10 +11,9 @@ from loadstone.text.language import _, plural
 def _plateau(users: Sequence[float], per_s: Sequence[float], from_users: int | None = None) -> str:
     figures = {"rate": interval(per_s), "users": interval(users)}
     if from_users is None:
-        return _("THE MOST: {rate} a second; the knee (where waiting begins): {users} users", **figures)
+        return _("MAXIMUM: {rate} a second; the knee (where waiting begins): {users} users", **figures)
     return _(
-        "THE MOST: {rate} a second, reached within 5 % from {reached} on; the knee (where waiting begins): {users} "
-        "users",
+        "MAXIMUM: {rate} a second, within 5 % of it from {reached} on; the knee (where waiting begins): {users} users",
         reached=plural(from_users, "{n} user", "{n} users"),
         **figures,
     )
@@ -213,7 +212,9 @@ def _measured(model: str, sweeps: int, levels: int, rounds: int, seconds: float)
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.1f} min"
+    if seconds < 90:
+        return _("{n} s", n=f"{seconds:.0f}")
+    return _("{n} min", n=f"{seconds / 60:.1f}")
 
 
 def _step(users: int | None, rate_per_s: float | None, per_s: float, kept: bool | None) -> str:

@@ -25,6 +25,7 @@ from loadstone.experiment.plan.operations import (
 )
 from loadstone.experiment.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with_data
 from loadstone.experiment.spec.part import PlanPart, is_left_out, is_none
+from loadstone.text.language import translatable
 from loadstone.text.message import AnyText, said
 from loadstone.text.problem import Problem
 
@@ -201,7 +202,9 @@ class Verify(PlanPart):
 
     replies: bool = True
     count_mismatch: bool = True
-    read_back_max: int = Field(default=64, ge=0, le=1_000_000, description="keys read back after the drain")
+    read_back_max: int = Field(
+        default=64, ge=0, le=1_000_000, description=translatable("keys read back after the drain")
+    )
     reply_max_bytes: int | None = Field(
         default=None,
         ge=64 * 1024,

@@ -71,14 +71,14 @@ def _grammar() -> AnyText:
     if not FIGURES.names():
         return said(
             "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; metrics are {quantiles} "
-            "(response time), 'service p99' and so on, {rates}, {errors}, cpu (CPU a request of all parts) and 'cpu "
+            "(response time), 'service p99' and so on, {rates}, {errors}, cpu (CPU per request of all parts) and 'cpu "
             "PART'; OP is one of > >= < <=",
             **known,
         )
     return said(
         "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; metrics are {quantiles} (response "
-        "time), 'service p99' and so on, {rates}, {errors}, cpu (CPU a request of all parts) and 'cpu PART', and of a "
-        "saturation point {points}; OP is one of > >= < <=",
+        "time), 'service p99' and so on, {rates}, {errors}, cpu (CPU per request of all parts) and 'cpu PART', and of "
+        "a saturation point {points}; OP is one of > >= < <=",
         **known,
         points=", ".join(FIGURES.names()),
     )

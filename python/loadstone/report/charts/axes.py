@@ -8,6 +8,7 @@ import altair as alt
 
 from loadstone.report.charts.theme import duration_ticks, ticks
 from loadstone.text.figures import log_percent
+from loadstone.text.language import _
 
 _DURATION_LABEL = (
     "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s' : "
@@ -38,7 +39,7 @@ def duration_scale(lengths_ns: Sequence[float]) -> alt.Scale:
 def duration_axis(title: str, lengths_ns: Sequence[float], **more: Any) -> alt.Axis:
     """The axis of `duration_scale`; the title says that it is a log scale."""
     return alt.Axis(
-        title=f"{title} (log scale)",
+        title=title + _(" (log scale)"),
         labelExpr=_DURATION_LABEL,
         values=duration_ticks(lengths_ns),
         labelOverlap=True,

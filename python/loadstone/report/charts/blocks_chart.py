@@ -158,7 +158,7 @@ def _panel(
     x = alt.X(
         "block:Q",
         scale=alt.Scale(domain=[0.5, max(last, 2) + 0.5], nice=False, zero=False),
-        axis=alt.Axis(title="block", values=blocks, format="d"),
+        axis=alt.Axis(title=_("block"), values=blocks, format="d"),
     )
     base = named("points").transform_filter(mine).encode(x=x, y=alt.Y("y:Q", scale=scale, axis=axis))
     line = base.transform_filter("datum.used").mark_line(color=theme.NEUTRAL, strokeWidth=1, opacity=0.5)
@@ -191,13 +191,12 @@ def _caption(points: ChartData, left_out: int) -> str:
         _(
             "A mark is one block's own difference; the line through all is the typical difference, "
             "the coloured band its interval, the grey one the margin. Marks that climb or fall "
-            "together are a drift, a lone one far off is a stall{shapes}. Each picture has a scale "
-            "of its own.",
+            "together are a drift, a lone one far off is a stall{shapes}. Each chart has its own scale.",
             shapes=shapes,
         )
     ]
     if any(point["beyond"] for point in points):
-        sentences.append(_("A ring: the block lies beyond the picture."))
+        sentences.append(_("Rings mark blocks outside the chart."))
     if any(not point["used"] for point in points):
         sentences.append(_("Hollow grey blocks were not used; the table gives the reason."))
     if left_out:

@@ -24,7 +24,7 @@ def checks_chart(analysis: Analysis) -> Chart | None:
     rows: dict[str, list[TrialView]] = {}
     for label, views in trials_by_condition(analysis).items():
         for view in views:
-            rows.setdefault(f"{label} · {view.trial}" if by_trial else label, []).append(view)
+            rows.setdefault(f"{fmt.plain(label)} · {view.trial}" if by_trial else label, []).append(view)
     columns = {name: [_cell(fmt.plain(row), name, views) for row, views in rows.items()] for name in names}
     found = {name: [cell for cell in cells if cell] for name, cells in columns.items()}
     shown = {name: cells for name, cells in found.items() if any(cell["verdict"] != "valid" for cell in cells)}
@@ -34,13 +34,15 @@ def checks_chart(analysis: Analysis) -> Chart | None:
     bad = sum(verdict in ("suspect", "invalid") for verdict in verdicts)
     passed = len(names) - len(shown)
     caption = (
-        _("A row a trial; a column a check.")
+        _("One row per trial, one column per check.")
         if by_trial
-        else _("A row a condition, with the worst verdict of its trials; a column a check.")
+        else _("One row per condition (the worst verdict of its trials), one column per check.")
     )
     if passed:
         left_out = plural(
-            passed, "{n} check that every trial passed: not drawn.", "{n} checks that every trial passed: not drawn."
+            passed,
+            "{n} check passed in every trial and is not drawn.",
+            "{n} checks passed in every trial and are not drawn.",
         )
         caption = f"{caption} {left_out}"
     return make(

@@ -73,7 +73,7 @@ def cost_chart(analysis: Analysis) -> Chart | None:
     wholes = [_whole(one, top) for one in requests]
     return make(
         "cost",
-        _("Where a request's CPU goes") if len(parts) > 1 else _("CPU a request of {parts}", parts=parts[0]),
+        _("Where a request's CPU goes") if len(parts) > 1 else _("CPU per request of {parts}", parts=parts[0]),
         _caption(analysis, requests, wholes),
         _spoken(requests, parts),
         _picture(wholes, parts),
@@ -165,13 +165,13 @@ def _whole(request: _Request, top: float) -> dict[str, Any]:
 def _caption(analysis: Analysis, requests: list[_Request], wholes: ChartData) -> str:
     sentences = [_("CPU time, user and system, of one correct reply.")]
     if any(len(one.costs) > 1 for one in requests):
-        sentences.append(_("A bar's pieces stand in the order of its sum."))
+        sentences.append(_("Segments follow the order of the sum."))
     if any(one["low"] is not None for one in wholes):
         sentences.append(_("The thin line is the 95 % interval of the whole bar."))
     if any(one["cut"] for one in wholes):
-        sentences.append(_("A bar or line that goes on beyond the picture is cut; its figure is whole."))
+        sentences.append(_("Bars and lines beyond the chart are clipped; their figures are complete."))
     if len(requests) > 1:
-        sentences.append(_("A busy server is cheaper: compare bars at the same load."))
+        sentences.append(_("A busy server uses less CPU per request: compare bars at the same load."))
     every = [row for row in different_rows(analysis) if row.goodput_per_s is not None]
     drawn = {one.name for one in requests}
     if more := sum(bool(row.costs) and fmt.plain(row.label) not in drawn for row in every):
@@ -189,7 +189,7 @@ def _caption(analysis: Analysis, requests: list[_Request], wholes: ChartData) ->
 def _spoken(requests: list[_Request], parts: list[str]) -> str:
     """The dearest and the cheapest request, for someone who cannot see the picture."""
     low, high = (pick(requests, key=lambda one: one.ns) for pick in (min, max))
-    said = _("CPU a request of {parts}. {name}: {figure}", parts=listed(parts), name=high.name, figure=high.figure)
+    said = _("CPU per request of {parts}. {name}: {figure}", parts=listed(parts), name=high.name, figure=high.figure)
     return (
         _("{said}, the most; {name}: {figure}, the least.", said=said, name=low.name, figure=low.figure)
         if low is not high
@@ -206,7 +206,7 @@ def _picture(wholes: ChartData, parts: list[str], *, narrow: bool = False) -> Ve
     legend = alt.Legend(title=None, symbolType="square") if len(parts) > 1 else None
     colours = alt.Scale(domain=parts, range=[theme.SERIES[place % len(theme.SERIES)] for place in range(len(parts))])
     y = alt.Y("condition:N", sort=order, axis=None if narrow else alt.Axis(title=None, grid=False, labelLimit=room))
-    axis = length_axis(_("CPU a request"), 3 if narrow else 5)
+    axis = length_axis(_("CPU per request"), 3 if narrow else 5)
     base = named("wholes").encode(y=y)
     bars = (
         named("parts")

@@ -301,7 +301,7 @@ def _caption(family: Family, pairs: ChartData) -> str:
     if any(not pair["filled"] for pair in pairs):
         sentences.append(_("A hollow mark claims nothing; outside of the axis it has no ratio."))
     if any(verdict.role == "cost" for comparison in family.comparisons for verdict, _drawn in _verdicts(comparison)):
-        sentences.append(_("Rows of CPU a request compare the requests done per CPU-second."))
+        sentences.append(_("Rows of CPU per request compare the requests done per CPU-second."))
     if any(pair["cut_low"] is not None or pair["cut_high"] is not None for pair in pairs):
         sentences.append(_("An arrow: the interval goes on beyond the axis."))
     return " ".join(sentences)

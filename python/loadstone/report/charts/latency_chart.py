@@ -156,7 +156,7 @@ def _caption(table: ResultTable, values: ChartData) -> str:
         if any(row.at_rate is None for row in shown):
             sentences.append(_("Conditions whose load has a rate or pauses of its own are shown under that load."))
     elif any(row.saturated for row in shown):
-        sentences.append(_("Under full load it is users / throughput, and no property of the server."))
+        sentences.append(_("Under full load it is users / throughput, not a property of the server."))
     if len(values) < len(_QUANTILES) * len({point["condition"] for point in values}):
         sentences.append(_("Where a mark is missing, the data do not support that percentile."))
     if left_out := len(table.rows) - len(shown):

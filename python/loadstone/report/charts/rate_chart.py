@@ -94,7 +94,7 @@ def _caption(values: ChartData, shape: ChartAxes) -> str:
     if any(_has_interval(point) for point in values):
         sentences.append(_("The thin line through a figure is its interval."))
     if any(point.get("cut") for point in values):
-        sentences.append(_("One that goes on beyond the picture is cut."))
+        sentences.append(_("Intervals beyond the chart are clipped."))
     if any(point.get("goodput") for point in values):
         sentences.append(_("TPS counts failed replies too: where goodput is less it is named."))
     kinds = {point["kind"] for point in values}

@@ -200,7 +200,7 @@ def _cpu(parts: list[str], length_s: float) -> Panel:
 
 
 def _caption(step: int, trials: ChartData) -> str:
-    sentences = [_("Strong lines are measured, thin ones are ramp-up and warm-up. Vertical lines part the trials.")]
+    sentences = [_("Strong lines are measured, thin ones are ramp-up and warm-up. Vertical lines separate the trials.")]
     if step > 1:
         sentences.append(_("Each point covers up to {step} s: the mean rate and CPU, the largest P99.", step=step))
     if any(trial["verdict"] != "valid" for trial in trials):

@@ -65,12 +65,13 @@ def _row(one: FigureRow, block: Figures, best: float) -> dict[str, Any]:
         }
         for column in block.columns
     ]
+    cpu = {fmt.part_name(part): share for part, share in row.cpu_share.items()}
     return {
         "row": row,
         "cells": cells,
         "anchor": one.anchor,
-        "busiest": max(row.cpu_share.items(), key=lambda part: part[1], default=None),
-        "cpu": ", ".join(f"{fmt.plain(part)} {fmt.percent(share)}" for part, share in row.cpu_share.items()),
+        "busiest": max(cpu.items(), key=lambda part: part[1], default=None),
+        "cpu": ", ".join(f"{part} {fmt.percent(share)}" for part, share in cpu.items()),
         "why": _why(row) if block.has_reasons else "",
     }
 

@@ -1,4 +1,4 @@
-"""What a report shows of whose CPU a request takes within a part: its main thread, the kernel, what it started."""
+"""What a report shows of whose CPU per request takes within a part: its main thread, the kernel, what it started."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -173,7 +173,7 @@ def latency(name: str) -> Callable[[Row], float | None]:
 
 
 def cost_text(costs: Mapping[str, CpuCost], *, ends: bool = True) -> str:
-    """CPU a request: `7.9 µs [7.8, 8.0]` of one part, `spring 94 µs + redis 4.0 µs` of several; empty for none."""
+    """CPU per request: `7.9 µs [7.8, 8.0]` of one part, `spring 94 µs + redis 4.0 µs` of several; empty for none."""
     if len(costs) != 1:
         return " + ".join(f"{fmt.plain(part_text(part))} {fmt.duration(one.ns)}" for part, one in costs.items())
     (one,) = costs.values()

@@ -358,12 +358,13 @@ _ALL = (
         lambda r: None if r.pool_wait_ns is None else r.pool_wait_ns.mean, fmt.duration, drop=4,
     ),
     Column(
-        "driver_cpu", "CPU a request",
+        "driver_cpu", "CPU per request",
         "CPU time of the generator for each operation that ended: of the client library, where it makes the load.",
         _driver_cpu_ns, fmt.duration, drop=3,
     ),
     Column(
-        "cost", "CPU a request", TERMS["CPU a request"], lambda r: None if r.cost is None else r.cost.ns, fmt.duration,
+        "cost", "CPU per request", TERMS["CPU per request"],
+        lambda r: None if r.cost is None else r.cost.ns, fmt.duration,
         drop=6, row_text=lambda r: cost_text(r.costs), when=lambda rows: any(row.costs for row in rows),
     ),
     Column(
@@ -516,9 +517,9 @@ MARK_TEXTS = {
     "unknown": translatable("could not be observed"),
 }
 _AT_RATE_QUANTILES = (
-    ("p50", "P50", "Half of the replies came at least this fast", 4),
-    ("p99", "P99", "99 of 100 replies came at least this fast", 3),
-    ("p999", "P99.9", "999 of 1,000 replies came at least this fast", 5),
+    ("p50", "P50", translatable("Half of the replies came at least this fast"), 4),
+    ("p99", "P99", translatable("99 of 100 replies came at least this fast"), 3),
+    ("p999", "P99.9", translatable("999 of 1,000 replies came at least this fast"), 5),
 )
 FULL_LOAD = translatable("Response times under full load: users / throughput")
 """Heading of what stands apart."""
@@ -626,7 +627,11 @@ def _quantile(key: str, header: str, says: str, drop: int, name: str) -> Column:
     return Column(
         f"{key}_at_rate",
         _("{header} at {name}", header=header, name=name),
-        _("{says}, from the time that each request was due, at the rate of the column '{name}'.", says=says, name=name),
+        _(
+            "{says}, from the time that each request was due, at the rate of the column '{name}'.",
+            says=translated(says),
+            name=name,
+        ),
         _of(key),
         fmt.duration,
         drop=drop,

@@ -315,7 +315,7 @@ def _own_stalls(total_s: float, no_cpu_s: float, times: int, waiting: int, agent
     else:
         why = _("it was stopped (a signal, a debugger), or the whole machine was")
     late = _("; it is in the latencies of up to {waiting:,} requests", waiting=waiting) if waiting else ""
-    figures = {"total": f"{total_s:.2f} s{_times(times)}", "why": why, "late": late}
+    figures = {"total": _("{n} s", n=f"{total_s:.2f}") + _times(times), "why": why, "late": late}
     if agents:
         return _(
             "Loadstone's own threads on {agents} did not run for {total}: {why}. This delay is not the server's{late}.",
@@ -326,7 +326,7 @@ def _own_stalls(total_s: float, no_cpu_s: float, times: int, waiting: int, agent
 
 
 def _up_to(share: float) -> str:
-    return _("the rate could be up to {up_to_percent:,}% higher", up_to_percent=up_to_percent(share))
+    return _("the rate could be up to {up_to_percent:,} % higher", up_to_percent=up_to_percent(share))
 
 
 def _clock_set(moved_s: float) -> str:
@@ -602,9 +602,9 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.schedule_lag": "How much of the latencies may come from the generator, because it sent or noticed late?",
     "check.dropped_arrivals": "Was any arrival dropped because too many were waiting?",
     "check.errors": "Did operations fail?",
-    "check.conservation": "Does every operation that was begun have exactly one end?",
+    "check.conservation": "Did every operation that began end exactly once?",
     "check.server_counter": "Did the server count the same commands as the generator?",
-    "check.deliveries": "Did every receiver get every message, each once?",
+    "check.deliveries": "Did every receiver get every message exactly once?",
     "check.stored_rows": "Did the server store as many rows as were answered as stored?",
     "check.replies": "Were the replies correct, and was the data really stored?",
     "check.payload": "Did the server read the bytes that were sent, and no others?",

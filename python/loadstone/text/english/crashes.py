@@ -56,7 +56,7 @@ CRASHES: dict[str, str | Callable[..., str]] = {
         "Writes that are there after the restart, and whose reply had not come when it died."
     ),
     "crash_worst": "worst try",
-    "crash_worst_meaning": "The most that one try lost for certain.",
+    "crash_worst_meaning": "The most writes that one try certainly lost.",
     "crash_restart": "restart",
     "crash_restart_meaning": "The longest time until it served again.",
     "crash_lost_of": _lost_of,

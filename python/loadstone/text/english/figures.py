@@ -168,7 +168,7 @@ def parts_text(name: str) -> str:
 
 
 def cost_figure(ns: float) -> str:
-    """CPU a request with two digits: `7.9 µs`, `94 µs`, `1.2 ms`."""
+    """CPU per request with two digits: `7.9 µs`, `94 µs`, `1.2 ms`."""
     for size, unit in ((1e6, "ms"), (1e3, "µs")):
         if ns >= 0.9995 * size:
             return f"{ns / size:.1f} {unit}" if ns / size < 9.95 else f"{ns / size:,.0f} {unit}"
@@ -181,7 +181,7 @@ def metric_text(metric: str, *, short: bool = False) -> str:
         return translated(_RATES[metric])
     kind, _dot, quantile = metric.partition(".")
     if kind == "cpu_ns":
-        return _("CPU a request of {part}", part=part_text(quantile)) if quantile else _("CPU a request")
+        return _("CPU per request of {part}", part=part_text(quantile)) if quantile else _("CPU per request")
     name = translated(_QUANTILES.get(quantile, quantile))
     if short and kind == "response_ns":
         return name

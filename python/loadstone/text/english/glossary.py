@@ -54,7 +54,7 @@ _MEASURING = {
     "generator": "The part that makes the load. When it is saturated, it measures itself and not the server.",
     "server": "The Redis or the database that is under load.",
     "subject": "The application under test, between the generator and the server.",
-    "CPU a request": "CPU time, user and system, that each part used for one correct reply: its service demand. A "
+    "CPU per request": "CPU time, user and system, that each part used for one correct reply: its service demand. A "
     "faster generator does not change it, as it does a rate; the load does: busy servers answer in batches.",
     "bottleneck": "The part that was saturated, and for how much of the time (pool, lock, delay of a line: of the "
     "response time). 'Round trips': nothing was saturated, and users waited for replies. The list of trials has more.",
@@ -103,7 +103,7 @@ _MACHINE = {
 }
 
 _CHECKING = {
-    "check": "A rule that a trial or a comparison must pass before its figures may be believed.",
+    "check": "A rule that a trial or a comparison must pass before its figures can be trusted.",
     "valid": "Every check passed, so the figure says something about the server.",
     "suspect": "A check went beyond its first limit, but not beyond the one that makes a trial invalid, or the few "
     "trials of a row do not agree: read the figure with care.",

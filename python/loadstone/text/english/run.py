@@ -83,7 +83,7 @@ def _cost(name: str, ns: Sequence[float], parts: Sequence[str]) -> str:
 def _costs(place: str, sides: Sequence[str], part: str) -> str:
     of = _(" of {part_text}", part_text=part_text(part)) if part else ""
     return _(
-        "CPU a request{of}{rest}: {sides}.",
+        "CPU per request{of}{rest}: {sides}.",
         of=of,
         rest=_(" at {place}", place=place) if place else "",
         sides=listed(sides),
@@ -157,8 +157,8 @@ HEADLINE: dict[str, str | Callable[..., str]] = {
 def _trust(good: int, once: int, of: int, within_share: float, others: Sequence[str]) -> str:
     said = plural(
         of,
-        "{good} of {n} figure known within ±{within}",
-        "{good} of {n} figures known within ±{within}",
+        "{good} of {n} figures is within ±{within}",
+        "{good} of {n} figures are within ±{within}",
         good=good,
         within=whole_percent(within_share),
     )
@@ -170,16 +170,25 @@ def _trust(good: int, once: int, of: int, within_share: float, others: Sequence[
     return "; ".join([said, *([few] if once else []), *others])
 
 
+_WIDER = translatable("the interval is wider")
+
+
+def _others(figures: int, why: str) -> str:
+    if why == translated(_WIDER):
+        return plural(figures, "{n} is wider", "{n} are wider")
+    return plural(figures, "{n} is not: {why}", "{n} are not: {why}", why=why)
+
+
 TRUST: dict[str, str | Callable[..., str]] = {
     "trust": _trust,
     "trust_no_table": "No table was measured",
-    "trust_others": lambda figures, why: plural(figures, "{n} is not: {why}", "{n} are not: {why}", why=why),
+    "trust_others": _others,
     "trust_other_reasons": "other reasons",
     "trust_generator": "the generator may have been the limit",
     "trust_taken": "other programs took CPU time",
     "trust_both": "the generator and other programs together",
     "trust_unknown": "what limited them could not be observed",
-    "trust_interval": "the interval is wider",
+    "trust_interval": _WIDER,
     "trust_suspect": "a check is suspect",
     "trust_missing": "not measured",
     "trust_failed": "failed the check '{check}'",

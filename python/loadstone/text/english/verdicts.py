@@ -205,26 +205,26 @@ def _several_costs(b: str, part: str, least: float, most: float) -> str:
 def _uses_less(b: str, part: str, size: str) -> str:
     if part in _ROLES:
         return _("{b} uses {size} less CPU of {part} a request", b=b, size=size, part=part_text(part))
-    return _("{b} uses {size} less {part} CPU a request", b=b, size=size, part=part_text(part))
+    return _("{b} uses {size} less {part} CPU per request", b=b, size=size, part=part_text(part))
 
 
 def _uses_more(b: str, part: str, size: str) -> str:
     if part in _ROLES:
         return _("{b} uses {size} more CPU of {part} a request", b=b, size=size, part=part_text(part))
-    return _("{b} uses {size} more {part} CPU a request", b=b, size=size, part=part_text(part))
+    return _("{b} uses {size} more {part} CPU per request", b=b, size=size, part=part_text(part))
 
 
 def _uses_times(b: str, part: str, times: str) -> str:
     if part in _ROLES:
         return _("{b} uses {times} the CPU of {part} a request", b=b, times=times, part=part_text(part))
-    return _("{b} uses {times} the {part} CPU a request", b=b, times=times, part=part_text(part))
+    return _("{b} uses {times} the {part} CPU per request", b=b, times=times, part=part_text(part))
 
 
 def _cost_equivalent(part: str, margin: float) -> str:
     figures = {"part": part_text(part), "margin": percent_text(margin)}
     if part in _ROLES:
         return _("both use the same CPU of {part} a request within {margin}", **figures)
-    return _("both use the same {part} CPU a request within {margin}", **figures)
+    return _("both use the same {part} CPU per request within {margin}", **figures)
 
 
 def _cost_open(part: str, ratio: str | None, why: str = "") -> str:
@@ -253,14 +253,14 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "cost_moving": lambda moved: _(
         "it still moved by {moved} from the first to the last round; warm up for longer", moved=percent_text(moved)
     ),
-    "cost_of_heading": "CPU a request, by part",
+    "cost_of_heading": "CPU per request, by part",
     "cost_of_reading": (
         "Of whole trials the cost includes child processes; conditions that took turns have them beside it. User and "
         "system time are told apart by the kernel's ticks of 10 ms."
     ),
     "cost_of_place": "condition: part",
     "cost_of_place_meaning": "What was measured, and which part paid.",
-    "cost_of_whole": "CPU a request",
+    "cost_of_whole": "CPU per request",
     "cost_of_whole_meaning": "CPU time of the part for one correct reply.",
     "cost_of_main": "main thread",
     "cost_of_main_meaning": "By the thread that executes commands; — where a part's threads are alike.",
@@ -276,7 +276,7 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
         "child processes of {part} (a snapshot, a rewrite of its file) took CPU beside these requests, {ns:latency} "
         "each if every condition has the same part in it: not in their cost"
     ),
-    "cost_of_short": "{ns:latency} of CPU a request",
+    "cost_of_short": "{ns:latency} of CPU per request",
     "verdict_then": _then,
     "verdict_no_interval": lambda blocks, blocks_min, unit="block": _(
         "no interval from {blocks_text}, at least {blocks_min} are needed",

@@ -1,4 +1,4 @@
-"""CPU a request between two runs: found where it differs, and left open where the machine may be the reason."""
+"""CPU per request between two runs: found where it differs, and left open where the machine may be the reason."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -56,11 +56,11 @@ def test_a_cost_that_differs_is_found_and_equal_ones_are_not_called_different(wr
     assert math.expm1(few.low) < 0.4 < math.expm1(few.high)
     assert many.kind == "undecided"
     assert math.expm1(many.high) > 0.05, "what runs may differ by is in the interval"
-    line = next(line for line in found.text.splitlines() if " CPU a request: " in line)
+    line = next(line for line in found.text.splitlines() if " CPU per request: " in line)
     assert line.startswith("set, 1 kB, 32 workers: ")
     assert " uses 40 % [" in line
-    assert line.endswith(" more redis CPU a request: 56 µs against 40 µs")
-    assert found.text.count("CPU a request") == 1
+    assert line.endswith(" more redis CPU per request: 56 µs against 40 µs")
+    assert found.text.count("CPU per request") == 1
 
 
 def test_a_cost_stands_where_trials_are_too_few_for_a_rate(write: Write) -> None:
@@ -112,8 +112,8 @@ def test_other_machines_have_other_costs(write: Write, environment: dict[str, An
     other = write(**SECOND, finish=costing(80.0), environment=environment)
     found = reported(write(finish=costing(40.0)), other, across=True)
     assert all(one.costs == [] for one in found.report.comparisons)
-    (note,) = [render_message(note) for note in found.report.notes if "CPU a request" in render_message(note)]
-    assert note.startswith("CPU a request is not compared: ")
+    (note,) = [render_message(note) for note in found.report.notes if "CPU per request" in render_message(note)]
+    assert note.startswith("CPU per request is not compared: ")
     assert said in note
     assert note in " ".join(found.text.split())
 
