@@ -117,6 +117,11 @@ class TrialRecord(RecordModel):
         """Correct replies that came within the measure phase."""
         return self.goodput_per_s * self.duration_s
 
+    @property
+    def ended_unix_s(self) -> float:
+        """When its last phase ended, in seconds since 1970."""
+        return self.started_unix_ns / 1e9 + max((end for _, end in self.phases.values()), default=0.0)
+
     @field_validator("search")
     @classmethod
     def _as_the_search_has_it(cls, noted: Noted | None, info: ValidationInfo) -> Noted | None:

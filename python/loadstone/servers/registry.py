@@ -58,7 +58,10 @@ def read_recording(path: "Path", folder: "Path") -> "RecordedLoad":
 
 
 def compare_replies(
-    servers: "tuple[Server, Server, Server]", recording: "Path", each_window: Callable[[int], None]
+    servers: "tuple[Server, Server, Server]",
+    start: Callable[[], None],
+    recording: "Path",
+    each_window: Callable[[int], None],
 ) -> "ComparedReplies":
     """What a server, its twin and another one answer to a recording: as `servers.redis.recorded_replies` has it.
 
@@ -68,7 +71,7 @@ def compare_replies(
     """
     comparing = (room(name).compare_replies for name in SOFTWARE)
     compare = next(one for one in comparing if one is not None)
-    return compare(servers, recording, each_window)
+    return compare(servers, start, recording, each_window)
 
 
 class _Kinds(Mapping[str, "type[ServerSettings]"]):

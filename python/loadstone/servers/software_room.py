@@ -29,8 +29,10 @@ from loadstone.servers.control import CommandInspection, Confinement
 from loadstone.servers.known_settings import KnownSettings
 from loadstone.servers.server import Server, ServerSettings
 
-CompareReplies = Callable[[tuple[Server, Server, Server], Path, Callable[[int], None]], ComparedReplies]
-"""Takes also what is called with the number of commands that were sent."""
+CompareReplies = Callable[
+    [tuple[Server, Server, Server], Callable[[], None], Path, Callable[[int], None]], ComparedReplies
+]
+"""Takes also what starts the servers, and what is called with the number of commands that were sent."""
 
 
 @dataclass(frozen=True)

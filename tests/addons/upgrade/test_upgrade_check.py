@@ -148,7 +148,7 @@ def test_a_person_reads_the_answer_first(tmp_path: Path) -> None:
         (("redis", "valkey"), "--traffic: which commands?"),
         (("redis://localhost:6379", "valkey", "--traffic", __file__), "A localhost:6379: is a server that runs"),
         (("redis", "no-such-server", "--traffic", __file__), "B no-such-server: no Redis"),
-        (("redis", "valkey", "--traffic", "nothing"), "--traffic nothing: is no file"),
+        (("redis", "valkey", "--traffic", "nothing"), "nothing: cannot be read (No such file or directory)"),
     ],
 )
 def test_bad_input_is_one_line(words: Sequence[str], said: str, tmp_path: Path) -> None:

@@ -104,11 +104,14 @@ def check_upgrade(
             registry.make_server(name, settings)
             for name, settings in (("a", a.settings), ("twin", a.settings), ("b", b.settings))
         ]
-        for server in servers:
-            held.callback(server.stop)
-            server.start(context)
         of_a, twin, of_b = servers
-        found = registry.compare_replies((of_a, twin, of_b), recording, each_window)
+
+        def start() -> None:
+            for server in servers:
+                held.callback(server.stop)
+                server.start(context)
+
+        found = registry.compare_replies((of_a, twin, of_b), start, recording, each_window)
         return _report((a, b), (_version(of_a), _version(of_b)), found)
 
 

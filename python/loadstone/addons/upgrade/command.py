@@ -50,8 +50,6 @@ def upgrade_command(
     from loadstone.safety.secrets.known import redact
     from loadstone.safety.secrets.references import learn_options
 
-    if not traffic.is_file():
-        raise UserError("--traffic {path}: is no file; name what `redis-cli MONITOR > FILE` wrote into", path=traffic)
     learn_options((a, b))
     sides = server_of(a, "A"), server_of(b, "B")
     for name, side in zip(("A", "B"), sides, strict=True):

@@ -75,12 +75,16 @@ class _Sent:
 
 
 def compare_replies(
-    servers: tuple[Server, Server, Server], recording: Path, each_window: Callable[[int], None]
+    servers: tuple[Server, Server, Server],
+    start: Callable[[], None],
+    recording: Path,
+    each_window: Callable[[int], None],
 ) -> ComparedReplies:
-    """Send a recording to servers of our own, which run and are empty, and compare what they answer.
+    """Send a recording to servers of our own, and compare what they answer.
 
     Args:
         servers: the first one, its twin, and the second one.
+        start: starts them, empty; called once the recording is open.
         recording: what `redis-cli MONITOR` printed.
         each_window: called some times a second with the number of commands that were sent.
 
@@ -89,6 +93,7 @@ def compare_replies(
         ServerGone: a server does not answer.
     """
     with ExitStack() as held, open_recording(recording) as lines:
+        start()
         sessions = [_session(held, server) for server in servers]
         empty = [_used_bytes(session) for session in sessions]
         tips = [_tips(session) for session in sessions]
