@@ -56,7 +56,9 @@ def test_a_run_with_a_comparison(study: Any, studies: ModuleType, tmp_path: Path
     json.loads(found.model_dump_json(), parse_constant=lambda name: pytest.fail(f"{name} in the analysis"))
 
 
-def test_the_pause_before_a_run_was_gone_on_with_is_no_time_of_it(study: Any, studies: ModuleType, tmp_path: Path) -> None:
+def test_the_pause_before_a_run_was_gone_on_with_does_not_count(
+    study: Any, studies: ModuleType, tmp_path: Path
+) -> None:
     """`Took 25 min of a budget of 20 s` stood in a report of a run that had been left for 25 min."""
     run = read_run(written(study, tmp_path, [studies.look("kinds", 12)]))
     whole_s = elapsed_s(run)
@@ -66,7 +68,7 @@ def test_the_pause_before_a_run_was_gone_on_with_is_no_time_of_it(study: Any, st
         else trial
         for trial in run.trials
     ]
-    assert 600 < whole_s
+    assert whole_s > 600
     assert whole_s - SESSION_GAP_S <= elapsed_s(dataclasses.replace(run, trials=tuple(left))) <= whole_s
 
 

@@ -25,6 +25,7 @@ from loadstone.run_folder.look import Look, LookVerdict, Reason
 from loadstone.run_folder.trial import TrialRecord
 from loadstone.text.message import Message
 
+
 class TimeBudget:
     """The clock of a run, from its command to its report. Earlier sessions of a resumed run count."""
 
