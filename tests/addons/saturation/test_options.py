@@ -122,7 +122,7 @@ def test_a_ramp_is_read() -> None:
         ("redis -t get -c 4 -P 2 -r 50 -d 10x", "-d 10x: '10x' is not a size; write for example"),
         ("http http://127.0.0.1:1/ -m PUT -H x -c 4", "-H x: write 'NAME: VALUE'"),
         ("redis --value-size 10x", "--value-size 10x: '10x' is not a size; write for example"),
-        ("redis --objective fast", "--objective: load.objective: 'fast' is no objective; write for example 'p99 < 10"),
+        ("redis --objective fast", "--objective: 'fast' is no objective; write for example 'p99 < 10"),
         ("redis --ramp quickly", "--ramp: load.ramp: 'quickly' is no ramp; write for example '1000 over 10 min'"),
         ("redis --model open", "--model: load: the open model needs an objective that a rate must keep; write"),
         ("redis --think 5x", "--think 5x: '5x' is not a time; "),
