@@ -29,7 +29,7 @@ MODULES: dict[Extra, tuple[str, ...]] = {
     "containers": ("docker",),
 }
 """What each brings to import."""
-MEGABYTES: dict[Extra, int] = {"json": 170, "charts": 95, "serve": 97, "fleet": 36, "containers": 5}
+MEGABYTES: dict[Extra, int] = {"json": 170, "charts": 95, "serve": 97, "fleet": 36, "containers": 3}
 """What each adds to the base package on the disk, by `du` (`docs/install.md`)."""
 OWN_PIP = (sys.executable, "-P", "-m", "pip")
 """The pip of this process's environment; `-P`: a file of the working folder is not imported in its place."""

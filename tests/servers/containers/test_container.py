@@ -55,7 +55,7 @@ def test_the_library_of_containers_is_named_with_what_installs_it(
     (need,) = missing(SETTINGS.needs("redis"))
     assert need.is_for_setup
     assert "loadstone[containers]" in line_for([need], ())
-    with pytest.raises(UserError, match=r"kind: container: loadstone\[containers\] is not installed; type .* \(5 MB\)"):
+    with pytest.raises(UserError, match=r"kind: container: loadstone\[containers\] is not installed; type .* \(3 MB\)"):
         SETTINGS.server("redis").start(context)
 
 
