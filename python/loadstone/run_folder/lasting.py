@@ -1,4 +1,4 @@
-"""How long the trials of a run took, over all of its sessions."""
+"""Sums up how long the trials of a run took, over all of its sessions."""
 
 import math
 from collections.abc import Iterable
