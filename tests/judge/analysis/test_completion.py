@@ -13,8 +13,8 @@ from loadstone.judge.analysis.analyse import analyse, analyse_run
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.analysis.completion import elapsed_s
 from loadstone.run_folder.folder import RunFolder
-from loadstone.run_folder.lasting import SESSION_GAP_S
 from loadstone.run_folder.reading import read_run
+from loadstone.run_folder.trial import SESSION_GAP_S
 from loadstone.text.sentences import render_message
 
 

@@ -6,8 +6,7 @@ from types import ModuleType
 import pytest
 
 from loadstone.measure.goals.goal import TimeBudget
-from loadstone.run_folder.lasting import SESSION_GAP_S, lasted_s
-from loadstone.run_folder.trial import TrialRecord
+from loadstone.run_folder.trial import SESSION_GAP_S, TrialRecord, lasted_s
 
 START_S = 1_790_000_000
 

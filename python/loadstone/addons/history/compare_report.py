@@ -214,7 +214,7 @@ def advice(report: CompareReport) -> list[str]:
         return []
     few = [one for one in undecided if one.primary.low is None]
     lines = _visible(undecided)
-    if few and (report.kind == "two runs" or len(few) == len(undecided)):
+    if few:
         lines.append(_("Without an interval nothing can be said: run the experiment with more blocks (--blocks 12)."))
     if report.kind == "two runs":
         return [*lines, translated(_INTERLEAVE)]

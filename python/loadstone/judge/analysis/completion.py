@@ -4,10 +4,10 @@ import math
 
 from loadstone.experiment.plan.look_schedule import schedule_of
 from loadstone.experiment.plan.run_plan import FULL_SERVERS, REPORT_S, REPORT_TRIAL_S
-from loadstone.run_folder.lasting import lasted_s
 from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlannedLine
 from loadstone.run_folder.reading import RecordedRun
+from loadstone.run_folder.trial import lasted_s
 
 ROUNDED_TO_S = 5.0
 

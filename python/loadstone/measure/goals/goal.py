@@ -20,9 +20,8 @@ from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.verdict import Verdict
 from loadstone.measure.listener import Notice, ProgressListener
 from loadstone.run_folder.crash import CrashRecord
-from loadstone.run_folder.lasting import lasted_s
 from loadstone.run_folder.look import Look, LookVerdict, Reason
-from loadstone.run_folder.trial import TrialRecord
+from loadstone.run_folder.trial import TrialRecord, lasted_s
 from loadstone.text.message import Message
 
 

@@ -26,8 +26,7 @@ from loadstone.measure.goals.goal import (
     Step,
 )
 from loadstone.measure.goals.group_block import measure_block
-from loadstone.run_folder.lasting import SESSION_GAP_S
-from loadstone.run_folder.trial import TrialRecord
+from loadstone.run_folder.trial import SESSION_GAP_S, TrialRecord
 from loadstone.text.language import _
 
 
