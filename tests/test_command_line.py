@@ -48,6 +48,15 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
             "saturate redis --sentinel x",
             "No such option: --sentinel; `loadstone saturate redis --help` lists what it takes",
         ),
+        ("saturate http://a.example", "No such command 'http://a.example': write `loadstone saturate http URL`"),
+        ("redis://a.example", "No such command 'redis://a.example': write `loadstone redis URL`"),
+        ("redis --budget 5", "--budget: '5' has no unit; write for example `90 s`, `20 min`, `1 h`"),
+        (
+            "show aof",
+            "experiment 'aof' is not known; did you mean 'aof-modes'? built-in experiments: aof-modes, caches, "
+            "client-libraries, jedis-vs-lettuce, json-documents, local-vs-cloud, memory-vs-disk, update-ways; or name "
+            "a file that ends in .yaml",
+        ),
         ("redsi", "No such command 'redsi'. Did you mean 'redis'? `loadstone --help` lists the commands"),
         ("list a", "Got unexpected extra argument (a); `loadstone list --help` lists what it takes"),
         ("redis -d 1TB", "-d 1TB: a value has at most 64 MiB; write a smaller size"),

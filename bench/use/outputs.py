@@ -4,7 +4,7 @@
 
 Starts two Redis servers and a service here; without names all commands, some five minutes. Prints a line a command:
 lines without tables, lines of tables, seconds announced, and those taken from then on. The commands of a run's folder
-read the run of `redis`; what they print is kept in DIR.
+read the newest run, `compare` the two of `redis-kept` and `redis-again`; what they print is kept in DIR.
 """
 
 import argparse
@@ -39,7 +39,9 @@ COMMANDS = {
     "study": "run json-documents --quick --only operation=set --only payload=1kB --budget 40s --out study",
     "report": "report latest",
     "capacity": "capacity latest",
-    "compare": "compare latest latest",
+    "redis-kept": "redis -t get,set --budget 12s --out twice",
+    "redis-again": "redis -t get,set --budget 12s --out twice",
+    "compare": "compare twice/0 twice/1",
     "runs": "runs",
     "history": "history redis",
     "list": "list",
@@ -136,7 +138,7 @@ def main(asked: Sequence[str] | None = None) -> int:
 
 
 def _one(name: str, folder: Path) -> bool:
-    words = [sys.executable, "-m", "loadstone", *COMMANDS[name].split()]
+    words = [sys.executable, "-m", "loadstone", *(_run(word, folder) for word in COMMANDS[name].split())]
     begun, told = time.monotonic(), list[str]()
     with (folder / f"{name}.out").open("w") as out:
         done = subprocess.Popen(words, cwd=folder, text=True, stdout=out, stderr=subprocess.PIPE)
@@ -158,6 +160,13 @@ def _one(name: str, folder: Path) -> bool:
         f"{name:<16} {outside:5d}  {inside:5d}    {said}  {took_s:5.1f} s  status {done.returncode}{marks}", flush=True
     )
     return bool(marks)
+
+
+def _run(word: str, folder: Path) -> str:
+    """`twice/0`: the first run of a folder; any other word is left as it is."""
+    root, _, number = word.partition("/")
+    runs = sorted(one for one in (folder / root).glob("*/") if not one.is_symlink()) if number.isdigit() else []
+    return str(runs[int(number)]) if runs else word
 
 
 if __name__ == "__main__":

@@ -300,10 +300,19 @@ def usage_error(error: TyperException) -> AnyText:
         if example := EXAMPLES.get(form.split()[0]):
             return said("{wrong}: write `{command} {form}`, {example}", **figures, example=example)
         return said("{wrong}: write `{command} {form}`", **figures)
+    if (kind := _kind_of_address(text, context)) is not None:
+        return said("{wrong}: write `{command} {form}`", wrong=wrong, command=command, form=f"{kind} URL")
     end = "" if text.endswith("?") else said(";")
     if "command" in text:
         return said("{wrong}{end} `{command} --help` lists the commands", wrong=wrong, end=end, command=command)
     return said("{wrong}{end} `{command} --help` lists what it takes", wrong=wrong, end=end, command=command)
+
+
+def _kind_of_address(text: str, context: Any) -> str | None:
+    """The command that takes the address which stands in the place of a command; None: it is no address."""
+    found = re.match(r"No such command '(?P<scheme>\w+)://", text)
+    kind = None if found is None else "http" if found["scheme"].startswith("http") else "redis"
+    return kind if kind in getattr(getattr(context, "command", None), "commands", ()) else None
 
 
 def _nearest_option(error: TyperException) -> str | None:

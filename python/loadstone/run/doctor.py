@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
+from loadstone.machine.extras import how_to_add, lacks
 from loadstone.machine.fetched_programs import put_on_path
 from loadstone.machine.installation import engine_back_end
 from loadstone.machine.installed_programs import Fact, how_to_get, output_of
@@ -360,6 +361,9 @@ def limits() -> Fact:
 
 def containers() -> Fact:
     """The container engine, which only `kind: container` needs."""
+    if lacks("containers"):
+        how = said("not looked for: {how} (needed for kind: container only)", how=how_to_add("containers"))
+        return Fact(translatable("container engine"), how, "ok")
     from loadstone.servers.containers.container_engine import find_engine  # the library takes half a second to load
 
     try:

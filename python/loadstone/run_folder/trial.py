@@ -1,6 +1,7 @@
 """A finished trial, as one line of `trials.jsonl` holds it (contract: design, 'Contracts')."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
@@ -117,6 +118,11 @@ class TrialRecord(RecordModel):
         """Correct replies that came within the measure phase."""
         return self.goodput_per_s * self.duration_s
 
+    @property
+    def ended_unix_s(self) -> float:
+        """When its last phase ended, in seconds since 1970."""
+        return self.started_unix_ns / 1e9 + max((end for _, end in self.phases.values()), default=0.0)
+
     @field_validator("search")
     @classmethod
     def _as_the_search_has_it(cls, noted: Noted | None, info: ValidationInfo) -> Noted | None:
@@ -129,3 +135,36 @@ class TrialRecord(RecordModel):
     def _read_once(cls, facts: object) -> TrialFacts:
         """Here, and nowhere else, a trial's facts are validated."""
         return facts if isinstance(facts, TrialFacts) else TrialFacts.read(facts)
+
+
+SESSION_GAP_S = 180.0
+"""A longer pause between two trials is no time of the run: it ended there and was gone on with later. A shorter
+one may be the start and the warm-up of an application."""
+SET_BACK_S = 60.0
+"""A trial that ended by more before one that was recorded earlier shows that the clock was set back between them."""
+
+
+def lasted_s(trials: Iterable[TrialRecord]) -> float:
+    """Seconds that these trials took with the pauses between them, by their own clocks, in the order of their lines.
+
+    Those that took turns lasted together, and count once. What was measured before the clock was set back, and what
+    after it, counts each for itself.
+    """
+    stretches: list[list[tuple[float, float]]] = [[]]
+    ended_s = -math.inf
+    for trial in trials:
+        if trial.ended_unix_s < ended_s - SET_BACK_S:
+            stretches.append([])
+            ended_s = -math.inf
+        stretches[-1].append((trial.started_unix_ns / 1e9, trial.ended_unix_s))
+        ended_s = max(ended_s, trial.ended_unix_s)
+    return sum(map(_lasted_s, stretches))
+
+
+def _lasted_s(spans: Iterable[tuple[float, float]]) -> float:
+    lasted, until_s = 0.0, -math.inf
+    for start_s, end_s in sorted(spans):
+        paused = start_s - until_s <= SESSION_GAP_S
+        lasted += max(0.0, end_s - until_s) if paused else end_s - start_s
+        until_s = max(until_s, end_s)
+    return lasted

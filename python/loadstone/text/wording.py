@@ -8,7 +8,11 @@ from loadstone.text.message import AnyText, said
 
 def nearest(word: str, known: Iterable[str]) -> AnyText:
     """`did you mean 'x'? `, or nothing where no known word is near, or where the word is a number."""
-    close = get_close_matches(word, list(known), n=1) if not word.replace(".", "").isdecimal() else []
+    known = list(known)
+    close = get_close_matches(word, known, n=1) if not word.replace(".", "").isdecimal() else []
+    begun = [one for one in known if word and one.startswith(word)] if not word.replace(".", "").isdecimal() else []
+    if len(begun) == 1:
+        close = begun
     return said("did you mean '{close}'? ", close=close[0]) if close else ""
 
 

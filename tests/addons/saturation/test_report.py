@@ -149,3 +149,14 @@ def test_a_terminal_has_the_answer_first(saturated: Analysis, width: int, *, ver
     assert "▇█" in said, "the curve"
     assert "The limit" in said
     assert verbose or len(said.splitlines()) <= 26
+
+
+def test_a_typed_command_gets_eight_lines_without_its_question(saturated: Analysis, answer: SaturationAnswer) -> None:
+    console = Console(width=120, record=True, file=io.StringIO())
+    without_ramp = answer.model_copy(update={"ramp": None})  # asked for by an option of its own
+    one = saturated.with_part("saturations", SaturationAnswers([without_ramp]))
+    show(one, Path("runs/20261201T120000Z-saturate/report.html"), console=console, typed=True)
+    said = console.export_text()
+    assert saturated.question not in said
+    assert render_message(answer.message)[:20] in said
+    assert sum(bool(line.strip()) for line in said.splitlines()) <= 8

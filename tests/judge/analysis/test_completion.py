@@ -11,8 +11,10 @@ from tests.changed_facts import with_facts
 
 from loadstone.judge.analysis.analyse import analyse, analyse_run
 from loadstone.judge.analysis.analysis import Analysis
+from loadstone.judge.analysis.completion import elapsed_s
 from loadstone.run_folder.folder import RunFolder
 from loadstone.run_folder.reading import read_run
+from loadstone.run_folder.trial import SESSION_GAP_S
 from loadstone.text.sentences import render_message
 
 
@@ -52,6 +54,22 @@ def test_a_run_with_a_comparison(study: Any, studies: ModuleType, tmp_path: Path
     assert "Compared: get against set at 1 kB: get FASTER by" in render_message(found.answer)
     assert Analysis.model_validate_json(found.model_dump_json()) == found
     json.loads(found.model_dump_json(), parse_constant=lambda name: pytest.fail(f"{name} in the analysis"))
+
+
+def test_the_pause_before_a_run_was_gone_on_with_does_not_count(
+    study: Any, studies: ModuleType, tmp_path: Path
+) -> None:
+    """`Took 25 min of a budget of 20 s` stood in a report of a run that had been left for 25 min."""
+    run = read_run(written(study, tmp_path, [studies.look("kinds", 12)]))
+    whole_s = elapsed_s(run)
+    left = [
+        trial.model_copy(update={"started_unix_ns": trial.started_unix_ns + 3_600_000_000_000})
+        if trial.block > 6
+        else trial
+        for trial in run.trials
+    ]
+    assert whole_s > 600
+    assert whole_s - SESSION_GAP_S <= elapsed_s(dataclasses.replace(run, trials=tuple(left))) <= whole_s
 
 
 def test_what_a_gate_did_not_need_is_not_missing(study: Any, studies: ModuleType, tmp_path: Path) -> None:

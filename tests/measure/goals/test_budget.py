@@ -5,8 +5,8 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.measure.goals.goal import SESSION_GAP_S, TimeBudget, lasted_s
-from loadstone.run_folder.trial import TrialRecord
+from loadstone.measure.goals.goal import TimeBudget
+from loadstone.run_folder.trial import SESSION_GAP_S, TrialRecord, lasted_s
 
 START_S = 1_790_000_000
 
@@ -33,6 +33,13 @@ def test_trials_that_took_turns_count_once(synthetic: ModuleType) -> None:
     """A run of fifty rows that took turns was out of budget as soon as it was gone on with."""
     assert lasted_s(trials(synthetic, *(row / 100 for row in range(50)))) == pytest.approx(10.49)
     assert lasted_s([*trials(synthetic, 0, length_s=30.0), *trials(synthetic, 1, 35)]) == 45
+
+
+def test_a_clock_that_was_set_back_takes_no_time_of_the_run_away(synthetic: ModuleType) -> None:
+    """By the clock the second session lies over the first."""
+    first, second = trials(synthetic, *range(0, 200, 10)), trials(synthetic, *range(5, 205, 10))
+    assert lasted_s(first) == 200
+    assert lasted_s([*first, *second]) == 400
 
 
 def test_earlier_sessions_count(synthetic: ModuleType) -> None:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -437,3 +438,20 @@ def test_addresses() -> None:
     assert address_of(Endpoint(database=2), ServerFacts("redis", "8", "", "")).database == "2"
     with pytest.raises(UserError, match="host and port"):
         address_of(Endpoint(unix_path="/tmp/x"), facts)
+
+
+def test_a_service_that_speaks_no_tls_is_not_taken_for_a_stopped_one() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def answer() -> None:
+            line, _ = listening.accept()
+            with line:
+                line.recv(4096)
+                line.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+        answering = threading.Thread(target=answer)
+        answering.start()
+        with pytest.raises(UserError, match=r"it speaks no TLS; write http:// in place of https://"):
+            UrlSubject("shop", [f"https://127.0.0.1:{port}"]).start(DeployContext())
+        answering.join()

@@ -16,6 +16,8 @@ from pydantic import ValidationError
 from tests.podman import Podman
 from tests.real_servers import arguments_of, is_gone, wait_until
 
+from loadstone.machine import extras
+from loadstone.machine.needs import line_for, missing
 from loadstone.machine.ports import free_port
 from loadstone.safety.errors import UserError
 from loadstone.servers.containers import container_engine, container_guard
@@ -43,6 +45,18 @@ SETTINGS = ContainerSettings(
     limits={"cpu": 0.5, "memory": "256 MB"},
 )
 """Of every kind that a Redis has."""
+
+
+def test_the_library_of_containers_is_named_with_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch, context: DeployContext
+) -> None:
+    assert not missing(SETTINGS.needs("redis"))
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    (need,) = missing(SETTINGS.needs("redis"))
+    assert need.is_for_setup
+    assert "loadstone[containers]" in line_for([need], ())
+    with pytest.raises(UserError, match=r"kind: container: loadstone\[containers\] is not installed; type .* \(3 MB\)"):
+        SETTINGS.server("redis").start(context)
 
 
 @pytest.fixture

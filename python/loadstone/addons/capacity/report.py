@@ -35,6 +35,8 @@ def to_json(report: CapacityReport) -> str:
 
 def show(report: CapacityReport, console: Console, *, short: bool = False) -> None:
     """Print the outcome for a person; `short`: a line a prediction alone."""
+    refusals = {None if one.refusal is None else fmt.sentence(one.refusal) for one in report.capacities}
+    common = refusals.pop() if len(report.capacities) > 1 and len(refusals) == 1 else None
     for number, capacity in enumerate(report.capacities):
         if short:
             for said in _lines(capacity):
@@ -44,7 +46,9 @@ def show(report: CapacityReport, console: Console, *, short: bool = False) -> No
             console.print()
         at = _("{users}, {rate} a second", users=_users(capacity.users), rate=fmt.rate(capacity.per_s))
         heading = f"{fmt.plain(capacity.label)}: {at}" if capacity.label else _("At {at}", at=at)
-        print_blocks(console, heading, _of_one(capacity))
+        print_blocks(console, heading, _of_one(capacity, refuses=common is None))
+    if common is not None and not short:
+        print_blocks(console, "", [Paragraph(common, "doubt")])
 
 
 def _lines(capacity: Capacity) -> Iterator[str]:
@@ -65,7 +69,8 @@ def _users(number: int | None) -> str:
     return plural(number or 0, "{count} user", "{count} users", count=fmt.count(number))
 
 
-def _of_one(capacity: Capacity) -> Iterator[Block]:
+def _of_one(capacity: Capacity, *, refuses: bool) -> Iterator[Block]:
+    """`refuses`: why nothing is predicted is said of each condition, since it is not one reason for all of them."""
     yield _parts(capacity)
     yield Paragraph(capacity.limit)
     if capacity.waiting_s is not None:
@@ -77,7 +82,8 @@ def _of_one(capacity: Capacity) -> Iterator[Block]:
         )
         yield Paragraph(said, "note")
     if capacity.refusal is not None:
-        yield Paragraph(capacity.refusal, "doubt")
+        if refuses:
+            yield Paragraph(capacity.refusal, "doubt")
         return
     if capacity.error is not None and capacity.reach is not None:
         said = _(

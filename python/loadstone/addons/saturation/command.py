@@ -1,6 +1,8 @@
 """`loadstone saturate redis [URL]` and `loadstone saturate http URL`: where does it break, and which part breaks?"""
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +16,10 @@ from loadstone.cli.redis_options import Login
 from loadstone.run.request import RunRequest
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from loadstone.experiment.spec.problems import ExperimentSource
+    from loadstone.judge.analysis.analysis import Analysis
 
 TAKEN = (*MEASURES, "quick", "budget", "out", "quiet")
 """Options of a run that the command takes."""
@@ -77,4 +82,11 @@ def _saturate(described: "ExperimentSource", run: RunRequest, results: PointResu
 
     resume = None if run.resume is None else folder_to_resume(run.resume, run.out)
     options = replace(run, described=described, resume=resume)
-    show_outcome(carried_out(options, objectives, results), results)
+    outcome = carried_out(options, objectives, results, show_result=partial(_show, verbose=options.verbose))
+    show_outcome(outcome, results)
+
+
+def _show(analysis: "Analysis", report: Path | None, folder: Path, results: "Console", *, verbose: bool) -> None:
+    from loadstone.report.terminal.outcome import show
+
+    show(analysis, report, results, folder=folder, verbose=verbose, typed=True)

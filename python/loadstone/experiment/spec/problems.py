@@ -244,6 +244,7 @@ class ExperimentSource:
         dotted = ".".join(str(part) for part in path)
         place = self.place(path)
         known = not dotted or place.endswith(f" {dotted}")  # by the option: `--set workload.pool.connections`
+        known = known or (not self.digest and path in self.given)  # no file has it: only the option means something
         in_one_line = as_it_is(problem).changed(lambda part: re.sub(r"\s+", " ", part))
         return UserError("{place}: {problem}", place=place if known else f"{place}: {dotted}", problem=in_one_line)
 

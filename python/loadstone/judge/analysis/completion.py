@@ -7,6 +7,7 @@ from loadstone.experiment.plan.run_plan import FULL_SERVERS, REPORT_S, REPORT_TR
 from loadstone.run_folder.look import Look
 from loadstone.run_folder.plan_summary import PlannedLine
 from loadstone.run_folder.reading import RecordedRun
+from loadstone.run_folder.trial import lasted_s
 
 ROUNDED_TO_S = 5.0
 
@@ -74,18 +75,11 @@ def needed_budget_s(run: RecordedRun) -> float:
 
 
 def elapsed_s(run: RecordedRun) -> float:
-    """From the first trial's start to the last one's end, attempts that do not count included; pauses as well.
+    """What the trials took, attempts that do not count included; without the pauses between two sessions.
 
     Where the looks tell the time, what the last one says.
     """
     if run.looks and schedule_of(run.experiment).is_timed_by_looks:
         return max(look.elapsed_s for look in run.looks)
     trials = [*run.trials, *run.superseded, *run.shorter]
-    if not trials:
-        return 0.0
-    begin_ns = min(trial.started_unix_ns for trial in trials)
-    ends_s = [
-        (trial.started_unix_ns - begin_ns) / 1e9 + max((end for _, end in trial.phases.values()), default=0.0)
-        for trial in trials
-    ]
-    return round(max(ends_s), 3)
+    return round(lasted_s(sorted(trials, key=lambda trial: trial.ended_unix_s)), 3)

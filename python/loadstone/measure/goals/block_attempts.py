@@ -85,7 +85,7 @@ class BlockAttempts:
     def give_up_after_pause(self, now_unix_s: float) -> int | None:
         """Begin the half done block again if it was left too long ago; its number if so."""
         block = self.half_done()
-        if block is None or -CLOCKS_APART_S <= now_unix_s - ended_unix_s(self._last(block)[-1]) <= PAUSE_MAX_S:
+        if block is None or -CLOCKS_APART_S <= now_unix_s - self._last(block)[-1].ended_unix_s <= PAUSE_MAX_S:
             return None
         self._passes[block].append([])
         return block
@@ -125,17 +125,12 @@ class BlockAttempts:
         starts = [trial.started_unix_ns / 1e9 for trial in trials]
         if self.group.rounds is not None:
             opening_s = self.group.rounds.opening_s(len(trials))
-            return max(map(ended_unix_s, trials)) - min(starts) + opening_s
+            return max(trial.ended_unix_s for trial in trials) - min(starts) + opening_s
         return (starts[-1] - starts[0]) / (len(starts) - 1) * len(starts)
 
     def _last(self, block: int) -> list[TrialRecord]:
         passes = self._passes.get(block)
         return passes[-1] if passes else []
-
-
-def ended_unix_s(trial: TrialRecord) -> float:
-    """When the trial's last phase ended, in seconds since 1970."""
-    return trial.started_unix_ns / 1e9 + max((end for _, end in trial.phases.values()), default=0.0)
 
 
 RISING = 1.05

@@ -18,16 +18,11 @@ from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.run_plan import Block, CrashTrial, PlannedTrial, RunPlan, preparation
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.judge.verdict import Verdict
-from loadstone.measure.goals.block_attempts import ended_unix_s
 from loadstone.measure.listener import Notice, ProgressListener
 from loadstone.run_folder.crash import CrashRecord
 from loadstone.run_folder.look import Look, LookVerdict, Reason
-from loadstone.run_folder.trial import TrialRecord
+from loadstone.run_folder.trial import TrialRecord, lasted_s
 from loadstone.text.message import Message
-
-SESSION_GAP_S = 180.0
-"""A longer pause between two trials is no time of the run: it ended there and was gone on with later. A shorter
-one may be the start and the warm-up of an application."""
 
 
 class TimeBudget:
@@ -66,19 +61,6 @@ class TimeBudget:
     def share_left(self) -> float:
         """Return the time left as a share of the whole budget; 1 without one."""
         return self.left_s() / self.budget_s if self.budget_s > 0 else 1.0
-
-
-def lasted_s(trials: Iterable[TrialRecord]) -> float:
-    """What these trials took with the pauses between them, in seconds, by their own clocks.
-
-    Those that took turns lasted together, and count once.
-    """
-    lasted, until_s = 0.0, -math.inf
-    for start_s, end_s in sorted((trial.started_unix_ns / 1e9, ended_unix_s(trial)) for trial in trials):
-        paused = start_s - until_s <= SESSION_GAP_S
-        lasted += max(0.0, end_s - until_s) if paused else end_s - start_s
-        until_s = max(until_s, end_s)
-    return lasted
 
 
 class GoalPhase(IntEnum):

@@ -11,9 +11,8 @@ from statistics import mean, median
 from loadstone.experiment.plan.group import Group
 from loadstone.experiment.plan.labels import label_of
 from loadstone.experiment.plan.run_plan import Block, PlannedTrial, in_tables
-from loadstone.measure.goals.block_attempts import BlockAttempts, ended_unix_s
+from loadstone.measure.goals.block_attempts import BlockAttempts
 from loadstone.measure.goals.goal import (
-    SESSION_GAP_S,
     Goal,
     GoalContext,
     GoalPhase,
@@ -27,7 +26,7 @@ from loadstone.measure.goals.goal import (
     Step,
 )
 from loadstone.measure.goals.group_block import measure_block
-from loadstone.run_folder.trial import TrialRecord
+from loadstone.run_folder.trial import SESSION_GAP_S, TrialRecord
 from loadstone.text.language import _
 
 
@@ -83,12 +82,12 @@ class TableTrials:
         block is whole they may be most of them, and no pause is taken for longer than the plan has it.
         """
         trials = sorted((t for attempts in self._attempts.values() for t in attempts), key=lambda t: t.started_unix_ns)
-        pauses = [max(0.0, b.started_unix_ns / 1e9 - ended_unix_s(a)) for a, b in pairwise(trials)]
+        pauses = [max(0.0, b.started_unix_ns / 1e9 - a.ended_unix_s) for a, b in pairwise(trials)]
         reported = [pause for pause in pauses if pause <= SESSION_GAP_S]
         if not reported:
             return self.group.block_s
         pause_s = median(reported) if self.complete else min(median(reported), self.group.overhead_s)
-        own_s = mean(ended_unix_s(trial) - trial.started_unix_ns / 1e9 for trial in trials)
+        own_s = mean(trial.ended_unix_s - trial.started_unix_ns / 1e9 for trial in trials)
         return (own_s + pause_s) * len(self.group.conditions)
 
     def trial_s(self) -> float:

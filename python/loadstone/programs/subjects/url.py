@@ -1,6 +1,7 @@
 """A subject given by URL: it is the user's, and never started or stopped."""
 
 import http.client
+import ssl
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -168,6 +169,8 @@ def _ask(name: str, endpoint: Endpoint) -> None:
     except ReplyTooLarge:
         raise UserError("{where}: the head of its answer has no end; correct its URL", where=where) from None
     except OSError as error:
+        if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
+            raise UserError("{where}: it speaks no TLS; write http:// in place of https://", where=where) from None
         kind = _Slow if isinstance(error, TimeoutError) else UserError
         raise kind.of(
             said("{where}: {error}; start it, or correct its URL", where=where, error=error_text(error))

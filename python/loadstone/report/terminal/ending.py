@@ -48,6 +48,8 @@ FAILURES_MAX = 3
 _MEANINGS_MAX = 4
 """Sentences about what figures mean, before the verdicts."""
 _ROWS_MIN = 3
+_QUESTION_LINES = 2
+"""Parts of the head that ask: an empty line, and the question."""
 _TITLE_MIN = 24
 _WITH_VALUE = {"--resume", "--budget", "--out", "--prometheus"}
 """Options of the run that the next one has otherwise, or not."""
@@ -57,9 +59,12 @@ class _Whole(Text):
     """A line that is printed unbroken, however long."""
 
 
-def print_ending(console: Console, analysis: Analysis, report: Path | None, folder: Path | None) -> None:
-    """Print it. Commands and paths are not broken, so that they can be pasted."""
-    for part in outcome_lines(console, analysis, report, folder):
+def print_ending(
+    console: Console, analysis: Analysis, report: Path | None, folder: Path | None, *, typed: bool = False
+) -> None:
+    """Print it. Commands and paths are not broken, so that they can be pasted. `typed`: the command was the question,
+    which is not repeated."""
+    for part in outcome_lines(console, analysis, report, folder)[_QUESTION_LINES if typed else 0 :]:
         console.print(part, soft_wrap=isinstance(part, _Whole))
 
 
@@ -161,8 +166,10 @@ def _head(analysis: Analysis) -> list[RenderableType]:
 def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[RenderableType]:
     said = [f"{trust_text(analysis)}."]
     said += [fmt.sentence(section.in_foot) for section in document_of(analysis).sections if section.in_foot is not None]
-    still: list[RenderableType] = [Text(line) for line in stall_lines(analysis, most=1)]
-    parts: list[RenderableType] = [Text(), *still, Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
+    stalls = stall_lines(analysis, most=1)
+    still = [Text(line) for line in stalls[:1]]
+    said += [summary.time_used(analysis), *stalls[1:]]
+    parts: list[RenderableType] = [Text(), *still, Text(" ".join(said).rstrip())]
     if step := next_step(analysis, folder):
         parts += [Text(step.why), _Whole(f"  {step.command}", style="bold")]
     if report is not None:

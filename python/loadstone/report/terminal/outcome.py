@@ -23,14 +23,16 @@ def show(
     *,
     folder: Path | None = None,
     verbose: bool = False,
+    typed: bool = False,
 ) -> None:
     """Print the outcome of a run: the end, or with `verbose` everything that the report has for a terminal.
 
     `report` is the page that was written, `folder` the run's, for the command that resumes it.
+    `typed`: all that was asked stands in the command.
     """
     console = console or remarks()
     if not verbose:
-        print_ending(console, analysis, report, folder)
+        print_ending(console, analysis, report, folder, typed=typed)
         return
     for part in _parts(analysis, report, console.width):
         console.print(part)

@@ -9,7 +9,7 @@ from itertools import islice
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row
+from loadstone.judge.analysis.analysis import Analysis, Comparison, ResultTable, Row
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.figure_quality import bound_lines, trust_text
@@ -20,16 +20,14 @@ from loadstone.report.tables.columns import columns_for, fixed_rate_lines, suspe
 from loadstone.report.terminal.ending import says_little, verdict_line
 from loadstone.report.terminal.figures import figures_table
 from loadstone.report.terminal.sections import bullet
-from loadstone.text.language import _
+from loadstone.text.language import _, plural
 
 ROWS_MAX = 20
 """Rows of a table on a terminal; a pipe takes all of them."""
 COMPARED_MAX = 20
 """Comparisons on a terminal."""
-BESIDE_MAX = 3
-"""Lines on a terminal of what is to be known beside comparisons."""
-FAILED_MAX = 3
-"""Rows whose errors are named; and replies that are shown."""
+FAILED_MAX = 2
+"""Rows whose errors are named."""
 
 
 def print_short(console: Console, analysis: Analysis) -> None:
@@ -41,42 +39,45 @@ def print_short(console: Console, analysis: Analysis) -> None:
 def _parts(analysis: Analysis, width: int, *, cuts: bool) -> Iterator[RenderableType]:
     """`cuts`: a terminal has room for so many rows and comparisons."""
     yield Text(fmt.sentence(analysis.headline) or fmt.sentence(analysis.answer), style="bold cyan")
-    yield from (Text(fmt.sentence(meaning), style="yellow") for meaning in analysis.meanings)
     if scaled := summary.scaled(analysis):
         yield Text(scaled, style="yellow")
-    yield from _compared(analysis, width, COMPARED_MAX if cuts else None)
+    compared = sorted(verdicts.all_comparisons(analysis), key=says_little)
+    yield from _compared(compared, width, COMPARED_MAX if cuts else len(compared))
+    doubts: list[RenderableType] = []
     for table in analysis.tables:
-        yield from _table(table, width, len(analysis.tables) > 1, ROWS_MAX if cuts else len(table.rows))
-    yield from _doubts(analysis)
-    said = [f"{trust_text(analysis)}.", summary.time_used(analysis), _("All of it: --verbose.")]
+        shown = _shown(table.rows, ROWS_MAX if cuts else len(table.rows))
+        yield from _table(table, shown, width, is_titled=len(analysis.tables) > 1)
+        columns = columns_for(table)
+        known = [*fixed_rate_lines(table), *told_apart_lines(shown, columns), *suspect_lines(shown, columns)]
+        doubts += (Text(line, style="dim") for line in known)
+    doubts = [*_doubts(analysis, compared), *doubts]
+    yield from doubts[:1]
+    said = [f"{trust_text(analysis)}.", summary.time_used(analysis), _left(len(doubts) - 1)]
     yield Text(" ".join([*([] if analysis.complete else [f"{_('incomplete')}."]), *said]))
 
 
-def _compared(analysis: Analysis, width: int, most: int | None) -> Iterator[RenderableType]:
-    """A line a comparison, what is decided first, with what is to be known of it."""
-    judged = sorted(verdicts.all_comparisons(analysis), key=says_little)
+def _left(doubts: int) -> str:
+    if doubts < 1:
+        return _("All of it: --verbose.")
+    return plural(doubts, "{n} more doubt, and all of it: --verbose.", "{n} more doubts, and all of it: --verbose.")
+
+
+def _compared(judged: Sequence[Comparison], width: int, most: int) -> Iterator[RenderableType]:
+    """A line a comparison, what is decided first."""
     for one in judged[:most]:
         yield verdict_line(one, width)
-    if left := len(judged[most:] if most is not None else ()):
+    if left := len(judged[most:]):
         yield Text(_("… {left} more comparisons in the report", left=left), style="dim")
-    beside = len(judged) if most is None else BESIDE_MAX
-    warnings = list(dict.fromkeys(fmt.sentence(warning) for one in judged for warning in one.warnings))
-    yield from (Text(f"  {warning}", style="yellow") for warning in warnings[:beside])
-    floors = [*filter(None, map(verdicts.noise_floor, analysis.families))]
-    yield from (Text(f"  {floor}", style="dim") for floor in floors[:beside])
 
 
-def _table(table: ResultTable, width: int, is_titled: bool, most: int) -> Iterator[RenderableType]:
+def _table(table: ResultTable, shown: Sequence[Row], width: int, *, is_titled: bool) -> Iterator[RenderableType]:
+    """The rows, and what failed in them: an error by its kind with an example is no doubt, but what was found."""
     if is_titled:
         yield Text(fmt.plain(table.title), style="bold")
-    shown = _shown(table.rows, most)
     yield figures_table(rows_of_table(table, shown), width)
     if left := len(table.rows) - len(shown):
         yield Text(_("… {left} more rows in the report", left=left), style="dim")
-    columns = columns_for(table)
-    known = [*fixed_rate_lines(table), *told_apart_lines(shown, columns), *suspect_lines(shown, columns)]
-    yield from (Text(line, style="dim") for line in known[:1])
-    failed = (*failure_lines(table.rows, FAILED_MAX), *islice(example_lines(table.rows), FAILED_MAX))
+    failed = (*failure_lines(table.rows, FAILED_MAX), *islice(example_lines(table.rows), 1))
     yield from (Text(line, style="yellow") for line in failed)
 
 
@@ -86,14 +87,16 @@ def _shown(rows: Sequence[Row], most: int) -> list[Row]:
     return [rows[place] for place in sorted(first)]
 
 
-def _doubts(analysis: Analysis) -> Iterator[RenderableType]:
-    """Every check for which something is invalid; else the first of a bound, a stall, and what is suspect."""
-    failed = [check for check in summary.failing_first(analysis.checks) if check.invalid or check.suspect]
-    if invalid := [check for check in failed if check.invalid]:
-        yield from (bullet(check_line(check)) for check in invalid)
-        return
-    lines = [*bound_lines(analysis), *stall_lines(analysis, most=1)]
-    if lines:
-        yield Text(lines[0], style="yellow")
-    elif failed:
-        yield bullet(check_line(failed[0]))
+def _doubts(analysis: Analysis, judged: Sequence[Comparison]) -> Iterator[RenderableType]:
+    """What is to be doubted, the gravest first: what is invalid, what figures do not mean, comparisons that say less
+    than they seem to, bounds, stalls, what is suspect where no bound says it, and how finely it can be told here."""
+    failing = [check for check in summary.failing_first(analysis.checks) if check.invalid or check.suspect]
+    yield from (bullet(check_line(check)) for check in failing if check.invalid)
+    yield from (Text(fmt.sentence(meaning), style="yellow") for meaning in analysis.meanings)
+    warnings = dict.fromkeys(fmt.sentence(warning) for one in judged for warning in one.warnings)
+    yield from (Text(f"  {warning}", style="yellow") for warning in warnings)
+    bounded = [*bound_lines(analysis), *stall_lines(analysis)]
+    yield from (Text(line, style="yellow") for line in bounded)
+    if not bounded:
+        yield from (bullet(check_line(check)) for check in failing if not check.invalid)
+    yield from (Text(f"  {floor}", style="dim") for floor in filter(None, map(verdicts.noise_floor, analysis.families)))

@@ -4,7 +4,7 @@ import dataclasses
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import psutil
@@ -14,6 +14,8 @@ from pydantic_core import core_schema
 from loadstone.experiment.action import PlannedAction, shown_text
 from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.software import in_containers
+from loadstone.machine.extras import lacks, require
+from loadstone.machine.needs import Need
 from loadstone.machine.ports import PORT_TRIES, free_port
 from loadstone.machine.processes.endings import ending_of_process
 from loadstone.machine.processes.resource_limits import Limited, Limits, limits_in_force
@@ -68,6 +70,11 @@ class ContainerSettings(ServerSettings):
         image = " ".join(filter(None, (self.image, self.program)))
         what = said("{what} as server {name}", what=shown_text(image), name=name)
         return PlannedAction("runs the image", what, asks=True, at=("servers", name, "image"))
+
+    def needs(self, name: str) -> Sequence[Need]:
+        """See `ServerSettings.needs`."""
+        problem = said("not installed") if lacks("containers") else ""
+        return [Need("docker (the Python library)", f"server {name}", problem, extra="containers")]
 
     def server(self, name: str) -> "ContainerServer":
         """The server, not started."""
@@ -124,6 +131,7 @@ class ContainerServer:
 
     def _make(self, context: DeployContext) -> None:
         """The container, started, on a free port of this machine."""
+        require("containers", "kind: container")
         from loadstone.servers.containers.container_engine import PublishedPortTaken, Recipe, find_engine
         from loadstone.servers.containers.container_run import ContainerRun
 
