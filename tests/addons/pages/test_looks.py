@@ -130,6 +130,94 @@ def test_the_live_page_shows_what_falls_while_it_is_open(pages: Pages, browser: 
     assert [one["message"] for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
 
 
+ORDER = """const places = ids => ids.map(id => document.getElementById(id).getBoundingClientRect().top);
+const top = places(['live-head', 'charts', 'live-answers', 'more-charts', 'live-conditions', 'live-log']);
+return top.every((one, n) => !n || one > top[n - 1]);"""
+LEGENDS = """return Object.fromEntries([...document.querySelectorAll('#charts figure')].map(figure => [
+  figure.querySelector('figcaption').textContent, [...figure.querySelectorAll('.u-series')].slice(1).map(
+    one => one.querySelector('.u-label').textContent + one.querySelector('.u-marker').style.border)]));"""
+
+
+def test_the_first_screen_of_a_run_has_its_figures(pages: Pages, browser: webdriver.Chrome) -> None:
+    """Tiles, then TPS, P99, errors and CPU over time, then the answers: also after a reload, in the same colours."""
+    screen(browser, 1440)
+    browser.get(pages.entry)
+    browser.get(f"{pages.base}/runs/{RUN}")
+    until(browser, "return document.querySelectorAll('#charts canvas').length === 4")
+    assert browser.execute_script(ORDER)
+    seen = browser.execute_script(
+        "return [...document.querySelectorAll('.tiles, #charts .canvas')].map(e => e.getBoundingClientRect().bottom)"
+    )
+    assert len(seen) == 5
+    assert max(seen) <= 900
+    before = browser.execute_script(LEGENDS)
+    assert [*before][:4] == [
+        "TPS of each condition", "P99 of each condition", "Errors a second of each condition", "CPU of each part"
+    ]  # fmt: skip
+    assert before["TPS of each condition"] == before["P99 of each condition"]
+    turn = {
+        "what": "now",
+        "group": "storage",
+        "state": "running",
+        "conditions": {"set <b>": {"tps": 5.0, "p99_ns": 1e6}},
+    }
+    with (pages.runs / RUN / EVENTS).open("a") as file:  # one alone: it was the first, and stays it
+        file.write(json.dumps({"format": 1, "unix_s": time.time(), **turn}) + "\n")
+    until(browser, "return document.querySelector('.tiles dd').textContent === '5'")
+    time.sleep(0.3)
+    assert browser.execute_script(LEGENDS) == before
+    browser.refresh()
+    until(browser, "return document.querySelectorAll('#charts canvas').length === 4")
+    assert browser.execute_script(LEGENDS) == before
+    summary = browser.find_element(By.CSS_SELECTOR, "#more > summary")
+    summary.send_keys(Keys.ENTER)
+    until(browser, "return document.querySelectorAll('#more-charts canvas').length === 4")
+
+
+def test_the_start_is_always_in_sight_and_never_beside_an_old_estimate(pages: Pages, browser: webdriver.Chrome) -> None:
+    browser.get(pages.entry)
+    for width in (390, 1280):
+        screen(browser, width)
+        browser.get(f"{pages.base}/experiments/json-documents")
+        until(browser, "return document.querySelector('#told .estimate') !== null")
+        bar = "document.querySelector('.start-bar').getBoundingClientRect()"
+        for place in ("0", "document.querySelector('form.checked').offsetHeight / 2"):
+            browser.execute_script(f"window.scrollTo({{top: {place}, behavior: 'instant'}})")
+            assert browser.execute_script(f"return {bar}.top > 0 && {bar}.bottom <= innerHeight"), (width, place)
+    dimmed = "return [...document.querySelectorAll('.left-out')].map(e => e.textContent.trim())"
+    assert browser.execute_script(dimmed), "a quick run leaves out levels"
+    budget = browser.find_element(By.ID, "budget")
+    budget.send_keys("soon")
+    assert browser.execute_script("return document.getElementById('told').getAttribute('aria-busy')") == "true"
+    until(browser, "return document.querySelector('#budget + .at-field') !== null")
+    assert "is not a time" in browser.find_element(By.ID, "at-field").text
+    assert budget.get_attribute("aria-invalid") == "true"
+    budget.clear()
+    budget.send_keys("9m")
+    until(browser, "return document.querySelector('#told .estimate') !== null")
+    assert browser.find_elements(By.CSS_SELECTOR, ".at-field, [aria-invalid], [aria-busy]") == []
+
+
+def test_letters_are_large_enough_on_a_phone(pages: Pages, browser: webdriver.Chrome) -> None:
+    """11 pixels as they are seen, in the pictures too; and what is wider says that it scrolls."""
+    screen(browser, 390)
+    browser.get(pages.entry)
+    small = """return [...document.querySelectorAll('main svg text')].filter(e => e.textContent.trim()).map(e => {
+      const svg = e.ownerSVGElement, scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+      return parseFloat(getComputedStyle(e).fontSize) * scale; }).filter(size => size < 11)"""
+    a, b = COMPARED
+    for address in (f"/runs/{RUN}", f"/compare?run={a}&run={b}", "/figures?experiment=redis"):
+        browser.get(pages.base + address)
+        until(browser, "return document.querySelectorAll('main svg text').length > 0")
+        assert browser.execute_script(small) == [], address
+    scrolls, hint = browser.execute_script(
+        "const e = document.querySelector('.picture .wide');"
+        "return [e.scrollWidth > e.clientWidth, getComputedStyle(e, '::before').content]"
+    )
+    assert scrolls
+    assert "↔" in hint
+
+
 def until(browser: webdriver.Chrome, condition: str) -> None:
     """Waits until a script's answer is true."""
     end = time.monotonic() + 20

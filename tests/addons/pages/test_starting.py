@@ -1,6 +1,8 @@
 """From a form to a run, against a real server of pages and real runs: nothing of a run depends on the page."""
 
 import asyncio
+import html
+import json
 import os
 import re
 import signal
@@ -12,6 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from tests.frozen_runs import unpacked
 from tests.korean_terms import english_in
 from tests.real_servers import UserRedis
 
@@ -207,3 +210,39 @@ def test_who_is_too_late_begins_by_one_button_when_the_other_ends(later: Pages) 
 def answers_of(text: str) -> dict[str, str]:
     """The fields of a question as its form sends them."""
     return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', text))
+
+
+def test_what_waits_is_seen_and_for_what(later: Pages) -> None:
+    """On its own page and above the lists, with what is left of the run that measures."""
+    answer = later.client.post("/quick/start", data={**LONG, "time": "30s"})
+    folder = started(later, answer.headers["location"])
+    asked = later.client.post("/quick/start", data=LONG).text
+    pending = re.search(r'name="pending" value="([^"]+)"', asked)
+    assert pending is not None
+    waiting = later.client.post("/begin", data={"pending": pending[1], "beside": "wait"})
+    address = waiting.headers["location"]
+    wait_for(lambda: "left" in later.client.get("/now").text)
+    page = later.client.get(address).text
+    assert "waits until the machine is free" in page
+    assert folder.name in page
+    for listed in ("/", "/runs", "/now"):
+        text = later.client.get(listed).text
+        assert f'href="/runs/{folder.name}"' in text, listed
+        assert re.search(rf'Waits until the machine is free:\s*<a href="{address}">', text), listed
+    later.client.post(f"{address}/cancel")
+    later.client.post(f"/runs/{folder.name}/stop")
+    wait_for(lambda: "notice" not in later.client.get("/now").text)
+
+
+def test_a_run_that_ended_undecided_goes_on_for_some_minutes(later: Pages) -> None:
+    """The command that goes on has a budget that is so much longer."""
+    folder = later.runs / "20260102T000000Z-redis"
+    folder.mkdir()
+    for name in ("plan.json", "environment.json"):
+        (folder / name).write_bytes((unpacked("redis-rate", folder.parent.parent / "frozen") / name).read_bytes())
+    wrong = later.client.post(f"/runs/{folder.name}/resume", data={"minutes": "soon"})
+    assert wrong.status_code == 400
+    answer = later.client.post(f"/runs/{folder.name}/resume", data={"minutes": "5"})
+    budget_s = json.loads((folder / "plan.json").read_text())["budget_s"]
+    page = later.client.get(answer.headers["location"]).text if answer.status_code == 303 else answer.text
+    assert f"--budget {round(budget_s) + 300}s" in html.unescape(page), page
