@@ -102,7 +102,7 @@ def test_tiles_say_what_is_looked_for_first(tmp_path: Path) -> None:
     text = shown(tmp_path, began(), now(61, 1), now(62, 1, conditions=two, left_s=60, group="g"))
     tiles = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)", text))
     assert tiles == {
-        "TPS": "1,000 – 3,000", "P99": "1 ms – 4 ms", "Errors": "4", "vUsers": "8 – 32", "Time left": "about 60 s left"
+        "TPS": "1,000 – 3,000", "P99": "1.00 ms – 4.00 ms", "Errors": "4", "vUsers": "8 – 32", "Time left": "about 60 s left"
     }  # fmt: skip
     assert "2 conditions take turns" in text
     assert 'max="100" value="50"' in text, "61 s of 121 are over"
