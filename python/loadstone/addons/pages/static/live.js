@@ -3,7 +3,7 @@
 (() => {
   "use strict";
   const WHOLE_MAX = 8;
-  const HEIGHT = 200;
+  const HEIGHT = 170;
   /* In their order on the page; what is `more` stands behind the answers, and is drawn once it is opened. */
   const KINDS = {
     tps: {of: "condition", text: count, axis: "TPS"},
