@@ -191,7 +191,7 @@ class RunRow(BaseModel):
     trials_planned: int | None = None
     trials_invalid: int = 0
     elapsed_s: float = 0.0
-    """How long it measured."""
+    """Time that all its sessions took."""
     tps: tuple[float, ...] = ()
     """Correct replies a second: of the condition that has the least and of the one that has the most; of a search for
     the saturation point the most alone."""

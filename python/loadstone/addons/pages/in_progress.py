@@ -26,7 +26,7 @@ class InProgress:
     address: str = ""
     """Where it is shown; empty if it is not one of these pages."""
     left: str = ""
-    """How long it still takes; empty where that is not known."""
+    """Time that it still takes; empty where that is not known."""
     waits: bool = False
 
 

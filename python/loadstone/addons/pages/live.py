@@ -229,11 +229,11 @@ def left_text(run: Following) -> str:
 
 
 GO_ON_MINUTES = 5
-"""By so much a run goes on where something is undecided."""
+"""Time that a run goes on, on a click, where something is undecided."""
 
 
 def more_minutes(run: Following) -> int:
-    """How long it may go on, on a click, since a comparison is undecided; 0 where none is, or it did not just end."""
+    """Minutes that it may go on, on a click, since a comparison is undecided; 0 where none is, or it did not just end."""
     told = run.told
     ended = told.ended is not None and told.ended["status"] in (0, 1, 4) and bool(told.began.get("budget_s"))
     newest = (looks[-1] for group in told.groups.values() for looks in group.looks.values() if looks)
