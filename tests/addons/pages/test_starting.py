@@ -1,7 +1,6 @@
 """From a form to a run, against a real server of pages and real runs: nothing of a run depends on the page."""
 
 import asyncio
-import html
 import json
 import os
 import re
@@ -14,12 +13,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from tests.frozen_runs import unpacked
 from tests.korean_terms import english_in
 from tests.real_servers import UserRedis
 
 from loadstone.addons.pages.following import Followers, Following
 from loadstone.addons.pages.running import writer_of
+from loadstone.addons.pages.started_runs import Starts
 from loadstone.measure.machine_lock import VARIABLE
 from loadstone.run_folder.files import PLAN
 
@@ -232,17 +231,12 @@ def test_what_waits_is_seen_and_for_what(later: Pages) -> None:
     later.client.post(f"{address}/cancel")
     later.client.post(f"/runs/{folder.name}/stop")
     wait_for(lambda: "notice" not in later.client.get("/now").text)
-
-
-def test_a_run_that_ended_undecided_goes_on_for_some_minutes(later: Pages) -> None:
-    """The command that goes on has a budget that is so much longer."""
-    folder = later.runs / "20260102T000000Z-redis"
-    folder.mkdir()
-    for name in ("plan.json", "environment.json"):
-        (folder / name).write_bytes((unpacked("redis-rate", folder.parent.parent / "frozen") / name).read_bytes())
-    wrong = later.client.post(f"/runs/{folder.name}/resume", data={"minutes": "soon"})
-    assert wrong.status_code == 400
-    answer = later.client.post(f"/runs/{folder.name}/resume", data={"minutes": "5"})
-    budget_s = json.loads((folder / "plan.json").read_text())["budget_s"]
-    page = later.client.get(answer.headers["location"]).text if answer.status_code == 303 else answer.text
-    assert f"--budget {round(budget_s) + 300}s" in html.unescape(page), page
+    longer = later.client.post(f"/runs/{folder.name}/resume", data={"minutes": "soon"})
+    assert (longer.status_code, "not a number of minutes" in longer.text) == (400, True)
+    longer = later.client.post(f"/runs/{folder.name}/resume", data={"minutes": "5"})
+    assert longer.status_code == 303, longer.text
+    budget_s = json.loads((folder / PLAN).read_text())["budget_s"]
+    (note,) = [one for one in Starts().all() if one.name == longer.headers["location"].removeprefix("/starts/")]
+    assert note.words[-2:] == ("--budget", f"{round(budget_s) + 300}s")
+    later.client.post(f"{longer.headers['location']}/cancel")
+    wait_for(lambda: not Starts().find(note.name).runs)  # type: ignore[union-attr]
