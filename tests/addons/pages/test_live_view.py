@@ -102,8 +102,12 @@ def test_tiles_say_what_is_looked_for_first(tmp_path: Path) -> None:
     text = shown(tmp_path, began(), now(61, 1), now(62, 1, conditions=two, left_s=60, group="g"))
     tiles = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)", text))
     assert tiles == {
-        "TPS": "1,000 – 3,000", "P99": "1.00 ms – 4.00 ms", "Errors": "4", "vUsers": "8 – 32", "Time left": "about 60 s left"
-    }  # fmt: skip
+        "TPS": "1,000 – 3,000",
+        "P99": "1.00 ms – 4.00 ms",
+        "Errors": "4",
+        "vUsers": "8 – 32",
+        "Time left": "about 60 s left",
+    }
     assert "2 conditions take turns" in text
     assert 'max="100" value="50"' in text, "61 s of 121 are over"
 
@@ -134,8 +138,11 @@ def test_an_ended_page_says_so_and_goes_on_where_something_is_undecided(tmp_path
     text = shown(tmp_path, begun, now(2, 1), ended)
     assert "This run has ended" in text
     assert "<dt>TPS</dt>" not in text
-    for verdict, offered in (("undecided", True), ("faster", False)):
-        run = Following(tmp_path, told(begun, look(12, -0.2, 0.4, verdict), ended), fate="ended")
+    for verdict, reason, offered in (
+        ("undecided", "out of budget", True), ("faster", "out of budget", False), ("undecided", "decided", False),
+    ):  # fmt: skip
+        last = look(12, -0.2, 0.4, verdict, reason=reason)
+        run = Following(tmp_path, told(begun, last, ended), fate="ended")
         text = str(templates().get_template("live_pieces.html").module.actions(**figures(run, "actions")))
         assert ("go on for 5 minutes" in text) == offered
 

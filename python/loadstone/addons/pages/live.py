@@ -233,10 +233,11 @@ GO_ON_MINUTES = 5
 
 
 def more_minutes(run: Following) -> int:
-    """Minutes that it may go on, on a click, since a comparison is undecided; 0 where none is, or it did not just end."""
+    """Minutes that it may go on, on a click, since the budget left a comparison undecided; else 0."""
     told = run.told
     ended = told.ended is not None and told.ended["status"] in (0, 1, 4) and bool(told.began.get("budget_s"))
-    newest = (looks[-1] for group in told.groups.values() for looks in group.looks.values() if looks)
+    short = [group for group in told.groups.values() if group.reason == "out of budget"]
+    newest = (looks[-1] for group in short for looks in group.looks.values() if looks)
     return GO_ON_MINUTES if ended and any(one.leading.kind == "undecided" for one in newest) else 0
 
 
