@@ -176,6 +176,28 @@ def test_the_first_screen_of_a_run_has_its_figures(pages: Pages, browser: webdri
     assert "set <b> · redis" in browser.execute_script(costs)
 
 
+def test_charts_stand_in_one_order_whatever_comes_first(pages: Pages, browser: webdriver.Chrome) -> None:
+    """While servers start only parts have figures: TPS comes later, and stands above them."""
+    screen(browser, 1440)
+    run = pages.runs / f"{RUN}-2"
+    run.mkdir()
+    (run / PLAN).write_text("{}")
+    tell_of_comparisons(run / EVENTS, os.getpid())
+    lines = (run / EVENTS).read_text().splitlines(keepends=True)
+    first = next(place for place, line in enumerate(lines) if json.loads(line)["what"] == "now")
+    alone = json.dumps({**json.loads(lines[first]), "conditions": {}}) + "\n"
+    (run / EVENTS).write_text("".join([*lines[:first], alone]))
+    browser.get(pages.entry)
+    browser.get(f"{pages.base}/runs/{run.name}")
+    until(browser, "return document.querySelectorAll('#charts canvas').length === 1")
+    with (run / EVENTS).open("a") as file:
+        file.writelines(lines[first:])
+    until(browser, "return document.querySelectorAll('#charts canvas').length === 4")
+    assert [*browser.execute_script(LEGENDS)] == [
+        "TPS of each condition", "P99 of each condition", "Errors a second of each condition", "CPU of each part"
+    ]  # fmt: skip
+
+
 def test_the_start_is_always_in_sight_and_never_beside_an_old_estimate(pages: Pages, browser: webdriver.Chrome) -> None:
     browser.get(pages.entry)
     for width in (390, 1280):

@@ -29,6 +29,7 @@ STATES = ("preparing", "running", "stopping", "reporting", "ended")
 VERDICTS = frozenset(get_args(VerdictKind))
 NOISY_CPUS = 0.1
 """CPUs that other programs take, beyond which the page says that the machine is noisy."""
+OTHERS = "other programs"
 _OF_PART = ("cpus", "rss_bytes", "connections")
 _LARGEST = ("p99", "rss", "connections", "errors")
 """What of two neighbours becomes the larger; of all else the mean."""
@@ -277,7 +278,9 @@ class LiveView:
         }  # fmt: skip
         self.agents = {name: _agent(one) for name, one in mapping(line.get("agents"), PARTS_MAX).items()}
         self.newest = new or self.newest
-        self._others.extend([self.parts["others"]["cpus"]] if "cpus" in self.parts.get("others", {}) else [])
+        if (others := self.parts.pop("others", None)) is not None:
+            self.parts[OTHERS] = others  # last, and as it is called
+            self._others.extend([others["cpus"]] if "cpus" in others else [])
         tabled = bool(new or self.parts or self.agents)
         self._tables = tabled and not self._tables  # the figures now change in each second line: the tiles in each
         self._change("head", *(("conditions",) if self._tables else ()))

@@ -109,7 +109,7 @@
       scales: {x: {time: false, range: () => [0, Math.max(10, picture.end)]}, y: spec.log ? {distr: 3} : {range: (_, low, high) => [0, (high || 1) * 1.06]}},
       series: [{label: root.dataset.time, value: (_, value) => value == null ? "" : clock(value)}, ...series],
       axes: [
-        {...axis, label: root.dataset.time, size: 34, values: (_, ticks) => ticks.map(clock), space: 60},
+        {...axis, label: root.dataset.axis, size: 34, values: (_, ticks) => ticks.map(clock), space: 60},
         {...axis, label: kind === "cpus" ? `${spec.axis}, ${root.dataset.cpu}` : spec.axis, size: 58, values: (_, ticks) => ticks.map(tick => tick == null ? "" : spec.text(tick))},
       ],
     };
@@ -135,7 +135,11 @@
   }
 
   function picture(kind, root) {
-    const figure = make("figure", KINDS[kind].more ? document.getElementById("more-charts") : root);
+    const box = KINDS[kind].more ? document.getElementById("more-charts") : root;
+    const figure = document.createElement("figure");
+    const place = Object.keys(KINDS).indexOf(kind);  // what came first stands where it will after a reload
+    figure.dataset.place = place;
+    box.insertBefore(figure, [...box.children].find(one => Number(one.dataset.place) > place) ?? null);
     const caption = make("figcaption", figure, root.dataset[kind]);
     caption.id = `chart-${kind}`;
     const note = make("p", figure);
