@@ -103,7 +103,9 @@ async def _check(request: Request) -> Response:
 async def _facts(request: Request, asked: _FormRequest) -> ExperimentFacts:
     """What the form of an experiment is made from; a built-in one is read once. Raises UserError."""
     kept, key = place_of(request).memory.facts, (asked.word, language())
-    found = kept.get(key) or await place_of(request).memory.apart.call(command_preview.facts, asked.word)
+    found = kept.get(key)
+    if found is None:
+        found = await place_of(request).memory.apart.call(command_preview.facts, asked.word)
     if not asked.file:
         kept[key] = found
     return found
@@ -140,7 +142,7 @@ async def _told(request: Request, make: Make, asked: _FormRequest | None, fields
         command = make(found)
         return page(request, "told.html", command=command, told=await describe(place, command), error="", field="")
     except UserError as error:
-        return page(request, "told.html", command=None, told=None, **_wrong(error.message, fields))
+        return page(request, "told.html", 200, command=None, told=None, **_wrong(error.message, fields))
 
 
 def _command(request: Request, asked: _FormRequest, found: ExperimentFacts | None, form: Form) -> CommandLine:
