@@ -12,6 +12,7 @@ from loadstone.addons.pages.live import figures
 from loadstone.addons.pages.live_view import LOG_MAX, POINTS_MAX, LiveView, bounded_number, bounded_text
 from loadstone.addons.pages.page import templates
 from loadstone.addons.pages.search_curve import search_curves
+from loadstone.report.live.known import LiveState
 
 GROUP = {
     "name": "storage", "question": "Faster?", "pairs": ["b against a"], "unit": "round", "looks": [12, 20, 32],
@@ -161,6 +162,19 @@ def test_a_search_is_drawn_while_it_goes_on(tmp_path: Path) -> None:
     assert search_curves(
         told({"what": "search", "users": 1, "per_s": 0}, {"what": "search", "users": 2, "per_s": 0}).steps
     )
+
+
+def test_a_time_that_nobody_can_know_is_not_guessed(tmp_path: Path) -> None:
+    """A search that takes longer than was guessed: what was said fell to 2 s, rose to 10, and so on."""
+    known = LiveState()
+    known.leave(7.0, False, 0.0)
+    assert known.left_s(2.0) == 5.0
+    known.leave(math.inf, True, 2.0)
+    assert known.left_s(2.0) is None
+    assert not known.is_left
+    step = {"what": "search", "label": "get", "users": 1, "per_s": 9.0}
+    assert "known once the range of loads is found" in shown(tmp_path, began(), step, now(2, 1, left_s=None))
+    assert "known once" not in shown(tmp_path, began(), step, now(2, 1, left_s=9))
 
 
 def test_longer_slices_begin_the_looks_again() -> None:
