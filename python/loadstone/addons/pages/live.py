@@ -262,10 +262,12 @@ def _range(values: Iterable[float | None], text: Callable[[float | None], str]) 
 
 def _done(told: LiveView) -> float | None:
     """The share of this session's time that is over; None where what is left is not known."""
-    began_s, left_s = told.began.get("unix_s"), told.now["left_s"]
+    began_s: float | None = told.began.get("unix_s")
+    left_s: float | None = told.now["left_s"]
     if began_s is None or left_s is None:
         return None
-    lasted_s = max(0.0, told.now["unix_s"] - began_s)
+    now_s: float = told.now["unix_s"]
+    lasted_s = max(0.0, now_s - began_s)
     return lasted_s / max(1.0, lasted_s + left_s)
 
 
