@@ -163,7 +163,7 @@ def test_the_first_screen_of_a_run_has_its_figures(pages: Pages, browser: webdri
     }
     with (pages.runs / RUN / EVENTS).open("a") as file:  # one alone: it was the first, and stays it
         file.write(json.dumps({"format": 1, "unix_s": time.time(), **turn}) + "\n")
-    until(browser, "return document.querySelector('.tiles dd').textContent === '5'")
+    until(browser, "return document.querySelector('.tiles dd').textContent === '5.00'")
     time.sleep(0.3)
     assert browser.execute_script(LEGENDS) == before
     browser.refresh()
