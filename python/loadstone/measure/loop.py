@@ -1,5 +1,6 @@
 """The loop of a run: asks the goals what is measured next, measures, records and shows it, and asks again."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -140,7 +141,8 @@ class RunLoop:
         return first_looks_s(parts, self._time.left_s)
 
     def _left(self) -> tuple[float, bool]:
-        """Seconds that what is measured before the next pause still takes, and whether it may well take less."""
+        """Seconds that what is measured before the next pause still takes, and whether it may well take less; infinite
+        where that is not known."""
         together = (
             (GoalPhase.FIRST, GoalPhase.MORE)
             if self._time.turn in (GoalPhase.FIRST, GoalPhase.MORE)
@@ -148,6 +150,8 @@ class RunLoop:
         )
         asked = [goal for goal in self._goals if any(turn in goal.turns for turn in together)]
         expected = [goal.expected(self._history, self._time) for goal in asked]
+        if any(math.isinf(part.most_s) for part in expected):
+            return math.inf, True
         least_s, most_s = sum(part.least_s for part in expected), sum(part.most_s for part in expected)
         return min(most_s, max(least_s, self._time.left_s)), most_s > least_s
 

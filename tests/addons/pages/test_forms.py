@@ -1,13 +1,15 @@
 """A form and the command line are one: the same checks, the same messages, the same command."""
 
 import html
+import json
 import re
 from urllib.parse import unquote, urlencode
 
 import pytest
 from tests.calling import called
 
-from loadstone.addons.pages.command_lines import of_experiment, of_quick, references_in, without_secrets
+from loadstone.addons.pages.command_lines import of_experiment, of_gate, of_quick, references_in, without_secrets
+from loadstone.addons.pages.field_errors import at_field
 from loadstone.addons.pages.forms import Form
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import resolve
@@ -108,6 +110,7 @@ def test_an_address_is_never_an_option(url: str) -> None:
 def test_a_wrong_form_says_what_the_command_says(
     pages: Pages, address: str, sent: dict[str, str], words: list[str]
 ) -> None:
+    field = list(sent)[-1]
     if "experiments" in address:
         form = pages.client.get(address.removesuffix("/check")).text
         sent = [*sent.items(), *levels_of(form)]  # type: ignore[assignment]
@@ -116,8 +119,58 @@ def test_a_wrong_form_says_what_the_command_says(
         told = pages.client.post(address, data=sent).text
     printed = called(*words)
     assert printed.returncode == 2
-    message = printed.stderr.strip().removeprefix("loadstone: ")
+    message = printed.stderr.strip().removeprefix("loadstone: ").partition(": ")[2]  # the option is the field's name
+    assert f'data-field="{field}"' in told
     assert html.escape(message, quote=True).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in told
+
+
+@pytest.mark.parametrize(
+    ("error", "field", "said"),
+    [
+        ("--budget soon: 'soon' is not a time", "budget", "'soon' is not a time"),
+        ("--duration soon: 'soon' is not a time", "time", "'soon' is not a time"),
+        ("--server redis=...: it begins with no scheme; write redis=redis://h:1", "server.redis",
+         "it begins with no scheme; write redis://h:1"),
+        ("--set workload.model.users: 'x' is not a number", "set.workload.model.users", "'x' is not a number"),
+        ("--set a.b=1: no such setting", "further", "a.b=1: no such setting"),
+        ("size: no level is chosen; choose one at least", "level.size", "no level is chosen; choose one at least"),
+        ("URL 'h:1': it begins with no scheme", "url", "it begins with no scheme"),
+        ("--fleet x: gone", "", "--fleet x: gone"),
+        ("nothing of the kind", "", "nothing of the kind"),
+    ],
+)  # fmt: skip
+def test_a_message_stands_at_its_field(error: str, field: str, said: str) -> None:
+    fields = {"budget", "time", "url", "server.redis", "set.workload.model.users", "further", "level.size"}
+    assert at_field(error, fields) == (field, said)
+
+
+def test_a_gate_is_a_form(pages: Pages) -> None:
+    assert 'name="base"' in pages.client.get("/gate").text
+    assert 'href="/gate"' in pages.client.get("/").text
+    assert of_gate(Form((("base", "redis"), ("head", "redis,hz=11"), ("budget", "60s"), ("path", "")))).words == (
+        "gate", "--base", "redis", "--head", "redis,hz=11", "--budget", "60s",
+    )  # fmt: skip
+    told = html.unescape(pages.client.post("/gate/check", data={"base": "redis", "head": "redis,hz=11"}).text)
+    assert "2 comparisons" in told
+    assert "gate --base redis --head redis,hz=11" in told
+    wrong = pages.client.post("/gate/start", data={"base": "redis", "head": ""})
+    assert wrong.status_code == 400
+    assert 'data-field="head"' in wrong.text
+
+
+def test_what_a_quick_run_leaves_out_is_known_to_the_form(pages: Pages) -> None:
+    form = pages.client.get("/experiments/json-documents").text
+    measured = {}
+    for quick in ([("quick", "on")], []):
+        told = pages.client.post(
+            "/experiments/json-documents/check", content=encoded([("sent", "1"), *quick, *levels_of(form)]),
+            headers=FORM,
+        ).text  # fmt: skip
+        found = re.search(r'data-measured="([^"]*)"', told)
+        assert found is not None
+        measured[bool(quick)] = json.loads(html.unescape(found[1]))
+    assert set(measured[True]) == set(measured[False]) >= {"operation", "payload", "workers", "storage"}
+    assert set(measured[True]["pool"]) < set(measured[False]["pool"])
 
 
 def test_the_form_shows_what_it_will_take_and_the_command(pages: Pages) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import time
 import zipfile
 from collections.abc import Iterator
@@ -134,10 +135,45 @@ def test_two_runs_are_compared_in_the_words_of_the_command(pages: Pages) -> None
     with pytest.raises(UserError) as why:
         compare(CompareOptions((pages.runs / A, pages.runs / "pipeline")), SafeConsole(file=io.StringIO()))
     assert str(why.value).replace(f"{pages.runs}/", "") in refused
+    assert f">redis, {A} (complete)<" in text, "a run is picked by its experiment and its time"
     for odd in ([A], [A, A], [A, "nowhere"], [A, B, B], [A, "<script>alert(1)"]):
         assert pages.client.get("/compare", params={"run": odd}).status_code in (200, 404)
     margin = pages.client.get("/compare", params={"run": [A, B], "margin": "x", "place": "9" * 9}).text
     assert "--margin x: must be a share" in margin
+
+
+def test_versions_that_differ_are_compared_by_one_click(tmp_path: Path) -> None:
+    for name in (A, B):
+        run = unpacked(name, tmp_path / "runs")
+        (run / "analysis.json").write_bytes(render(analyse(run))["analysis.json"])
+    environment = json.loads((run / "environment.json").read_text())
+    environment["servers"]["redis"]["version"] = "7.0.15"
+    (run / "environment.json").write_text(json.dumps(environment))
+    with serving(tmp_path) as pages:
+        refused = pages.client.get("/compare", params={"run": [A, B]}).text
+        assert "7.0.15" in refused
+        form = re.search(r'<form action="/compare">(.*?)</form>', refused)
+        assert form is not None, refused
+        sent = re.findall(r'name="(\w+)" value="([^"]*)"', form[1])
+        compared = pages.client.get("/compare", params=sent).text
+    assert compared.count("<svg") == 2
+    assert "7.0.15" in compared
+
+
+def test_the_list_is_a_table_of_figures(pages: Pages) -> None:
+    rows = {
+        name: dict(re.findall(r'data-name="([^"]*)">(.*?)</td>', row))
+        for row in listed(pages).split('<tr class="run">')[1:]
+        for name in re.findall(r'href="/runs/([^/"]*)/report"', row)[:1]
+    }
+    pipeline = rows["pipeline"]
+    low, high = (float(one.replace(",", "")) for one in pipeline["TPS"].split(" – "))
+    assert 100_000 < low < 300_000
+    assert 1_000_000 < high < 3_000_000
+    assert (pipeline["Errors"], pipeline["Took"], pipeline["Of"]) == ("0 %", "9 s", "redis 8.2.3")
+    assert "faster" in pipeline["Verdict"]
+    assert pipeline["P99"].endswith("µs") or pipeline["P99"].endswith("ms")
+    assert rows[A]["Verdict"].strip() == "–"
 
 
 def test_a_figure_over_runs(pages: Pages) -> None:

@@ -1,5 +1,6 @@
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from loadstone.addons.pages.interval_history import narrowing, share
 from loadstone.addons.pages.live import figures
 from loadstone.addons.pages.live_view import LOG_MAX, POINTS_MAX, LiveView, bounded_number, bounded_text
 from loadstone.addons.pages.page import templates
+from loadstone.addons.pages.search_curve import search_curves
+from loadstone.report.live.known import LiveState
 
 GROUP = {
     "name": "storage", "question": "Faster?", "pairs": ["b against a"], "unit": "round", "looks": [12, 20, 32],
@@ -83,6 +86,95 @@ def test_a_cost_that_alone_answers_leads(tmp_path: Path) -> None:
     shown = str(templates().get_template("live_pieces.html").module.answers(**figures(run, "answers")))
     assert 'class="pair faster"' in shown
     assert shown.index("b uses less") < shown.index("undecided after 72")
+
+
+def shown(folder: Path, *lines: dict[str, Any], piece: str = "head") -> str:
+    """A piece of the page of a run that told these lines."""
+    run = Following(folder, told(*lines))
+    return str(getattr(templates().get_template("live_pieces.html").module, piece)(**figures(run, piece)))
+
+
+def condition(tps: float, p99_ns: float, users: int, **errors: int) -> dict[str, Any]:
+    return {"tps": tps, "p99_ns": p99_ns, "users": users, "errors": errors}
+
+
+def test_tiles_say_what_is_looked_for_first(tmp_path: Path) -> None:
+    two = {"set": condition(1000, 1e6, 8, timeout=2), "get": condition(3000, 4e6, 32)}
+    text = shown(tmp_path, began(), now(61, 1), now(62, 1, conditions=two, left_s=60, group="g"))
+    tiles = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)", text))
+    assert tiles == {
+        "TPS": "1,000 – 3,000",
+        "P99": "1.00 ms – 4.00 ms",
+        "Errors": "4",
+        "vUsers": "8 – 32",
+        "Time left": "about 60 s left",
+    }
+    assert "2 conditions take turns" in text
+    assert 'max="100" value="50"' in text, "61 s of 121 are over"
+
+
+def test_errors_over_time_are_those_of_each_moment() -> None:
+    """In the lines they are summed up, of each group from 0 on; a session that goes on counts anew."""
+    lines = [now(at, 1, group=group, conditions={"set": condition(1, 1, 1, **{kind: n})}) for at, group, kind, n in (
+        (10, "a", "timeout", 2), (12, "a", "timeout", 8), (13, "b", "refused", 1),
+    )]  # fmt: skip
+    run = told(began(), *lines)
+    assert [point.figures["errors"]["set"] for point in run.points] == [2, 3, 1]
+    assert run.errors == {"timeout": 8, "refused": 1}
+    run.take(began())
+    run.take(lines[0])
+    assert run.errors == {"timeout": 10, "refused": 1}
+
+
+def test_a_noisy_machine_is_said(tmp_path: Path) -> None:
+    noisy = {"parts": {"redis": {"cpus": 0.9}, "others": {"cpus": 0.4}}}
+    quiet = {"parts": {"redis": {"cpus": 0.9}, "others": {"cpus": 0.04}}}
+    assert "other programs take 40 % of one CPU" in shown(tmp_path, began(), now(2, 1, **noisy))
+    assert "noisy" not in shown(tmp_path, began(), now(2, 1, **quiet))
+
+
+def test_an_ended_page_says_so_and_goes_on_where_something_is_undecided(tmp_path: Path) -> None:
+    ended = {"what": "ended", "status": 0, "why": ""}
+    begun = began(budget_s=60)
+    text = shown(tmp_path, begun, now(2, 1), ended)
+    assert "This run has ended" in text
+    assert "<dt>TPS</dt>" not in text
+    for verdict, reason, offered in (
+        ("undecided", "out of budget", True), ("faster", "out of budget", False), ("undecided", "decided", False),
+    ):  # fmt: skip
+        last = look(12, -0.2, 0.4, verdict, reason=reason)
+        run = Following(tmp_path, told(begun, last, ended), fate="ended")
+        text = str(templates().get_template("live_pieces.html").module.actions(**figures(run, "actions")))
+        assert ("go on for 5 minutes" in text) == offered
+
+
+def test_a_search_is_drawn_while_it_goes_on(tmp_path: Path) -> None:
+    steps = [{"what": "search", "label": "get", "users": n, "per_s": 1000.0 * min(n, 4)} for n in (1, 2, 4, 8)]
+    text = shown(tmp_path, began(), *steps, piece="answers")
+    assert text.count("<circle") == 4
+    assert "8: 4,000" in text
+    (curve,) = search_curves(told(*steps).steps)
+    assert [up for _, up in curve.up][-1] == "4,000"
+    heights = [y for _, y, _ in curve.points]
+    assert heights == sorted(heights, reverse=True)
+    for wrong in ({"users": 0}, {"users": 3, "per_s": -1}, {"per_s": 5}):
+        assert search_curves(told(*[{"what": "search", **wrong}] * 3).steps) == []
+    assert search_curves(
+        told({"what": "search", "users": 1, "per_s": 0}, {"what": "search", "users": 2, "per_s": 0}).steps
+    )
+
+
+def test_a_time_that_nobody_can_know_is_not_guessed(tmp_path: Path) -> None:
+    """A search that takes longer than was guessed: what was said fell to 2 s, rose to 10, and so on."""
+    known = LiveState()
+    known.leave(7.0, False, 0.0)
+    assert known.left_s(2.0) == 5.0
+    known.leave(math.inf, True, 2.0)
+    assert known.left_s(2.0) is None
+    assert not known.is_left
+    step = {"what": "search", "label": "get", "users": 1, "per_s": 9.0}
+    assert "known once the range of loads is found" in shown(tmp_path, began(), step, now(2, 1, left_s=None))
+    assert "known once" not in shown(tmp_path, began(), step, now(2, 1, left_s=9))
 
 
 def test_longer_slices_begin_the_looks_again() -> None:

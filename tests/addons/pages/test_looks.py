@@ -125,9 +125,121 @@ def test_the_live_page_shows_what_falls_while_it_is_open(pages: Pages, browser: 
     agents = [row.text for row in browser.find_elements(By.CSS_SELECTOR, "#live-conditions table:last-child tbody tr")]
     assert agents == ["b <1> agent lost: no answer for 5 s — — — — — —", "a ready 900 50 % 4.00 ms 2 50 % 0.70 s"]
     tables = browser.execute_script("return [...document.querySelectorAll('#charts tbody th')].map(e => e.textContent)")
-    assert {"set <b>", "redis", "set <b> · redis"} <= set(tables)
+    assert {"set <b>", "redis"} <= set(tables)
     assert browser.execute_script("return document.querySelectorAll('#live b:not(.state b)').length") == 0
     assert [one["message"] for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
+
+
+ORDER = """const places = ids => ids.map(id => document.getElementById(id).getBoundingClientRect().top);
+const top = places(['live-head', 'charts', 'live-answers', 'more', 'live-conditions', 'live-log']);
+return top.every((one, n) => !n || one > top[n - 1]);"""
+LEGENDS = """return [...document.querySelectorAll('#charts figure')].map(figure => [
+  figure.querySelector('figcaption').textContent, [...figure.querySelectorAll('.u-series')].slice(1).map(
+    one => one.querySelector('.u-label').textContent + one.querySelector('.u-marker').style.border)]);"""
+
+
+def test_the_first_screen_of_a_run_has_its_figures(pages: Pages, browser: webdriver.Chrome) -> None:
+    """Tiles, then TPS, P99, errors and CPU over time, then the answers: also after a reload, in the same colours."""
+    screen(browser, 1440)
+    browser.get(pages.entry)
+    browser.get(f"{pages.base}/runs/{RUN}")
+    until(browser, "return document.querySelectorAll('#charts canvas').length === 4")
+    assert browser.execute_script(ORDER)
+    seen = browser.execute_script(
+        "return [...document.querySelectorAll('.tiles, #charts .canvas')].map(e => e.getBoundingClientRect().bottom)"
+    )
+    assert len(seen) == 5
+    assert max(seen) <= 900
+    before = browser.execute_script(LEGENDS)
+    assert [caption for caption, _ in before] == [
+        "TPS of each condition", "P99 of each condition", "Errors a second of each condition", "CPU of each part"
+    ]  # fmt: skip
+    assert before[0][1] == before[1][1]
+    turn = {
+        "what": "now",
+        "group": "storage",
+        "state": "running",
+        "conditions": {"set <b>": {"tps": 5.0, "p99_ns": 1e6}},
+    }
+    with (pages.runs / RUN / EVENTS).open("a") as file:  # one alone: it was the first, and stays it
+        file.write(json.dumps({"format": 1, "unix_s": time.time(), **turn}) + "\n")
+    until(browser, "return document.querySelector('.tiles dd').textContent === '5.00'")
+    time.sleep(0.3)
+    assert browser.execute_script(LEGENDS) == before
+    browser.refresh()
+    until(browser, "return document.querySelectorAll('#charts canvas').length === 4")
+    assert browser.execute_script(LEGENDS) == before
+    summary = browser.find_element(By.CSS_SELECTOR, "#more > summary")
+    summary.send_keys(Keys.ENTER)
+    until(browser, "return document.querySelectorAll('#more-charts canvas').length === 4")
+    costs = "return [...document.querySelectorAll('#more-charts tbody th')].map(e => e.textContent)"
+    assert "set <b> · redis" in browser.execute_script(costs)
+
+
+def test_charts_stand_in_one_order_whatever_comes_first(pages: Pages, browser: webdriver.Chrome) -> None:
+    """While servers start only parts have figures: TPS comes later, and stands above them."""
+    screen(browser, 1440)
+    run = pages.runs / f"{RUN}-2"
+    run.mkdir()
+    (run / PLAN).write_text("{}")
+    tell_of_comparisons(run / EVENTS, os.getpid())
+    lines = (run / EVENTS).read_text().splitlines(keepends=True)
+    first = next(place for place, line in enumerate(lines) if json.loads(line)["what"] == "now")
+    alone = json.dumps({**json.loads(lines[first]), "conditions": {}}) + "\n"
+    (run / EVENTS).write_text("".join([*lines[:first], alone]))
+    browser.get(pages.entry)
+    browser.get(f"{pages.base}/runs/{run.name}")
+    until(browser, "return document.querySelectorAll('#charts canvas').length === 1")
+    with (run / EVENTS).open("a") as file:
+        file.writelines(lines[first:])
+    until(browser, "return document.querySelectorAll('#charts canvas').length === 4")
+    assert [caption for caption, _ in browser.execute_script(LEGENDS)] == [
+        "TPS of each condition", "P99 of each condition", "Errors a second of each condition", "CPU of each part"
+    ]  # fmt: skip
+
+
+def test_the_start_is_always_in_sight_and_never_beside_an_old_estimate(pages: Pages, browser: webdriver.Chrome) -> None:
+    browser.get(pages.entry)
+    for width in (390, 1280):
+        screen(browser, width)
+        browser.get(f"{pages.base}/experiments/json-documents")
+        until(browser, "return document.querySelector('#told .estimate') !== null")
+        bar = "document.querySelector('.start-bar').getBoundingClientRect()"
+        for place in ("0", "document.querySelector('form.checked').offsetHeight / 2"):
+            browser.execute_script(f"window.scrollTo({{top: {place}, behavior: 'instant'}})")
+            assert browser.execute_script(f"return {bar}.top > 0 && {bar}.bottom <= innerHeight"), (width, place)
+    dimmed = "return [...document.querySelectorAll('.left-out')].map(e => e.textContent.trim())"
+    assert browser.execute_script(dimmed), "a quick run leaves out levels"
+    budget = browser.find_element(By.ID, "budget")
+    budget.send_keys("soon")
+    assert browser.execute_script("return document.getElementById('told').getAttribute('aria-busy')") == "true"
+    until(browser, "return document.querySelector('#budget + .at-field') !== null")
+    assert "is not a time" in browser.find_element(By.ID, "at-field").text
+    assert budget.get_attribute("aria-invalid") == "true"
+    budget.clear()
+    budget.send_keys("9m")
+    until(browser, "return document.querySelector('#told .estimate') !== null")
+    assert browser.find_elements(By.CSS_SELECTOR, ".at-field, [aria-invalid], [aria-busy]") == []
+
+
+def test_letters_are_large_enough_on_a_phone(pages: Pages, browser: webdriver.Chrome) -> None:
+    """11 pixels as they are seen, in the pictures too; and what is wider says that it scrolls."""
+    screen(browser, 390)
+    browser.get(pages.entry)
+    small = """return [...document.querySelectorAll('main svg text')].filter(e => e.textContent.trim()).map(e => {
+      const svg = e.ownerSVGElement, scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+      return parseFloat(getComputedStyle(e).fontSize) * scale; }).filter(size => size < 11)"""
+    a, b = COMPARED
+    for address in (f"/runs/{RUN}", f"/compare?run={a}&run={b}", "/figures?experiment=redis"):
+        browser.get(pages.base + address)
+        until(browser, "return document.querySelectorAll('main svg text').length > 0")
+        assert browser.execute_script(small) == [], address
+    scrolls, hint = browser.execute_script(
+        "const e = document.querySelector('.picture .wide');"
+        "return [e.scrollWidth > e.clientWidth, getComputedStyle(e, '::before').content]"
+    )
+    assert scrolls
+    assert "↔" in hint
 
 
 def until(browser: webdriver.Chrome, condition: str) -> None:

@@ -1,6 +1,7 @@
 """From a form to a run, against a real server of pages and real runs: nothing of a run depends on the page."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from tests.real_servers import UserRedis
 
 from loadstone.addons.pages.following import Followers, Following
 from loadstone.addons.pages.running import writer_of
+from loadstone.addons.pages.started_runs import Starts
 from loadstone.measure.machine_lock import VARIABLE
 from loadstone.run_folder.files import PLAN
 
@@ -207,3 +209,34 @@ def test_who_is_too_late_begins_by_one_button_when_the_other_ends(later: Pages) 
 def answers_of(text: str) -> dict[str, str]:
     """The fields of a question as its form sends them."""
     return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', text))
+
+
+def test_what_waits_is_seen_and_for_what(later: Pages) -> None:
+    """On its own page and above the lists, with what is left of the run that measures."""
+    answer = later.client.post("/quick/start", data={**LONG, "time": "30s"})
+    folder = started(later, answer.headers["location"])
+    asked = later.client.post("/quick/start", data=LONG).text
+    pending = re.search(r'name="pending" value="([^"]+)"', asked)
+    assert pending is not None
+    waiting = later.client.post("/begin", data={"pending": pending[1], "beside": "wait"})
+    address = waiting.headers["location"]
+    wait_for(lambda: "left" in later.client.get("/now").text)
+    page = later.client.get(address).text
+    assert "waits until the machine is free" in page
+    assert folder.name in page
+    for listed in ("/", "/runs", "/now"):
+        text = later.client.get(listed).text
+        assert f'href="/runs/{folder.name}"' in text, listed
+        assert re.search(rf'Waits until the machine is free:\s*<a href="{address}">', text), listed
+    later.client.post(f"{address}/cancel")
+    later.client.post(f"/runs/{folder.name}/stop")
+    wait_for(lambda: "notice" not in later.client.get("/now").text)
+    longer = later.client.post(f"/runs/{folder.name}/resume", data={"minutes": "soon"})
+    assert (longer.status_code, "not a number of minutes" in longer.text) == (400, True)
+    longer = later.client.post(f"/runs/{folder.name}/resume", data={"minutes": "5"})
+    assert longer.status_code == 303, longer.text
+    budget_s = json.loads((folder / PLAN).read_text())["budget_s"]
+    (note,) = [one for one in Starts().all() if one.name == longer.headers["location"].removeprefix("/starts/")]
+    assert note.words[-2:] == ("--budget", f"{round(budget_s) + 300}s")
+    later.client.post(f"{longer.headers['location']}/cancel")
+    wait_for(lambda: not Starts().find(note.name).runs)  # type: ignore[union-attr]

@@ -319,6 +319,10 @@ def _levels(experiment: Experiment, option: str, text: str) -> dict[str, Level]:
     return levels
 
 
+class RunsDiffer(UserError):
+    """Machine, versions, placement or load differ: they are compared where `--across` says so."""
+
+
 @dataclass(frozen=True)
 class _TwoRuns:
     report: CompareReport
@@ -334,7 +338,7 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> _TwoRuns:
     unlike = differences(a.run, b.run, matched, names)
     if unlike and not options.across:
         more = said(", and {n} more", n=len(unlike) - _NAMED) if len(unlike) > _NAMED else ""
-        raise UserError(
+        raise RunsDiffer(
             "{first} and {second} measured different things: {differences}{more}; compare them all the same with "
             "--across",
             first=options.runs[0],

@@ -89,7 +89,7 @@ def parse_query(text: str, *, archived: bool = False) -> Query:
 
 T = TypeVar("T")
 _APPLICATION = 0x6C647374
-VERSION = 4
+VERSION = 5
 """Version of what a line of the index holds; another one makes it anew."""
 _TABLES = f"""
 PRAGMA application_id = {_APPLICATION};

@@ -8,8 +8,9 @@ import contextlib
 import fcntl
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -85,6 +86,19 @@ class _Family(_DocumentPart):
     comparisons: Annotated[list[_Comparison], BeforeValidator(_few)] = []
 
 
+class _Check(_DocumentPart):
+    name: Short = ""
+    measured: float | None = None
+
+
+class _Trial(_DocumentPart):
+    label: Short = ""
+    verdict: Short = ""
+    goodput_per_s: float | None = None
+    p99_ns: float | None = None
+    checks: Annotated[list[_Check], BeforeValidator(_few)] = []
+
+
 class _Analysis(_DocumentPart):
     called = "an analysis"
     format: Literal[1] = 1
@@ -96,6 +110,9 @@ class _Analysis(_DocumentPart):
     trials_done: int = 0
     trials_planned: int | None = None
     trials_invalid: int = 0
+    elapsed_s: float = 0.0
+    trials: list[_Trial] = []
+    saturations: list[Any] = []
 
 
 class _Plan(_DocumentPart):
@@ -173,6 +190,15 @@ class RunRow(BaseModel):
     trials_done: int = 0
     trials_planned: int | None = None
     trials_invalid: int = 0
+    elapsed_s: float = 0.0
+    """Time that all its sessions took."""
+    tps: tuple[float, ...] = ()
+    """Correct replies a second: of the condition that has the least and of the one that has the most; of a search for
+    the saturation point the most alone."""
+    p99_ns: tuple[float, ...] = ()
+    """P99 of the condition with the smallest and of the one with the largest; empty of a search."""
+    errors_percent: float | None = None
+    """Failed operations of the trial that has most of them; None where none was judged."""
     found: tuple[FoundVerdict, ...] = ()
     quick: bool = False
     machine: str = ""
@@ -220,6 +246,7 @@ def read_row(path: Path, *, archived: bool = False) -> RunRow:
         trials_planned=analysis.trials_planned if analysis else None,
         trials_invalid=analysis.trials_invalid if analysis else 0,
         found=tuple(_found(analysis)) if analysis else (),
+        **(_figures(analysis) if analysis else {}),
         quick=plan.quick if plan else False,
         tags=tags.tags,
         note=tags.note,
@@ -316,6 +343,29 @@ def _state(analysis: _Analysis | None) -> State:
     if analysis is None:
         return "not ended"
     return "complete" if analysis.complete else "part"
+
+
+def _figures(analysis: _Analysis) -> dict[str, Any]:
+    """What stands in the columns of the list, of trials that are valid or suspect."""
+    trials = [one for one in analysis.trials if one.verdict in ("valid", "suspect")]
+    shares = [check.measured for one in trials for check in one.checks if check.name == "errors"]
+    found = {"elapsed_s": analysis.elapsed_s, "errors_percent": max((x for x in shares if x is not None), default=None)}
+    if analysis.saturations:
+        return found | {"tps": tuple(sorted(one.goodput_per_s for one in trials if one.goodput_per_s)[-1:])}
+    return found | {
+        "tps": _ends((one.label, one.goodput_per_s) for one in trials),
+        "p99_ns": _ends((one.label, one.p99_ns) for one in trials),
+    }
+
+
+def _ends(figures: Iterable[tuple[str, float | None]]) -> tuple[float, ...]:
+    """The least and the greatest of the conditions' medians; one where they are the same."""
+    of_condition: dict[str, list[float]] = {}
+    for label, figure in figures:
+        if figure is not None:
+            of_condition.setdefault(label, []).append(figure)
+    medians = [median(one) for one in of_condition.values()]
+    return tuple(sorted({min(medians), max(medians)})) if medians else ()
 
 
 def _found(analysis: _Analysis) -> Iterator[FoundVerdict]:

@@ -22,8 +22,9 @@ VARIABLE = "LOADSTONE_PASSWORD_"
 _SECRET_SETTING = re.compile(r"(?P<head>[?&][\w.-]+=)(?P<value>[^&#]+)")
 _NEXT_URL = re.compile(r",(?=[a-z][a-z0-9+.-]*://)")
 _SWITCHES, _OPTIONS = ("quick", "as-published", "twin"), ("budget", "blocks", "seed", "at-rate", "fleet")
-_OF_RUNS = ("sent", "further", *_SWITCHES, *_OPTIONS)
-_OF_QUICK = ("kind", "url", "against", "connections", "time", "seed", "search")
+OF_RUNS = ("sent", "further", *_SWITCHES, *_OPTIONS)
+OF_QUICK = ("kind", "url", "against", "connections", "time", "seed", "search")
+OF_GATE = ("base", "head", "start", "build", "path", "tolerance", "tolerance-p99", "budget")
 """The fields that a form may have; each option that one becomes stands here by its name."""
 TEXT_MAX = 4000
 """Characters of a field."""
@@ -96,7 +97,7 @@ def of_experiment(word: str, form: Form, factors: Mapping[str, Sequence[str]], u
         values: the settings that the form offers, with what they are in the experiment.
         parts: the fields of servers and applications: `server.NAME`, `subject.NAME`.
     """
-    form.require_only({*_OF_RUNS, *parts, *(f"level.{name}" for name in factors), *(f"set.{path}" for path in values)})
+    form.require_only({*OF_RUNS, *parts, *(f"level.{name}" for name in factors), *(f"set.{path}" for path in values)})
     made = _Words("run", word)
     for name, levels in factors.items():
         chosen = [level for level in levels if level in form.all(f"level.{name}")]
@@ -120,7 +121,7 @@ def of_experiment(word: str, form: Form, factors: Mapping[str, Sequence[str]], u
 
 def of_quick(form: Form) -> CommandLine:
     """The quick command of a form: one server or service, or two that are compared. Raises UserError."""
-    form.require_only(_OF_QUICK)
+    form.require_only(OF_QUICK)
     kind = form.one("kind") or "redis"
     search = form.one("search") == "on"
     if kind not in ("redis", "http"):
@@ -134,6 +135,18 @@ def of_quick(form: Form) -> CommandLine:
     made.url("--against", form.one("against"))
     for option, name in (("--connections", "connections"), ("--duration", "time"), ("--seed", "seed")):
         made.option(option, form.one(name))
+    return made.done()
+
+
+def of_gate(form: Form) -> CommandLine:
+    """The gate of a form: is the new version slower than the old one? Raises UserError."""
+    form.require_only(OF_GATE)
+    made = _Words("gate")
+    for name in ("base", "head"):
+        if not form.one(name):
+            raise UserError("--{option}: a gate compares two versions; name this one, too", option=name)
+    for name in OF_GATE:
+        made.option(f"--{name}", form.one(name))
     return made.done()
 
 

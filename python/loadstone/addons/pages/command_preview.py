@@ -52,6 +52,8 @@ class Described:
     """Actions among these that are not done before the user said yes."""
     summary: str
     """How many of these there are of each kind."""
+    measured: Mapping[str, tuple[str, ...]]
+    """Factor -> its levels that are measured, as the form has them: a quick run leaves out others."""
     shown: ShownConsent
     """What an answer to them would allow; without a hash where nothing is asked."""
 
@@ -210,8 +212,17 @@ def _described(options: RunRequest) -> Described:
         acts=tuple(acts),
         asked=tuple(act.spoken for act in asked),
         summary=summary(asked),
+        measured=_measured(run_plan),
         shown=ShownConsent(digest, tuple(act.line for act in asked)),
     )
+
+
+def _measured(run_plan: RunPlan) -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for trial in run_plan.every_trial:
+        for factor, level in trial.condition.items():
+            found.setdefault(factor, {})[level_text(level)] = None
+    return {factor: tuple(levels) for factor, levels in found.items()}
 
 
 def _planned(options: RunRequest) -> tuple[Experiment, RunPlan]:

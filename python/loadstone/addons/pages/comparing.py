@@ -11,11 +11,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from loadstone.addons.history import compare_report as comparison
-from loadstone.addons.history.compare_command import LaidOver, laid_over
+from loadstone.addons.history.compare_command import LaidOver, RunsDiffer, laid_over
 from loadstone.addons.history.compare_options import CompareOptions
 from loadstone.addons.history.run_row import state_of
 from loadstone.addons.history.two_runs_chart import latencies_of_runs, rates_of_runs
-from loadstone.addons.pages.history import newest_rows
+from loadstone.addons.pages.history import name_of, newest_rows
 from loadstone.addons.pages.page import page
 from loadstone.addons.pages.settings import folder_named, place_of
 from loadstone.report import figure_format as fmt
@@ -38,7 +38,8 @@ def _compare(request: Request) -> Response:
     across = request.query_params.get("across") == "1"
     rows = [row for row in newest_rows(place.runs, _OFFERED) if row.state in ("complete", "part")]
     figures: dict[str, Any] = {
-        "rows": [(row.name, fmt.plain(row.name), state_of(row)) for row in rows],
+        "rows": [(row.name, fmt.plain(name_of(row)), state_of(row)) for row in rows],
+        "differ": False,
         "named": named,
         "metric": metric,
         "margin": margin,
@@ -55,6 +56,8 @@ def _compare(request: Request) -> Response:
         figures["command"] = _command(options)
         try:
             figures["found"] = _found(laid_over(options), request.query_params.get("place", ""))
+        except RunsDiffer as error:
+            figures["why"], figures["differ"] = _without_root(str(error), place.runs), True
         except UserError as error:
             figures["why"] = _without_root(str(error), place.runs)
     return page(request, "compare.html", **figures)

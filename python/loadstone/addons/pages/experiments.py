@@ -1,8 +1,7 @@
 """The experiments that can be started: built-in ones and the user's own, each with a form of what it varies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -11,9 +10,19 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from loadstone.addons.pages import command_preview
-from loadstone.addons.pages.command_lines import CommandLine, of_experiment, of_quick
+from loadstone.addons.pages.command_lines import (
+    OF_GATE,
+    OF_QUICK,
+    OF_RUNS,
+    CommandLine,
+    of_experiment,
+    of_gate,
+    of_quick,
+)
 from loadstone.addons.pages.command_preview import ExperimentFacts
+from loadstone.addons.pages.field_errors import at_field
 from loadstone.addons.pages.forms import Form, form_of
+from loadstone.addons.pages.in_progress import in_progress
 from loadstone.addons.pages.literal_secrets import ShownText, as_page_shows, has_mask, shown
 from loadstone.addons.pages.own_files import own_files, own_path, read_own, text_there, version_of, write_own
 from loadstone.addons.pages.page import page
@@ -21,10 +30,9 @@ from loadstone.addons.pages.settings import PageSettings, as_typed, place_of
 from loadstone.addons.pages.start_run import begin, describe
 from loadstone.cli.init_command import TEMPLATE
 from loadstone.experiment.spec.built_in import FOLDER, names, questions
-from loadstone.measure.machine_lock import runs_measuring
 from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.safety.errors import UserError
-from loadstone.text.language import _, of_author
+from loadstone.text.language import _, language, of_author
 from loadstone.text.message import AnyText, said
 
 Make = Callable[[ExperimentFacts | None], CommandLine]
@@ -50,25 +58,18 @@ async def _list(request: Request) -> Response:
         built_in=[(name, of_author(question)) for name, question in questions()],
         own=await run_in_threadpool(own_files, place.experiments),
         folder=place.experiments,
-        measuring=await run_in_threadpool(_measuring, place),
+        measuring=await run_in_threadpool(in_progress, place),
         form=Form(()),
+        told=None,
         error="",
+        field="",
     )
-
-
-def _measuring(place: PageSettings) -> list[tuple[str, AnyText]]:
-    """The runs that measure here now: where each is shown, if it is one of these pages, and what it is called."""
-    shown = []
-    for run in runs_measuring():
-        folder = Path(run.folder)
-        shown.append((f"/runs/{folder.name}" if folder.parent == place.runs else "", run.label))
-    return shown
 
 
 async def _form(request: Request) -> Response:
     asked, is_saved = _asked(request), _is_saved(request)
     try:
-        found = await place_of(request).memory.apart.call(command_preview.facts, asked.word)
+        found = await _facts(request, asked)
     except UserError:
         if asked.file and is_saved:  # the editor says what is wrong with it, and that it is kept
             return _to_editor(asked.file)
@@ -86,8 +87,9 @@ def _form_page(
     is_saved: bool = False,
 ) -> Response:
     return page(
-        request, "experiment.html", 200 if not error else 400, asked=asked, facts=found, form=form, error=error,
+        request, "experiment.html", 200 if not error else 400, asked=asked, facts=found, form=form, told=None,
         filled=bool(form.all("sent")), saved=asked.file if is_saved else "",
+        **_wrong(error, fields_of(found)),
     )  # fmt: skip
 
 
@@ -98,25 +100,49 @@ async def _check(request: Request) -> Response:
     return await _told(request, lambda found: _command(request, asked, found, form), asked)
 
 
+async def _facts(request: Request, asked: _FormRequest) -> ExperimentFacts:
+    """What the form of an experiment is made from; a built-in one is read once. Raises UserError."""
+    kept, key = place_of(request).memory.facts, (asked.word, language())
+    found = kept.get(key)
+    if found is None:
+        found = await place_of(request).memory.apart.call(command_preview.facts, asked.word)
+    if not asked.file:
+        kept[key] = found
+    return found
+
+
+def _wrong(error: AnyText, fields: Collection[str]) -> dict[str, str]:
+    field, text = at_field(error, fields) if error else ("", "")
+    return {"error": text, "field": field}
+
+
+def fields_of(found: ExperimentFacts) -> set[str]:
+    """The names of the fields of an experiment's form."""
+    settings = [*found.settings, *([found.users] if found.users else [])]
+    parts = [*(f"server.{one.name}" for one in found.servers), *(f"subject.{one.name}" for one in found.subjects)]
+    return {*OF_RUNS, *parts, *(f"set.{one.path}" for one in settings), *(f"level.{one.name}" for one in found.factors)}
+
+
 async def _start(request: Request) -> Response:
     form = await form_of(request)
     asked = _asked(request)
-    found = await place_of(request).memory.apart.call(command_preview.facts, asked.word)
+    found = await _facts(request, asked)
     try:
         return await begin(request, _command(request, asked, found, form))
     except UserError as error:
         return _form_page(request, asked, found, form, error.message)
 
 
-async def _told(request: Request, make: Make, asked: _FormRequest | None) -> Response:
+async def _told(request: Request, make: Make, asked: _FormRequest | None, fields: Collection[str] = ()) -> Response:
     """What a command line would do, or what is wrong with it."""
     place = place_of(request)
     try:
-        found = None if asked is None else await place.memory.apart.call(command_preview.facts, asked.word)
+        found = None if asked is None else await _facts(request, asked)
+        fields = fields if found is None else fields_of(found)
         command = make(found)
-        return page(request, "told.html", command=command, told=await describe(place, command), error="")
+        return page(request, "told.html", command=command, told=await describe(place, command), error="", field="")
     except UserError as error:
-        return page(request, "told.html", command=None, told=None, error=error.message)
+        return page(request, "told.html", 200, command=None, told=None, **_wrong(error.message, fields))
 
 
 def _command(request: Request, asked: _FormRequest, found: ExperimentFacts | None, form: Form) -> CommandLine:
@@ -151,26 +177,51 @@ def _asked(request: Request) -> _FormRequest:
     return _FormRequest(f"/experiments/{name}", name)
 
 
-def _quick_command(request: Request, form: Form) -> CommandLine:
-    place, command = place_of(request), of_quick(form)
-    return _placed(place, command, always=command.words[0] != "saturate")
+@dataclass(frozen=True)
+class _CommandForm:
+    """A page with the form of one command."""
+
+    template: str
+    fields: Sequence[str]
+    make: Callable[[Form], CommandLine]
+
+    def command(self, request: Request, form: Form) -> CommandLine:
+        """Raises UserError."""
+        made = self.make(form)
+        return _placed(place_of(request), made, always=made.words[0] != "saturate")
+
+    async def page(self, request: Request) -> Response:
+        """The form, empty."""
+        return self._page(request, Form(()))
+
+    async def check(self, request: Request) -> Response:
+        """What it would do now, as a part of its page."""
+        form = await form_of(request)
+        return await _told(request, lambda _: self.command(request, form), None, self.fields)
+
+    async def start(self, request: Request) -> Response:
+        """Start what it says."""
+        form = await form_of(request)
+        try:
+            return await begin(request, self.command(request, form))
+        except UserError as error:
+            return self._page(request, form, error.message)
+
+    def _page(self, request: Request, form: Form, error: AnyText = "") -> Response:
+        wrong = _wrong(error, self.fields)
+        return page(request, self.template, 400 if error else 200, form=form, told=None, **wrong)
+
+    def routes(self, address: str) -> tuple[Route, ...]:
+        """Its pages below an address."""
+        return (
+            Route(address, self.page),
+            Route(f"{address}/check", self.check, methods=["POST"]),
+            Route(f"{address}/start", self.start, methods=["POST"]),
+        )
 
 
-async def _quick(request: Request) -> Response:
-    return page(request, "quick.html", form=Form(()), error="")
-
-
-async def _quick_check(request: Request) -> Response:
-    form = await form_of(request)
-    return await _told(request, lambda _: _quick_command(request, form), None)
-
-
-async def _quick_start(request: Request) -> Response:
-    form = await form_of(request)
-    try:
-        return await begin(request, _quick_command(request, form))
-    except UserError as error:
-        return page(request, "quick.html", 400, form=form, error=error.message)
+QUICK = _CommandForm("quick.html", OF_QUICK, of_quick)
+GATE = _CommandForm("gate.html", OF_GATE, of_gate)
 
 
 async def _edit(request: Request) -> Response:
@@ -293,9 +344,8 @@ routes = (
     Route("/own/{name}", _form),
     Route("/own/{name}/check", _check, methods=["POST"]),
     Route("/own/{name}/start", _start, methods=["POST"]),
-    Route("/quick", _quick),
-    Route("/quick/check", _quick_check, methods=["POST"]),
-    Route("/quick/start", _quick_start, methods=["POST"]),
+    *QUICK.routes("/quick"),
+    *GATE.routes("/gate"),
     Route("/edit", _edit),
     Route("/edit/check", _edit_check, methods=["POST"]),
     Route("/edit/save", _edit_save, methods=["POST"]),

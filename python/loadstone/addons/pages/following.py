@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from loadstone.addons.pages.live_view import LivePoint, LiveView
+from loadstone.addons.history.run_row import RunRow, read_row
+from loadstone.addons.pages.live_view import LivePoint, LiveView, brief
 from loadstone.addons.pages.running import Writer
 from loadstone.run_folder.files import EVENTS
 from loadstone.safety.bounds.files import load_json
@@ -92,6 +93,8 @@ class Following:
     told: LiveView = field(default_factory=LiveView)
     fate: str = "running"
     """running; ended: by its own word; killed: its process is gone without one; vanished: the folder is gone."""
+    row: RunRow | None = None
+    """Its line of the list, once it ended: a run has one status on all pages."""
     caught_up: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once all is read that was there."""
     _viewers: set[asyncio.Event] = field(default_factory=set)
@@ -151,7 +154,9 @@ class Following:
             # All is read that was there when its process was looked for, and that process is the one that wrote last.
             whole = not seen.more and self.told.writer == writer
             if whole:
-                self.fate = "ended" if self.told.ended is not None else seen.fate
+                fate = "ended" if self.told.ended is not None else seen.fate
+                self.row = await asyncio.to_thread(read_row, self.folder) if fate == "ended" else None
+                self.fate = fate
                 self.caught_up.set()
             if (seen.lines and self.caught_up.is_set()) or self.over:
                 for piece in ("head", "actions"):
@@ -216,4 +221,8 @@ class Followers:
 
 def series(points: list[LivePoint]) -> str:
     """Moments of the time axis for the page's script: `[[unix_s, {what: {whose: value}}], ...]`."""
-    return json.dumps([[round(point.unix_s, 2), point.figures] for point in points], separators=(",", ":"))
+    figures = [
+        [round(point.unix_s, 2), {what: {one: brief(x) for one, x in of.items()} for what, of in point.figures.items()}]
+        for point in points
+    ]
+    return json.dumps(figures, separators=(",", ":"))

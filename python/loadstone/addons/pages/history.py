@@ -1,6 +1,6 @@
 """All runs of the folder: what each found, what was written about it; picked, archived, removed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import ceil
 from pathlib import Path
@@ -19,8 +19,10 @@ from loadstone.addons.history.run_row import RunRow, headline_of, state_of, word
 from loadstone.addons.history.tags import write_tags
 from loadstone.addons.pages.access import own_address
 from loadstone.addons.pages.forms import form_of
+from loadstone.addons.pages.in_progress import in_progress
 from loadstone.addons.pages.page import page
 from loadstone.addons.pages.settings import folder_named, place_of
+from loadstone.report import figure_format as fmt
 from loadstone.report.verdicts import MARKS
 from loadstone.run_folder.files import ARCHIVE, began_at
 from loadstone.text.language import _, translatable, translated
@@ -90,6 +92,7 @@ def _list(request: Request) -> Response:
         tags=index.counts("tags")[:_CHOICES],
         called=_called,
         size=_size,
+        measuring=in_progress(place),
     )
 
 
@@ -108,16 +111,35 @@ def _address(find: str, archived: bool, number: int, changed: Mapping[str, objec
 
 
 def _shown(row: RunRow) -> dict[str, object]:
-    began = began_at(row.name)
     kinds = [one.kind for one in row.found]
     return {
         "row": row,
-        "began": None if began is None else began.strftime("%Y-%m-%d %H:%M UTC"),
+        "began": _began(row),
         "state": state_of(row),
         "headline": headline_of(row),
         "verdicts": [(kind, _called(kind), MARKS[kind], kinds.count(kind)) for kind in row.kinds],
+        "target": row.versions.partition(", ")[2],
+        "tps": _between(row.tps, fmt.rate),
+        "p99": _between(row.p99_ns, fmt.duration),
+        "errors": "–" if row.errors_percent is None else fmt.percent(row.errors_percent / 100),
+        "lasted": fmt.rough_time(row.elapsed_s) if row.elapsed_s else "–",
         "readable": row.state in ("complete", "part") or (row.state == "not ended" and not row.running),
     }
+
+
+def _between(ends: Sequence[float], text: Callable[[float | None], str]) -> str:
+    return " – ".join(dict.fromkeys(map(text, ends))) or "–"
+
+
+def name_of(row: RunRow) -> str:
+    """What a person calls a run: its experiment, and when it began; of a renamed folder its name."""
+    when = _began(row)
+    return f"{row.experiment}, {when}" if row.experiment else when
+
+
+def _began(row: RunRow) -> str:
+    began = began_at(row.name)
+    return row.name if began is None else began.strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _size(size_bytes: int) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, MutableMapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -11,10 +11,12 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from loadstone.addons.history.run_row import state_of as state_of_row
 from loadstone.addons.pages import interval_history
 from loadstone.addons.pages.following import Followers, Following, TooMany, series
 from loadstone.addons.pages.live_view import Compared, LiveView
 from loadstone.addons.pages.page import page, refusal, templates
+from loadstone.addons.pages.search_curve import search_curves
 from loadstone.addons.pages.settings import folder_of
 from loadstone.report import figure_format as fmt
 from loadstone.safety.errors import Interrupted
@@ -167,9 +169,15 @@ def figures(run: Following, piece: str = "") -> dict[str, Any]:
             "state": state_text(run),
             "left": left_text(run),
             "kind": state_of(run),
+            "tiles": _tiles(told),
+            "done": _done(told),
         },
-        "actions": {"name": run.folder.name, "over": run.over, "told": told},
-        "answers": {"groups": [_group(group) for group in told.groups.values()], "steps": list(told.steps)},
+        "actions": {"name": run.folder.name, "over": run.over, "told": told, "more_minutes": more_minutes(run)},
+        "answers": {
+            "groups": [_group(group) for group in told.groups.values()],
+            "steps": list(told.steps),
+            "curves": search_curves(told.steps),
+        },
         "conditions": {"told": told},
         "costs": {"costs": dict(list(told.costs.items())[-COST_ROWS_MAX:]), "parts": _parts_with_cost(told)},
         "log": {"log": [(unix_s, retold(line)) for unix_s, line in told.log]},
@@ -188,13 +196,18 @@ def state_text(run: Following) -> str:
     ended = _("ended with status {status}", status=int(status)) if status else _("ended")
     if status in _ENDED_WITH:
         ended = translated(_ENDED_WITH[int(status)])
+    listed = "" if run.row is None or run.row.state not in ("complete", "part") else state_of_row(run.row)
+    if status == Interrupted.exit_status:
+        ended = f"{_('interrupted')}: {listed}" if listed else _("interrupted")
+    elif not status and listed:
+        ended = listed
     return {
         "preparing": _("preparing"),
         "running": _("running"),
         "stopping": _("stopping: what is finished is kept"),
         "reporting": _("writing the report"),
-        "ended": _("interrupted") if status == Interrupted.exit_status else ended,
-        "killed": _("killed: its process is gone"),
+        "ended": ended,
+        "killed": _("not ended: its process is gone"),
         "vanished": _("gone: its folder was removed"),
     }[state_of(run)]
 
@@ -213,6 +226,49 @@ def left_text(run: Following) -> str:
         return ""
     text = fmt.rough_time(left_s)
     return _("at most {time} left", time=text) if told.now["at_most"] else _("about {time} left", time=text)
+
+
+GO_ON_MINUTES = 5
+"""Time that a run goes on, on a click, where something is undecided."""
+
+
+def more_minutes(run: Following) -> int:
+    """Minutes that it may go on, on a click, since the budget left a comparison undecided; else 0."""
+    told = run.told
+    ended = told.ended is not None and told.ended["status"] in (0, 1, 4) and bool(told.began.get("budget_s"))
+    short = [group for group in told.groups.values() if group.reason == "out of budget"]
+    newest = (looks[-1] for group in short for looks in group.looks.values() if looks)
+    return GO_ON_MINUTES if ended and any(one.leading.kind == "undecided" for one in newest) else 0
+
+
+def _tiles(told: LiveView) -> list[tuple[str, str, str]]:
+    """Name, figure and remark of what one looks for first. Of conditions that take turns the range is shown."""
+    figures = list(told.newest.values())
+    turns = _("{n} conditions take turns", n=len(figures)) if len(figures) > 1 else ""
+    kinds = ", ".join(f"{kind} {fmt.count(number)}" for kind, number in told.errors.most_common(3))
+    return [
+        ("TPS", _range((one["tps"] for one in figures), fmt.rate), turns),
+        ("P99", _range((one["p99_ns"] for one in figures), fmt.duration), turns),
+        (_("Errors"), fmt.count(told.errors.total()) if figures else fmt.NONE, kinds),
+        (_("vUsers"), _range((one["users"] for one in figures), fmt.count), turns),
+    ]
+
+
+def _range(values: Iterable[float | None], text: Callable[[float | None], str]) -> str:
+    known = [value for value in values if value is not None]
+    ends = dict.fromkeys((text(min(known, default=None)), text(max(known, default=None))))
+    return " – ".join(ends)
+
+
+def _done(told: LiveView) -> float | None:
+    """The share of this session's time that is over; None where what is left is not known."""
+    began_s: float | None = told.began.get("unix_s")
+    left_s: float | None = told.now["left_s"]
+    if began_s is None or left_s is None:
+        return None
+    now_s: float = told.now["unix_s"]
+    lasted_s = max(0.0, now_s - began_s)
+    return lasted_s / max(1.0, lasted_s + left_s)
 
 
 def _group(group: Compared) -> dict[str, Any]:

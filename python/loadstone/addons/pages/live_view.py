@@ -4,7 +4,7 @@ The folder may be a stranger's: each value is looked at before it is kept, and n
 """
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
@@ -27,6 +27,9 @@ COUNT_BELOW = 1_000_000_000
 """No run has so many rounds or blocks."""
 STATES = ("preparing", "running", "stopping", "reporting", "ended")
 VERDICTS = frozenset(get_args(VerdictKind))
+NOISY_CPUS = 0.1
+"""CPUs that other programs take, beyond which the page says that the machine is noisy."""
+OTHERS = "other programs"
 _OF_PART = ("cpus", "rss_bytes", "connections")
 _LARGEST = ("p99", "rss", "connections", "errors")
 """What of two neighbours becomes the larger; of all else the mean."""
@@ -41,6 +44,11 @@ def bounded_number(value: object) -> float | None:
     except OverflowError:
         return None
     return found if math.isfinite(found) and abs(found) < 1e18 else None
+
+
+def brief(value: float) -> float:
+    """The number as JSON has it in fewest letters: 8 for 8.0."""
+    return int(value) if float(value).is_integer() else value
 
 
 def count_of(value: object) -> int | None:
@@ -171,6 +179,10 @@ class LiveView:
         self.groups: dict[str, Compared] = {}
         self.conditions: dict[str, dict[str, Any]] = {}
         """Those of the group that is measured, in the order in which they came."""
+        self.newest: dict[str, dict[str, Any]] = {}
+        """Those that had figures last: one condition, or all that take turns."""
+        self.errors: Counter[str] = Counter()
+        """Errors of all conditions by kind, of all that was measured."""
         self.parts: dict[str, dict[str, float]] = {}
         self.agents: dict[str, LiveAgent] = {}
         self.costs: dict[str, dict[str, LiveCost]] = {}
@@ -184,6 +196,12 @@ class LiveView:
         """What a screen reader says: the last change that matters."""
         self._group = ""
         """That the conditions are of."""
+        self._errors_before: dict[tuple[str, str], dict[str, int]] = {}
+        """What each condition of a group had told in this session."""
+        self._tables = False
+        """Whether the tables of figures now changed with the newest line."""
+        self._others: deque[float] = deque(maxlen=5)
+        """CPUs that other programs took, in the newest lines."""
         self._waiting: list[LivePoint] = []
 
     @property
@@ -204,7 +222,8 @@ class LiveView:
             case "cost":
                 self._cost(unix_s, line)
             case "search":
-                self.steps.append({key: bounded_number(line.get(key)) for key in ("users", "rate_per_s", "per_s")})
+                step = {key: bounded_number(line.get(key)) for key in ("users", "rate_per_s", "per_s")}
+                self.steps.append({"label": bounded_text(line.get("label")), **step})
                 self._change("answers")
             case "log":
                 self.log.append((unix_s, bounded_text(line.get("text"), TEXT_MAX)))
@@ -214,7 +233,7 @@ class LiveView:
                     "status": bounded_number(line.get("status")),
                     "why": bounded_text(line.get("why"), TEXT_MAX),
                 }
-                self._change("head", "actions")
+                self._change("head", "actions", "conditions")
 
     def _change(self, *pieces: str) -> None:
         for piece in pieces:
@@ -231,6 +250,7 @@ class LiveView:
             "budget_s": bounded_number(line.get("budget_s")),
         }
         self.ended, self.now = None, _now(0.0, {})
+        self._errors_before.clear()
         for one in entries(line.get("groups"), GROUPS_MAX):
             if isinstance(one, Mapping) and (name := bounded_text(one.get("name"))):
                 group = self.groups.setdefault(name, Compared(name))
@@ -242,6 +262,7 @@ class LiveView:
         self._change(*self.PIECES)
 
     def _take_now(self, unix_s: float, line: Mapping[str, Any]) -> None:
+        before_s = self.now["unix_s"]
         self.now = _now(unix_s, line)
         new = {label: _figures(one) for label, one in mapping(line.get("conditions"), CONDITIONS_MAX).items()}
         if new and self.now["group"] != self._group:
@@ -256,13 +277,42 @@ class LiveView:
             if isinstance(figures, Mapping)
         }  # fmt: skip
         self.agents = {name: _agent(one) for name, one in mapping(line.get("agents"), PARTS_MAX).items()}
-        self._change("head", *(("conditions",) if new or self.parts or self.agents else ()))
-        self._add(LivePoint(unix_s, self._shown(new)))
+        self.newest = new or self.newest
+        if (others := self.parts.pop("others", None)) is not None:
+            self.parts[OTHERS] = others  # last, and as it is called
+            self._others.extend([others["cpus"]] if "cpus" in others else [])
+        tabled = bool(new or self.parts or self.agents)
+        self._tables = tabled and not self._tables  # the figures now change in each second line: the tiles in each
+        self._change("head", *(("conditions",) if self._tables else ()))
+        lasted_s = max(1.0, unix_s - before_s) if before_s else 1.0
+        errors = {label: round(self._new_errors(label, one) / lasted_s, 2) for label, one in new.items()}
+        self._add(LivePoint(unix_s, {**({"errors": errors} if errors else {}), **self._shown(new)}))
+
+    @property
+    def noise_cpus(self) -> float | None:
+        """CPUs that other programs take now; None where they take little."""
+        mean = sum(self._others) / max(1, len(self._others))
+        return mean if mean >= NOISY_CPUS else None
+
+    def _new_errors(self, label: str, figures: Mapping[str, Any]) -> int:
+        """The errors of a condition since its line before; they are added to those of all."""
+        key = (self.now["group"], label)
+        if key not in self._errors_before and len(self._errors_before) >= CONDITIONS_MAX * GROUPS_MAX:
+            return 0
+        told, before = figures["errors"], self._errors_before.get(key, {})
+        self._errors_before[key] = told
+        if told == before:
+            return 0
+        new = {kind: more for kind, n in told.items() if (more := n - before.get(kind, 0)) > 0}
+        for kind, number in new.items():
+            if kind in self.errors or len(self.errors) < KINDS_MAX:
+                self.errors[kind] += number
+        return sum(new.values())
 
     def _shown(self, new: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float]]:
         """What of a moment stands on the time axis."""
         shown: dict[str, dict[str, float]] = {}
-        for what, key in (("tps", "tps"), ("p50", "p50_ns"), ("p99", "p99_ns")):
+        for what, key in (("tps", "tps"), ("p50", "p50_ns"), ("p99", "p99_ns"), ("users", "users")):
             shown[what] = {label: one[key] for label, one in new.items() if one[key] is not None}
         for what, key in (("cpus", "cpus"), ("rss", "rss_bytes"), ("connections", "connections")):
             shown[what] = {part: one[key] for part, one in self.parts.items() if key in one}
@@ -346,7 +396,7 @@ def _margin(value: object) -> float:
 
 def _figures(value: object) -> dict[str, Any]:
     given = value if isinstance(value, Mapping) else {}
-    keys = ("tps", "p50_ns", "p99_ns", "mean_tps", "mean_ns", "peak_tps", "ok")
+    keys = ("tps", "p50_ns", "p99_ns", "mean_tps", "mean_ns", "peak_tps", "ok", "users")
     errors = {
         kind: int(n) for kind, one in mapping(given.get("errors"), KINDS_MAX).items() if (n := bounded_number(one))
     }

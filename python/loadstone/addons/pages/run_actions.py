@@ -17,6 +17,7 @@ from loadstone.addons.pages.running import stop, writer_of
 from loadstone.addons.pages.settings import as_typed, folder_of, place_of
 from loadstone.addons.pages.start_run import begin
 from loadstone.run_folder.earlier_runs import command_of, folder_to_resume
+from loadstone.run_folder.reading import read_plan
 from loadstone.safety.errors import UserError
 from loadstone.text.language import _
 
@@ -32,7 +33,10 @@ async def _stop(request: Request) -> Response:
 
 
 async def _resume(request: Request) -> Response:
-    """Goes on with a run; asks for the passwords that its command refers to and nobody gave since this page runs."""
+    """Goes on with a run; asks for the passwords that its command refers to and nobody gave since this page runs.
+
+    `minutes` of the form: by so much longer than it was planned.
+    """
     folder, place, form = folder_of(request), place_of(request), await form_of(request)
     if await run_in_threadpool(_goes_on, folder):
         return RedirectResponse(f"/runs/{folder.name}", 303)
@@ -44,11 +48,21 @@ async def _resume(request: Request) -> Response:
         known.update(variables_of(form, [name for name in references_in(words) if name not in os.environ]))
         missing = [name for name in references_in(words) if name not in known and name not in os.environ]
         if missing:
-            return page(request, "ask_variables.html", run=folder.name, missing=missing)
+            return page(request, "ask_variables.html", run=folder.name, missing=missing, minutes=form.one("minutes"))
         variables = {name: known[name] for name in references_in(words) if name in known}
-        return await begin(request, CommandLine(("run", "--resume", address), variables))
+        longer = await run_in_threadpool(_longer, folder, form.one("minutes"))
+        return await begin(request, CommandLine(("run", "--resume", address, *longer), variables))
     except UserError as error:
         return refusal(request, 400, error.message)
+
+
+def _longer(folder: Path, minutes: str) -> tuple[str, ...]:
+    """The option for a budget of so many minutes more; none where none are asked for. Raises UserError."""
+    if not minutes:
+        return ()
+    if not minutes.isdecimal() or len(minutes) > 4:
+        raise UserError("{minutes}: not a number of minutes", minutes=minutes[:80])
+    return ("--budget", f"{round(read_plan(folder).budget_s) + 60 * int(minutes)}s")
 
 
 def _goes_on(folder: Path) -> bool:

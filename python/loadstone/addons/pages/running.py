@@ -3,7 +3,7 @@
 import contextlib
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ SEARCHED_BYTES = 128 * 1024 * 1024
 """A line that lies before these is not looked for: no file that loadstone wrote is longer."""
 LINE_BYTES = 64 * 1024
 """Longer than the line that a run begins with."""
+LEFT_MAX_S = 1e9
 
 
 @dataclass(frozen=True)
@@ -62,21 +63,36 @@ def _measuring(folder: Path) -> OtherRun | None:
 
 def writer_of(folder: Path) -> Writer | None:
     """The process that told last that it began; None where none did."""
+    line = _last(folder, b'"began"', lambda line: Writer.of(line) is not None)
+    return None if line is None else Writer.of(line)
+
+
+def left_of(folder: Path) -> float | None:
+    """Seconds that a run still takes, by what it told last; None where it told nothing."""
+    line = _last(folder, b'"now"', lambda line: line.get("what") == "now", TAIL_BYTES)
+    left_s = None if line is None else line.get("left_s")
+    return float(left_s) if isinstance(left_s, int | float) and 0 < left_s < LEFT_MAX_S else None
+
+
+def _last(
+    folder: Path, mark: bytes, wanted: Callable[[Mapping[str, Any]], bool], searched: int = SEARCHED_BYTES
+) -> Mapping[str, Any] | None:
+    """The last of the lines that a run told which is wanted; it holds the mark."""
     with contextlib.suppress(OSError), os.fdopen(open_file(folder / EVENTS), "rb") as file:
         end = size = os.fstat(file.fileno()).st_size
-        while end > max(0, size - SEARCHED_BYTES):
+        while end > max(0, size - searched):
             start = max(0, end - TAIL_BYTES)
             part = os.pread(file.fileno(), end - start, start)
             for line in reversed(part.splitlines()):
-                if b'"began"' in line and (writer := _writer(line)) is not None:
-                    return writer
+                if mark in line and (found := _told(line)) is not None and wanted(found):
+                    return found
             end = start + LINE_BYTES if start else 0  # a line may lie in both parts
     return None
 
 
-def _writer(text: bytes) -> Writer | None:
+def _told(text: bytes) -> Mapping[str, Any] | None:
     try:
         line = load_json(text)
     except ValueError:
         return None
-    return Writer.of(line) if isinstance(line, dict) else None
+    return line if isinstance(line, dict) else None

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from loadstone.addons.pages.command_lines import CommandLine
 from loadstone.addons.pages.command_preview import Described, agreed, described
 from loadstone.addons.pages.forms import form_of
+from loadstone.addons.pages.in_progress import measuring
 from loadstone.addons.pages.page import page, refusal
 from loadstone.addons.pages.running import writer_of
 from loadstone.addons.pages.settings import PageSettings, Pending, ShownConsent, place_of
@@ -61,7 +62,8 @@ async def begin(
     if beside in ANSWERS:
         command = command.adding(ANSWERS[beside])
     elif (other := await run_in_threadpool(run_that_stops)) is not None:
-        return page(request, "ask_beside.html", other=other, pending=place.memory.keep(Pending(command)))
+        known = await run_in_threadpool(measuring, other, place)
+        return page(request, "ask_beside.html", other=known, pending=place.memory.keep(Pending(command)))
     try:
         start = await run_in_threadpool(place.memory.starts.start, command, place.here)
     except OSError as error:
@@ -91,8 +93,9 @@ async def _start(request: Request) -> Response:
             return Response(headers={"hx-redirect": there})
         return RedirectResponse(there, 303)
     again = await run_in_threadpool(_may_again, start, place)
-    other = await run_in_threadpool(run_that_stops) if again else None
-    return page(request, "start.html", start=start, command=_shown(start), again=again, other=other)
+    other = await run_in_threadpool(run_that_stops) if again or start.waits else None
+    known = None if other is None else await run_in_threadpool(measuring, other, place)
+    return page(request, "start.html", start=start, command=_shown(start), again=again, other=known)
 
 
 def _may_again(start: StartedRun, place: PageSettings) -> bool:

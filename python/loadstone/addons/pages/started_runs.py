@@ -62,6 +62,11 @@ class StartedRun:
         return self.boot == boot_id() and started(self.pid) == self.started_ticks
 
     @property
+    def waits(self) -> bool:
+        """Whether it was told to wait until the machine is free."""
+        return "--wait" in self.words
+
+    @property
     def run_folder(self) -> Path | None:
         """Where it writes, once it says so."""
         found = next((one.folder for one in runs_measuring() if one.pid == self.pid), None)

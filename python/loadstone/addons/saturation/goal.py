@@ -82,6 +82,8 @@ class SaturationGoal(Goal):
         """When the first of them became the one that is measured."""
         self._own_s, self._own_at_s = 0.0, 0.0
         """How long the condition that is measured now still takes, and as of when."""
+        self._overdue = False
+        """Whether the search for its range of loads takes longer than was guessed: nobody knows how many steps more."""
 
     def next(self, history: RunHistory, time: RunClock) -> Step:
         """The next step of the first condition that is not through; the classical ramps follow."""
@@ -118,7 +120,7 @@ class SaturationGoal(Goal):
         ramp = planned.settings.classical
         ramps_s = 0.0 if ramp is None else ramp.seconds * sum(not _has_ramp(own) for own in trials.values())
         left_s = min(own_s + others * each_s + ramps_s, time.left_s)
-        return RemainingTime(left_s, left_s)
+        return RemainingTime(left_s, math.inf if self._overdue else left_s)
 
     def _of_condition(
         self, planned: _Planned, template: PlannedTrial, history: RunHistory, time: RunClock, *, refine: bool
@@ -145,7 +147,7 @@ class SaturationGoal(Goal):
             return _out_of_budget(template, len(trials), label, time, needed_s)
         if isinstance(step, SearchStep):
             expected_s = planned.each_s - (time.budget.elapsed_s() - self._entered_s)
-            self._takes(max(needed_s, expected_s), time)
+            self._takes(max(needed_s, expected_s), time, overdue=expected_s < needed_s)
             return measure_search(template, step, label, self._seed)
         blocks = math.ceil((settings.sweeps - step.first + 1) / step.plan.sweeps_a_block)
         self._takes(max(1, blocks) * needed_s, time)
@@ -162,8 +164,8 @@ class SaturationGoal(Goal):
         self._followed = len(history.trials)
         return self._trials.get(identity(template.condition), ())
 
-    def _takes(self, own_s: float, time: RunClock) -> None:
-        self._own_s, self._own_at_s = own_s, time.budget.elapsed_s()
+    def _takes(self, own_s: float, time: RunClock, *, overdue: bool = False) -> None:
+        self._own_s, self._own_at_s, self._overdue = own_s, time.budget.elapsed_s(), overdue
 
     def _estimate(self, template: PlannedTrial, planned: _Planned, history: RunHistory, label: str) -> Notice:
         """What the sweeps that are there by then say."""

@@ -210,7 +210,7 @@ class RunClock:
 
 
 class RemainingTime(NamedTuple):
-    """Seconds that what is not measured yet takes: surely, and at most."""
+    """Seconds that what is not measured yet takes: surely, and at most; infinite where nobody can say."""
 
     least_s: float = 0.0
     most_s: float = 0.0

@@ -85,7 +85,7 @@ class Totals:
         """As it stands in a line."""
         last = self.last
         return {
-            **({} if last is None else {"phase": last.phase, "tps": _short(last.tps)}),
+            **({} if last is None else {"phase": last.phase, "tps": _short(last.tps), "users": last.users}),
             **({} if last is None else {"p50_ns": last.p50_ns, "p99_ns": last.p99_ns}),
             "mean_tps": _short(self.ok / self.measured_s) if self.measured_s > 0 else None,
             "mean_ns": round(self.busy_ns / self.ok) if self.ok else None,

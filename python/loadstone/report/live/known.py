@@ -1,9 +1,11 @@
 """What is known of a run just now: told once (`progress.py`), and read here by the terminal and the file of events."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from loadstone.monitors import catalogue
+from loadstone.monitors.metrics.host import PROGRAMS
 from loadstone.monitors.monitor import Sample
 
 RECENT_S = 3.0
@@ -11,7 +13,7 @@ RECENT_S = 3.0
 PARTS_MAX = 64
 CPU, MEMORY, HELD = "cpu_share", "rss_bytes", "stopped"
 CONNECTIONS = frozenset(kind.connections for kind in catalogue.PART_KINDS.values() if kind.connections is not None)
-SHOWN = {CPU: "cpus", MEMORY: "rss_bytes", HELD: "held"} | dict.fromkeys(CONNECTIONS, "connections")
+SHOWN = {CPU: "cpus", PROGRAMS: "cpus", MEMORY: "rss_bytes", HELD: "held"} | dict.fromkeys(CONNECTIONS, "connections")
 """A monitor's metric -> what it is called where it is shown."""
 
 
@@ -59,8 +61,8 @@ class LiveState:
     """Seconds that were left, and when that was said."""
 
     def leave(self, seconds: float, at_most: bool, now_s: float) -> None:
-        """Set that `seconds` are left from now on."""
-        self._left, self.at_most = (seconds, now_s), at_most
+        """Set that `seconds` are left from now on; infinite: that is not known."""
+        self._left, self.at_most = None if math.isinf(seconds) else (seconds, now_s), at_most
 
     @property
     def is_left(self) -> bool:

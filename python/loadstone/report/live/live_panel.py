@@ -16,7 +16,7 @@ from loadstone.report.live.agents import AgentsNow
 from loadstone.report.live.known import LiveParts, LiveState
 from loadstone.text.language import _, plural, translatable, translated
 
-NOT_PARTS = frozenset({"generator", "host"})
+NOT_PARTS = frozenset({"generator", "host", "others"})
 """The generator's is that of its threads within the interval."""
 ROWS_MAX, PARTS_MAX, INTERVALS = 6, 4, 40
 _LEVELS = "▁▂▃▄▅▆▇█"
@@ -55,6 +55,8 @@ class LiveFigures:
     mean_ns: float | None = None
     """Mean response time of correct replies; None without one."""
     errors_by_kind: Mapping[str, int] = field(default_factory=dict)
+    users: int = 0
+    """vUsers at its end."""
     agents: tuple[AgentInterval, ...] = ()
     """Intervals of a fleet's agents."""
 
@@ -81,6 +83,7 @@ class LiveFigures:
             duration_s=interval.duration_s,
             mean_ns=busy_ns / timed if timed else None,
             errors_by_kind=+kinds,
+            users=interval.users,
             agents=interval.agents,
         )
 
@@ -251,6 +254,7 @@ class View:
             fixed.insert(0, Text(self.left_text(now_s), style="dim"))
         room = width - sum(cell_len(one.plain) + _LINE_GAP for one in fixed)
         bar = min(_BAR_MAX, max(0, room - _LINE_GAP - cell_len(self.place)))
+        bar = 0 if self.known.left_s(now_s) is None else bar
         head = _line_of(max(_TEXT_MIN, room - (bar + _LINE_GAP if bar >= _BAR_MIN else 0)), [Text(self.place), *fixed])
         if bar >= _BAR_MIN:
             line = Table.grid(padding=(0, _LINE_GAP))

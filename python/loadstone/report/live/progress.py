@@ -96,7 +96,8 @@ class RunProgress:
         self._open()
 
     def left(self, seconds: float, at_most: bool) -> None:
-        """Show how long the run still takes from now on; `at_most`: it may well end before."""
+        """Show how long the run still takes from now on; `at_most`: it may well end before.
+        Infinite seconds: that is not known."""
         self._known.leave(seconds, at_most, self._clock())
 
     def decided(self, decided: int, of: int) -> None:
@@ -319,7 +320,8 @@ class RunProgress:
         facts = [fmt.sentence(reason) for reason in reasons]
         others = [_("(And {n} more.)", n=more)] if more > 0 else []
         line = " ".join([f"{said}.", *facts, *others]) if facts else said
-        left = "" if self._screen else f", {self.left_text()}"
+        unknown = self._known.left_s(self._clock()) is None
+        left = "" if self._screen or unknown else f", {self.left_text()}"
         self._line(Text.assemble((f"{MARKS.get(verdict, '?')} ", ROW_STYLES.get(verdict, "")), f"{what}: {line}{left}"))
 
     def _is_new(self, subject: Hashable) -> bool:

@@ -3,16 +3,21 @@
 (() => {
   "use strict";
   const WHOLE_MAX = 8;
+  const HEIGHT = 170;
+  /* In their order on the page; what is `more` stands behind the answers, and is drawn once it is opened. */
   const KINDS = {
-    tps: {of: "condition", text: count},
-    p99: {of: "condition", text: duration, log: true},
-    p50: {of: "condition", text: duration, log: true},
-    cost: {of: "condition", text: duration, log: true, dots: true},
-    cpus: {of: "part", text: value => `${Math.round(100 * value)} %`},
-    rss: {of: "part", text: bytes},
-    connections: {of: "part", text: count},
+    tps: {of: "condition", text: count, axis: "TPS"},
+    p99: {of: "condition", text: duration, log: true, axis: "P99"},
+    errors: {of: "condition", text: value => value < 10 ? three(value) : count(value), axis: "errors/s"},
+    cpus: {of: "part", text: value => `${Math.round(100 * value)} %`, axis: "CPU"},
+    users: {of: "condition", text: count, axis: "vUsers", steps: true},
+    p50: {of: "condition", text: duration, log: true, axis: "P50", more: true},
+    cost: {of: "cost", text: duration, log: true, dots: true, axis: "CPU", more: true},
+    rss: {of: "part", text: bytes, axis: "B", more: true},
+    connections: {of: "part", text: count, axis: "n", more: true},
   };
   let points = [];
+  let order = {};
   let pictures = {};
   let waiting = false;
 
@@ -42,8 +47,19 @@
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   }
 
+  /* The places of conditions and parts in the order in which they came: each keeps its colour in all pictures. */
+  function place(added) {
+    for (const [, figures] of added) {
+      for (const kind of Object.keys(KINDS)) {
+        const places = order[KINDS[kind].of] ??= new Map();
+        for (const key of Object.keys(figures[kind] ?? {})) if (!places.has(key)) places.set(key, places.size);
+      }
+    }
+  }
+
   /* The lines of a picture: each condition or part; of more than WHOLE_MAX that take turns the median and the range. */
   function lines(kind, texts) {
+    const places = order[KINDS[kind].of] ?? new Map();
     const names = new Map();
     const found = [];
     let most = 0;
@@ -55,7 +71,7 @@
       if (keys.length > WHOLE_MAX) most = Math.max(most, keys.length);
       else keys.forEach(key => { names.delete(key); names.set(key, []); });
     }
-    const shown = [...names.keys()].slice(-WHOLE_MAX);
+    const shown = [...names.keys()].slice(-WHOLE_MAX).sort((a, b) => places.get(a) - places.get(b));
     const data = shown.map(() => []);
     const range = [[], [], []];
     const times = [];
@@ -73,29 +89,28 @@
       }
     }
     const sum = most ? [texts.median, texts.least, texts.greatest] : [];
-    return {names: [...sum, ...shown], sum: sum.length, most, data: [times, ...(most ? range : []), ...data]};
+    return {names: [...sum, ...shown], colours: [...sum.map(() => 6), ...shown.map(key => places.get(key) % 8)], sum: sum.length, most, data: [times, ...(most ? range : []), ...data]};
   }
 
   function options(kind, found, width, picture) {
     const root = document.getElementById("charts");
     const ink = colour("--soft"), grid = colour("--line");
     const spec = KINDS[kind];
-    const axis = {stroke: ink, grid: {stroke: grid, width: 1}, ticks: {stroke: grid, width: 1}, font: "12px system-ui, sans-serif"};
+    const axis = {stroke: ink, labelSize: 18, labelFont: "12px system-ui, sans-serif", labelGap: 0, grid: {stroke: grid, width: 1}, ticks: {stroke: grid, width: 1}, font: "12px system-ui, sans-serif"};
     const series = found.names.map((name, place) => {
-      const of = place < found.sum ? 6 : (place - found.sum) % 8;
       return {
-        label: name, stroke: colour(`--s${of}`), width: place > 0 && place < found.sum ? 1 : 2,
+        label: name, stroke: colour(`--s${found.colours[place]}`), paths: spec.steps ? uPlot.paths.stepped({align: 1}) : undefined, width: place > 0 && place < found.sum ? 1 : 2,
         dash: place > 0 && place < found.sum ? [4, 4] : undefined, spanGaps: Boolean(spec.dots) || found.sum === 0,
         points: {show: Boolean(spec.dots) || found.data[0].length < 3, size: 6}, value: (_, value) => value == null ? "" : spec.text(value),
       };
     });
     return {
-      width, height: 190, ms: 1, cursor: {sync: {key: "time"}, y: false}, legend: {live: true},
+      width, height: HEIGHT, ms: 1, cursor: {sync: {key: "time"}, y: false}, legend: {live: true},
       scales: {x: {time: false, range: () => [0, Math.max(10, picture.end)]}, y: spec.log ? {distr: 3} : {range: (_, low, high) => [0, (high || 1) * 1.06]}},
       series: [{label: root.dataset.time, value: (_, value) => value == null ? "" : clock(value)}, ...series],
       axes: [
-        {...axis, values: (_, ticks) => ticks.map(clock), space: 60},
-        {...axis, size: 64, values: (_, ticks) => ticks.map(tick => tick == null ? "" : spec.text(tick))},
+        {...axis, label: root.dataset.axis, size: 34, values: (_, ticks) => ticks.map(clock), space: 60},
+        {...axis, label: kind === "cpus" ? `${spec.axis}, ${root.dataset.cpu}` : spec.axis, size: 58, values: (_, ticks) => ticks.map(tick => tick == null ? "" : spec.text(tick))},
       ],
     };
   }
@@ -120,7 +135,11 @@
   }
 
   function picture(kind, root) {
-    const figure = make("figure", root);
+    const box = KINDS[kind].more ? document.getElementById("more-charts") : root;
+    const figure = document.createElement("figure");
+    const place = Object.keys(KINDS).indexOf(kind);  // what came first stands where it will after a reload
+    figure.dataset.place = place;
+    box.insertBefore(figure, [...box.children].find(one => Number(one.dataset.place) > place) ?? null);
     const caption = make("figcaption", figure, root.dataset[kind]);
     caption.id = `chart-${kind}`;
     const note = make("p", figure);
@@ -142,11 +161,13 @@
     const root = document.getElementById("charts");
     if (!root || document.hidden) return;
     const end = points.length ? points[points.length - 1][0] - points[0][0] : 0;
+    const more = document.getElementById("more").open;
     for (const kind of Object.keys(KINDS)) {
+      if (KINDS[kind].more && !more) continue;
       const found = lines(kind, root.dataset);
       if (!found.data[0].length) continue;
       const one = pictures[kind] ??= picture(kind, root);
-      const names = JSON.stringify([found.names, found.sum]);
+      const names = JSON.stringify([found.names, found.colours]);
       const width = Math.max(200, Math.floor(one.canvas.clientWidth));
       one.note.textContent = found.most ? root.dataset.many.replace("{n}", found.most) : "";
       if (one.plot === null || one.names !== names) {
@@ -156,7 +177,7 @@
         one.plot = new uPlot(options(kind, found, width, one), found.data, one.canvas);
       } else {
         one.end = end;
-        if (one.plot.width !== width) one.plot.setSize({width, height: 190});
+        if (one.plot.width !== width) one.plot.setSize({width, height: HEIGHT});
         one.plot.setData(found.data);
       }
       table(one.body, kind, found);
@@ -190,8 +211,9 @@
 
   const live = document.getElementById("live");
   keep(document.getElementById("live-answers"));
-  live.addEventListener("series", event => { points = JSON.parse(event.detail.data); soon(); });
-  live.addEventListener("more", event => { points.push(...JSON.parse(event.detail.data)); soon(); });
+  live.addEventListener("series", event => { points = JSON.parse(event.detail.data); order = {}; place(points); soon(); });
+  live.addEventListener("more", event => { const added = JSON.parse(event.detail.data); points.push(...added); place(added); soon(); });
+  document.getElementById("more").addEventListener("toggle", soon);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
   document.addEventListener("visibilitychange", soon);
   new ResizeObserver(soon).observe(document.getElementById("charts"));
