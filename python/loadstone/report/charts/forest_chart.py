@@ -292,8 +292,9 @@ def _headings(scale: alt.Scale, width: int) -> list[alt.Chart]:
 def _caption(family: Family, pairs: ChartData) -> str:
     sentences = [
         _(
-            "The mark is the typical difference, the line its interval: at least 95 of 100 such "
-            "intervals contain the true difference. Differences in the shaded zone do not matter. A "
+            "The mark is the typical difference, the line its interval: about 95 of 100 such "
+            "intervals contain the true difference, fewer where the machine drifts more slowly than the "
+            "run is long. Differences in the shaded zone do not matter. A "
             "line wholly on one side of 0 is a real difference; a line wholly in the zone is none "
             "that matters."
         )

@@ -18,16 +18,14 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, written
 from loadstone.report.charts import theme
 from loadstone.report.charts.pictures import chart_of, pictures_of, without_pictures
-from loadstone.report.document import Picture, Section, Words
+from loadstone.report.document import Picture, Section, SectionCell, Words
 from loadstone.report.figure_quality import trust_text
 from loadstone.report.html.sections import (
-    MINOR,
     captions_of,
     cell_style,
     figure,
     finding_pictures,
     linked,
-    rows_of,
 )
 from loadstone.report.sections.of_analysis import document_of
 from loadstone.report.summary import anchors_of
@@ -137,8 +135,9 @@ def _templates() -> jinja2.Environment:
         template, **{name: _printed(figure) for name, figure in figures.items()}
     )
     environment.globals |= {
-        "meaning": glossary.meaning, "marks": MARKS, "mark_texts": MARK_TEXTS, "minor": MINOR,
+        "meaning": glossary.meaning, "marks": MARKS, "mark_texts": MARK_TEXTS,
         "verdict_terms": glossary.VERDICT_TERMS, "linked": words,
+        "SectionCell": SectionCell,
     }  # fmt: skip
     return environment
 
@@ -229,7 +228,6 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "time_used": summary.time_used(analysis),
         "language": language(),
         "linked": lambda said: linked(words(said), anchors),
-        "rows_of": rows_of,
         "picture_of": shown,
         "pictures_in": lambda block: [(heading, one) for heading, of in block.parts if (one := shown(of))],
         "captions_of": captions_of,

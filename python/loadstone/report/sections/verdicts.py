@@ -52,7 +52,7 @@ def verdicts_section(analysis: Analysis) -> Section | None:
     primaries = (one.primary for one in verdicts.all_comparisons(analysis))
     brackets = (Paragraph(glossary.brackets(), "note"),) if any(map(verdicts.interval, primaries)) else ()
     blocks: tuple[Block, ...] = (
-        Only(("markdown",), (*effects_of(analysis), *_families(analysis))),
+        Only(("markdown",), (*effects_of(analysis.effects), *_families(analysis))),
         Only(("terminal",), (*map(_in_brief, analysis.families), *brackets)),
     )
     return Section("verdicts", _("Verdicts"), blocks, layouts=("markdown", "terminal"), in_outcome=False, is_part=True)
@@ -159,7 +159,7 @@ def _table(first: str, family: Family, lines: Sequence[TableRow]) -> SectionTabl
 def _lines(comparison: Comparison, basis: str, anchors: Anchors) -> Iterator[TableRow]:
     """The pair, and what a request costs."""
     line = _line(verdicts.title(comparison), comparison.primary, comparison, anchors)
-    yield replace(line, anchor=basis, problems=tuple(comparison.warnings))
+    yield replace(line, target=basis, problems=tuple(comparison.warnings))
     yield from (_line(metric_text(cost.metric), cost, comparison, anchors) for cost in comparison.costs)
 
 

@@ -14,12 +14,12 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.figure_quality import bound_lines, trust_text
 from loadstone.report.sections.checks import check_line
-from loadstone.report.sections.results import rows_of_table
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.columns import columns_for, fixed_rate_lines, suspect_lines, told_apart_lines
+from loadstone.report.tables.figure_table import figure_table
 from loadstone.report.terminal.ending import says_little, verdict_line
-from loadstone.report.terminal.figures import figures_table
 from loadstone.report.terminal.sections import bullet
+from loadstone.report.terminal.tables import grid_of
 from loadstone.text.language import _
 
 ROWS_MAX = 20
@@ -70,10 +70,10 @@ def _table(table: ResultTable, width: int, is_titled: bool, most: int) -> Iterat
     if is_titled:
         yield Text(fmt.plain(table.title), style="bold")
     shown = _shown(table.rows, most)
-    yield figures_table(rows_of_table(table, shown), width)
+    columns = columns_for(table)
+    yield grid_of(figure_table(columns, shown, vary=table.vary), width)
     if left := len(table.rows) - len(shown):
         yield Text(_("… {left} more rows in the report", left=left), style="dim")
-    columns = columns_for(table)
     known = [*fixed_rate_lines(table), *told_apart_lines(shown, columns), *suspect_lines(shown, columns)]
     yield from (Text(line, style="dim") for line in known[:1])
     failed = (*failure_lines(table.rows, FAILED_MAX), *islice(example_lines(table.rows), FAILED_MAX))
