@@ -71,6 +71,11 @@ def _section(section: Section, charts: "Sequence[Chart]") -> Iterator[str]:
     yield from _blocks(section.blocks, charts, 3)
 
 
+def markdown_blocks(blocks: Iterable[Block]) -> list[str]:
+    """Lines of blocks for a text of another kind, without pictures."""
+    return "\n".join(_blocks(blocks, [], 3)).rstrip().split("\n")
+
+
 def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> Iterator[str]:
     """Lines of blocks below a heading of the level before; empty ones between blocks."""
     for block in blocks:
