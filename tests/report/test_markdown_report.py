@@ -22,14 +22,16 @@ def written(analysis: Analysis) -> tuple[str, set[str]]:
 
 def test_it_opens_with_question_answer_and_validity(analysis: Analysis, report: tuple[str, set[str]]) -> None:
     text, _ = report
-    assert text.split("\n")[:5] == [
+    assert text.split("\n")[:7] == [
         f"# {analysis.question}",
         "",
         f"**{sentence(analysis.answer)}**",
         "",
-        "0 of 74 figures known within ±10 %; 70 are not: what limited them could not be observed; 2 are not: the "
-        "generator may have been the limit; 2 are not: other reasons. 78 valid, 1 suspect, 2 invalid and 2 not run "
-        "of 83 trials.",
+        "**Read this with care: 0 of 74 figures known within ±10 %; 70 are not: what limited them could not be "
+        "observed; 2 are not: the generator may have been the limit; 2 are not: other reasons.**",
+        "",
+        "78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials; no comparison: one block; quick; incomplete. Took "
+        "12 min 3 s of a budget of 45 min.",
     ]
 
 

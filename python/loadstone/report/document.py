@@ -153,8 +153,9 @@ class Paragraph:
     """A sentence or a few."""
 
     text: Words
-    tone: Literal["plain", "note", "doubt", "good", "bad"] = "plain"
-    """note: small on the page and dim on a terminal; doubt: small, and yellow on a terminal."""
+    tone: Literal["plain", "note", "doubt", "good", "bad", "answer", "banner"] = "plain"
+    """note: small on the page and dim on a terminal; doubt: small, and yellow on a terminal; banner: a doubt that
+    nobody may overlook."""
     target: str = ""
     """Anchor of what it leads to."""
 

@@ -27,8 +27,8 @@ from loadstone.report.document import (
     Shares,
     Words,
 )
-from loadstone.report.figure_quality import trust_text
 from loadstone.report.sections.of_analysis import document_of
+from loadstone.report.sections.opening import opening_blocks
 from loadstone.report.tables.columns import MARKS
 from loadstone.report.written import phrase_text, words
 from loadstone.text.language import translated
@@ -50,12 +50,11 @@ def render(analysis: Analysis) -> dict[str, bytes]:
 
 
 def _lines(analysis: Analysis, charts: "list[Chart]") -> Iterator[str]:
-    yield from (f"# {text(analysis.question)}", "", f"**{text(analysis.answer)}**", "")
-    if scaled := summary.scaled(analysis):
-        yield from (f"*{scaled}*", "")
+    yield from (f"# {text(analysis.question)}", "")
+    yield from _blocks(opening_blocks(analysis), charts, 2)
     badges = [badge for badge, _ in summary.status_marks(analysis)]
-    yield from (f"{text(trust_text(analysis))}. {summary.trials(analysis)}.", "")
-    yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
+    said = "; ".join([summary.trials(analysis), *badges])
+    yield from (f"{text(said)}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
         yield from (text(note), "")
     if why := without_pictures():
@@ -104,7 +103,8 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
             case SectionTable():
                 yield from _table_lines(block, level)
             case Paragraph():
-                yield from (text(block.text), "")
+                bold = "**" if block.tone in ("answer", "banner") else ""
+                yield from (f"{bold}{text(block.text)}{bold}", "")
             case Phrase():
                 yield from (text(phrase_text(block)), "")
             case Bullets():

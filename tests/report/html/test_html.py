@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.html import page as html
-from loadstone.report.html.page import PARAGRAPH_MAX, answer_lines
+from loadstone.report.sections.opening import PARAGRAPH_MAX, answer_lines
 from loadstone.report.tables.columns import columns_for
 from loadstone.report.verdicts import short_text, verdict_text
 from loadstone.text.message import Message, message, read_message, verbatim
@@ -211,7 +211,8 @@ def test_why_it_ended_and_what_was_repeated(judged_page: Page) -> None:
     assert "18 blocks measured, 17 of them used." in words
     assert "no: storage-b05-140 is invalid: generator cpu" in words
     assert (
-        "The interval is a 99.69 % one, so that all looks and 5 pairs together mislead at most 5 times in 100." in words
+        "The interval is a 99.69 % one, chosen so that all looks and 5 pairs together mislead at most 5 times in 100."
+        in words
     )
 
 

@@ -41,8 +41,12 @@ def opening_pictures(analysis: Analysis) -> Section | None:
     if not drawn:
         return None
     alone = len(drawn) == 1 and fmt.plain(drawn[0].question) == fmt.plain(analysis.question)
-    parts = tuple(("" if alone else one.question, Picture("forest", one.name)) for one in drawn)
-    return Section("verdicts", _("Verdicts"), (Pictures(parts),), layouts=("page",), is_open=True)
+    parts = [("" if alone else one.question, Picture("forest", one.name)) for one in drawn]
+    for one in drawn:
+        if any(True for pair in one.comparisons for _cost in verdicts.cost_lines(pair)):
+            heading = _("CPU a request") if alone else _("{question} CPU a request", question=one.question)
+            parts.append((heading, Picture("cost-forest", one.name)))
+    return Section("verdicts", _("Verdicts"), (Pictures(tuple(parts)),), layouts=("page",), is_open=True)
 
 
 def verdicts_section(analysis: Analysis) -> Section | None:
@@ -131,7 +135,7 @@ def _families(analysis: Analysis) -> Iterator[Part]:
         blocks: tuple[Block, ...] = (
             Paragraph(family.answer),
             Paragraph(f"{verdicts.margin_text(family)} {fmt.plain(family.note)}".strip(), "note"),
-            Only(("markdown",), (Picture("forest", family.name),)),
+            Only(("markdown",), (Picture("forest", family.name), Picture("cost-forest", family.name))),
             _table(_("pair"), family, [line for one, anchor in pairs for line in _lines(one, anchor, anchors)]),
             Picture("blocks", family.name),
             *(_basis(one, anchor, anchors) for one, anchor in pairs),

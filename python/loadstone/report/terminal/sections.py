@@ -32,7 +32,10 @@ from loadstone.report.terminal.tables import ROW_STYLES, table_parts
 from loadstone.report.written import phrase_text, words
 from loadstone.text.language import translated
 
-_TONES = {"plain": "", "note": "dim", "doubt": "yellow", "good": "green", "open": "yellow", "bad": "red"}
+_TONES = {
+    "plain": "", "note": "dim", "doubt": "yellow", "good": "green", "open": "yellow", "bad": "red",
+    "answer": "bold cyan", "banner": "bold yellow",
+}  # fmt: skip
 _INDENT = 2
 _WITH_FACT_MAX = 3
 """Most findings that have a line with a fact below them; of more each has one line."""
