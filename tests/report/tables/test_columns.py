@@ -242,7 +242,7 @@ def test_for_want_of_room_one_bracket_says_both(paced: Analysis) -> None:
     table = figure_table(fixed_rate_columns([row])[1:3], [row])
     assert "25 µs [24, 27] (≤ 2.0 µs generator)  ! 1.28 ms [71 µs, 3.90 ms] (≤ 366 µs generator)" in printed(table, 120)
     narrow = printed(table, 70)
-    assert "25 µs [24, 27]  ! 1.28 ms [71 µs, 3.90 ms]" in narrow, "the interval that the files have"
+    assert "25 µs [24, 27] ! 1.28 ms [71 µs, 3.90 ms]" in narrow, "the interval that the files have"
     assert "generator" not in narrow
 
 
