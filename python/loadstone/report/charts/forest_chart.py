@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from loadstone.judge.analysis.analysis import Family
-from loadstone.judge.verdict import DECIDED, Verdict, VerdictKind
+from loadstone.judge.verdict import COST, DECIDED, Verdict, VerdictKind
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
@@ -17,7 +17,7 @@ from loadstone.report.charts.axes import percent_axis
 from loadstone.report.charts.chart import TIP, Chart, ChartData, fixed, layer, make, named, tooltip
 from loadstone.report.charts.theme import reach
 from loadstone.report.glossary import VERDICT_TERMS
-from loadstone.text.english.figures import metric_text
+from loadstone.text.english.figures import metric_text, part_text
 from loadstone.text.language import _
 
 _WIDTH = 430
@@ -77,7 +77,7 @@ def forest_chart(family: Family) -> Chart | None:
 def cost_forest_chart(family: Family) -> Chart | None:
     """What a request costs, of every pair for which that is decided; None without one."""
     rows = [
-        (f"{verdicts.title(one)}: {metric_text(cost.metric)}", cost)
+        (f"{verdicts.title(one)}: {part_text(cost.metric.removeprefix(COST))}", cost)
         for one in family.comparisons
         for cost, _line in verdicts.cost_lines(one)
     ]

@@ -51,6 +51,7 @@ def main_section(analysis: Analysis) -> Section | None:
     blocks: tuple[Block, ...] = (
         *([] if any(family.comparisons for family in analysis.families) else [Picture("rps")]),
         figure_table(columns, rows, anchors_of(analysis), label=_("Main figures")),
+        *(Paragraph(f"{one.title}: {one.meaning}", "note") for one in columns if one.ranks),
         Picture("cost"),
         *([Paragraph(more, "note", target="results")] if left else []),
     )
