@@ -5,7 +5,18 @@ from collections.abc import Iterator
 from loadstone.judge.analysis.analysis import Analysis, TrialView
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary
-from loadstone.report.document import Only, Phrase, Section, SectionCell, SectionColumn, SectionTable, TableRow, Term
+from loadstone.report.document import (
+    Only,
+    Phrase,
+    RowVerdict,
+    Section,
+    SectionCell,
+    SectionColumn,
+    SectionTable,
+    TableRow,
+    Term,
+    Words,
+)
 from loadstone.report.summary import Anchors, anchors_of
 from loadstone.report.tables.columns import MARKS, goodput_name
 from loadstone.run_folder.trial import CheckResult
@@ -41,8 +52,8 @@ def _lines(analysis: Analysis, anchors: Anchors) -> Iterator[TableRow]:
     every_check = len(analysis.trials) <= _TRIALS_WITH_ALL_MAX
     for anchor, label, views in anchors.conditions:
         row = next((rows[view.trial] for view in views if view.trial in rows), None)
-        bottleneck = row.bottleneck.message if row is not None and row.bottleneck else ""
-        verdict = views[0].verdict if row is None else row.verdict
+        bottleneck: Words = row.bottleneck.message if row is not None and row.bottleneck else ""
+        verdict: RowVerdict = views[0].verdict if row is None else row.verdict
         yield TableRow(label, (), verdict=verdict, anchor=anchor, note=bottleneck)
         yield from (_line(view, anchors.view(view), every_check) for view in views)
 

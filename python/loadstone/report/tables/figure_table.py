@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from loadstone.judge.analysis.analysis import Row
 from loadstone.report import figure_format as fmt
@@ -33,7 +34,7 @@ def figure_table(
     """
     heads = [SectionColumn(_("condition"))]
     for one in columns:
-        role = "context" if one.context else "ranks" if one.ranks else ""
+        role: Literal["", "ranks", "context"] = "context" if one.context else "ranks" if one.ranks else ""
         heads.append(SectionColumn(one.title, one.meaning, drop=one.drop, role=role, is_minor=one.key in _MINOR))
     if has_busiest:
         meaning = _("The busiest part while it was measured, and its CPU as a share of one core.")
