@@ -7,6 +7,7 @@ from typing import Literal
 from loadstone.judge.analysis.analysis import Row
 from loadstone.report import figure_format as fmt
 from loadstone.report.document import SectionCell, SectionColumn, SectionTable, TableRow, Words
+from loadstone.report.glossary import meaning
 from loadstone.report.summary import Anchors
 from loadstone.report.tables.column import Column
 from loadstone.text.language import _, translated
@@ -32,13 +33,13 @@ def figure_table(
     that rows are ranked by are drawn. `has_reasons`: what is wrong with a row stands below it. `has_busiest`: a column
     says which part was busiest.
     """
-    heads = [SectionColumn(_("condition"))]
+    heads = [SectionColumn(_("condition"), meaning("condition"))]
     for one in columns:
         role: Literal["", "ranks", "context"] = "context" if one.context else "ranks" if one.ranks else ""
         heads.append(SectionColumn(one.title, one.meaning, drop=one.drop, role=role, is_minor=one.key in _MINOR))
     if has_busiest:
-        meaning = _("The busiest part while it was measured, and its CPU as a share of one core.")
-        heads.append(SectionColumn(_("busiest"), meaning, drop=99))
+        why = _("The busiest part while it was measured, and its CPU as a share of one core.")
+        heads.append(SectionColumn(_("busiest"), why, drop=99))
     best = _best(columns, rows) if has_bars else 0.0
     factor, levels = next(((name, levels) for name, levels in (vary or {}).items() if len(levels) > 1), ("", rows))
     lines = (

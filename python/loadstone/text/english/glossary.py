@@ -9,9 +9,9 @@ _COMPARING = {
     "A difference of more than a half is written as a factor: `14.7 times`, `0.26 times`.",
     "typical difference": "The difference that the blocks have in common: the middle one of all averages of two "
     "blocks (Hodges and Lehmann's estimate). A few odd blocks hardly move it.",
-    "interval": "The range in brackets. About 95 of 100 such ranges contain the true difference; fewer do where "
-    "the machine drifts more slowly than the run is long (79 of 100 in simulations). If the range contains 0, there "
-    "may be no difference; `>0` and `<0` are ends that exclude 0.",
+    "interval": "The range in brackets. About 95 of 100 contain the true difference; where the machine drifts more "
+    "slowly than the run is long, 79 in simulations. If it contains 0, there may be no difference; `>0` and `<0` "
+    "exclude 0.",
     "level": "How sure an interval is. Where a run looks several times or compares several pairs, each interval is "
     "wider, chosen so that all of them together mislead at most 5 times in 100.",
     "margin": "The difference that does not matter, by the experiment's own choice, made beforehand.",
