@@ -57,7 +57,7 @@ IN_COMMANDS = frozenset(
 )
 """Words of commands to type and keys of an experiment, in messages about those."""
 _SHOWN = re.compile(
-    r"^ *(?:loadstone |\$ |`{3}).*$|\]\([^()]*\)|<[^<>]*>|[\w.-]+ \d+\.\d\d(?=[,)])|&\w+;", re.MULTILINE
+    r"^ *(?:loadstone |\$ |`{3}).*$|\]\([^()]*\)|<[^<>]*>|[\w.-]+\s+\d+\.\d\d(?=[,)])|&\w+;", re.MULTILINE
 )
 """Commands to type, the targets of links, tags; programs with the CPUs that they took."""
 

@@ -32,6 +32,8 @@ VERDICT_STYLES: dict[VerdictKind, str] = {
 ROWS_MAX = 36
 """A longer table is shortened."""
 ROWS_KEPT = 24
+_PROBLEMS_MAX = 4
+"""Of what is wrong with rows; the report has all of it."""
 _LABEL_MAX = 40
 
 
@@ -56,8 +58,10 @@ def table_parts(table: SectionTable, width: int) -> Iterator[RenderableType]:
     yield grid_of(replace(table, lines=tuple(lines)), width)
     if left := len(table.lines) - len(lines):
         yield Text(_("… {left} more rows in the report", left=left), style="dim")
-    for row in lines:
-        yield from (Text(f"  ! {words(row.label)}: {words(said)}", style="yellow") for said in row.problems)
+    problems = [f"  ! {words(row.label)}: {words(said)}" for row in lines for said in row.problems]
+    yield from (Text(one, style="yellow") for one in problems[:_PROBLEMS_MAX])
+    if (left := len(problems) - _PROBLEMS_MAX) > 0:
+        yield Text(_("… {left} more of these in the report", left=left), style="dim")
 
 
 def shortened(rows: Sequence[TableRow]) -> Sequence[TableRow]:
