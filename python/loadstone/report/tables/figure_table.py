@@ -29,9 +29,11 @@ def figure_table(
     has_reasons: bool = False,
     has_busiest: bool = False,
 ) -> SectionTable:
-    """`anchors`: where the labels lead to. `vary`: levels of each factor that the table varies. `has_bars`: the rates
-    that rows are ranked by are drawn. `has_reasons`: what is wrong with a row stands below it. `has_busiest`: a column
-    says which part was busiest.
+    """Rows of results in these columns.
+
+    `anchors`: where the labels lead to. `vary`: levels of each factor that the table varies. `has_bars`: the rates that
+    rows are ranked by are drawn. `has_reasons`: what is wrong with a row stands below it. `has_busiest`: a column says
+    which part was busiest.
     """
     heads = [SectionColumn(_("condition"), meaning("condition"))]
     for one in columns:

@@ -33,12 +33,12 @@ ROWS_MAX = 36
 """A longer table is shortened."""
 ROWS_KEPT = 24
 _PROBLEMS_MAX = 4
-"""Of what is wrong with rows; the report has all of it."""
+"""Lines on what is wrong with rows; the report has all of them."""
 _LABEL_MAX = 40
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _FittedColumn:
     """A column with the texts of its cells."""
 
     of: SectionColumn
@@ -111,9 +111,9 @@ def grid_of(table: SectionTable, width: int, *, cuts: bool = False) -> Table:
     return grid
 
 
-def _columns(table: SectionTable, *, narrow: bool) -> list[_Shown]:
+def _columns(table: SectionTable, *, narrow: bool) -> list[_FittedColumn]:
     return [
-        _Shown(of, _head(words(of.head)), [_cell(row, place, of, narrow=narrow) for row in table.lines])
+        _FittedColumn(of, _head(words(of.head)), [_cell(row, place, of, narrow=narrow) for row in table.lines])
         for place, of in enumerate(table.columns[1:])
     ]
 
@@ -123,7 +123,7 @@ def _head(text: str) -> list[str]:
     return text.replace(" at ", " at\n").replace(" (절반", "\n(절반").split("\n")
 
 
-def _fitting(table: SectionTable, room: int, gap: int) -> list[_Shown]:
+def _fitting(table: SectionTable, room: int, gap: int) -> list[_FittedColumn]:
     """The columns that fit into `room`, each after `gap` spaces: in their short form where that is needed, and those
     that say least left out first.
     """
