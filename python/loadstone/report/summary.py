@@ -44,9 +44,9 @@ def status_marks(analysis: Analysis) -> list[tuple[str, str]]:
     """Short labels for what kind of run this was, each with its explanation."""
     found = []
     compares = bool(analysis.tables) or not analysis.is_answered_beside_tables
-    comparison = fmt.sentence(analysis.comparison)
-    if compares and comparison and analysis.comparison.kind != "no_comparison_declared":
-        found.append((comparison, _("What this run can show about differences between conditions.")))
+    comparison = analysis.comparison
+    if compares and comparison is not None and comparison.kind != "no_comparison_declared":
+        found.append((fmt.sentence(comparison), _("What this run can show about differences between conditions.")))
     if analysis.quick:
         found.append((_("quick"), _("Shorter trials than the full study.")))
     if analysis.as_published:

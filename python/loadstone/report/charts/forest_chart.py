@@ -14,7 +14,7 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
 from loadstone.report.charts.axes import percent_axis
-from loadstone.report.charts.chart import TIP, Chart, ChartData, fixed, layer, make, named, tooltip
+from loadstone.report.charts.chart import TIP, Chart, ChartData, MarkKind, fixed, layer, make, named, tooltip
 from loadstone.report.charts.theme import reach
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.text.english.figures import metric_text, part_text
@@ -84,7 +84,7 @@ def cost_forest_chart(family: Family) -> Chart | None:
     return _chart("cost-forest", _("CPU a request, every pair"), _Forest(family, rows, is_cost=True)) if rows else None
 
 
-def _chart(kind: str, heading: str, forest: _Forest) -> Chart:
+def _chart(kind: MarkKind, heading: str, forest: _Forest) -> Chart:
     low, high = _domain(forest)
     pairs = [_row(name, verdict, low, high) for name, verdict in forest.rows]
     spoken = " ".join(f"{name}: {verdicts.verdict_text(verdict)}." for name, verdict in forest.rows)

@@ -1,7 +1,7 @@
 """A table on a terminal: the columns and rows for which there is room."""
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,12 +13,12 @@ from rich.text import Text
 
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report import written
-from loadstone.report.document import RowVerdict, SectionCell, SectionColumn, SectionTable, TableRow
+from loadstone.report.document import SectionCell, SectionColumn, SectionTable, TableRow
 from loadstone.report.tables.columns import MARKS
 from loadstone.report.written import words
 from loadstone.text.language import _
 
-ROW_STYLES: dict[RowVerdict, str] = {
+ROW_STYLES: Mapping[str, str] = {
     "valid": "green", "suspect": "yellow", "invalid": "red", "missing": "dim", "unknown": "dim"
 }  # fmt: skip
 VERDICT_STYLES: dict[VerdictKind, str] = {
