@@ -216,7 +216,9 @@ def test_every_report_of_the_run_begins_with_the_verdict_and_has_the_figures(
     analysis: Analysis, spoken: str, said: str
 ) -> None:
     result = gate(twin=[figure("same", **of_base(1.001, 0.99, 1.012))])
-    of_gate = analysis.model_copy(update={"answer": result.opens_alone()}).with_part("gate", result)
+    of_gate = analysis.model_copy(update=dict.fromkeys(("headline", "answer"), result.opens_alone())).with_part(
+        "gate", result
+    )
     with use_language(spoken):
         page = html.unescape(html_report.render(of_gate)["report.html"].decode()).replace("\u00a0", " ")
         text = markdown_report.render(of_gate)["report.md"].decode().replace("\\", "")

@@ -264,7 +264,9 @@ def test_a_table_sorts_by_its_figures_and_unknown_ones_stay_last(browser: webdri
 def test_the_reason_of_a_row_moves_with_it(browser: webdriver.Chrome, report: Path) -> None:
     open_page(browser, report)
     sort_by(browser, "P99")
-    above = "[...document.querySelectorAll('#results tr.why')].map((r) => r.previousElementSibling.cells[0])"
+    above = (
+        "[...document.querySelectorAll('#results tr.why')].map((r) => r.previousElementSibling.querySelector('th a'))"
+    )
     assert sorted(ask(browser, f"{above}.map((cell) => cell.textContent.trim())")) == [
         "get, 100 B, 32 workers",
         "set, 10 kB, 32 workers",
@@ -276,9 +278,10 @@ def test_a_row_leads_to_its_trials(browser: webdriver.Chrome, report: Path) -> N
     open_page(browser, report)
     link = browser.find_element(By.LINK_TEXT, "update, 1 kB, 8 workers")
     target = str(link.get_attribute("hash"))
-    assert not ask(browser, f"document.querySelector('{target}').checkVisibility()")
+    opened = f"document.querySelector('{target}').closest('details').open"
+    assert not ask(browser, opened)
     browser.execute_script("arguments[0].click()", link)
-    WebDriverWait(browser, PATIENCE_S).until(lambda b: ask(b, f"document.querySelector('{target}').checkVisibility()"))
+    WebDriverWait(browser, PATIENCE_S).until(lambda b: ask(b, opened))
     below = f"document.querySelector('{target}').nextElementSibling.nextElementSibling.textContent"
     assert "warm up: warm-up: the first and the last third differ by 12.5 %" in " ".join(ask(browser, below).split())
 

@@ -22,7 +22,7 @@ from loadstone.report.tables.columns import MARKS, goodput_name
 from loadstone.run_folder.trial import CheckResult
 from loadstone.text.language import _, plural, translatable, translated
 
-_TRIALS_WITH_ALL_MAX = 100
+_TRIALS_WITH_ALL_MAX = 60
 """With more trials than this the checks that one passed are counted only: `trials.jsonl` has them."""
 
 
