@@ -5,7 +5,7 @@ import io
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any, Literal
@@ -14,13 +14,11 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from loadstone.judge.analysis.analysis import Analysis, Row
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import document, markdown_report
-from loadstone.report.document import Block, Paragraph, Picture, Pictures, Section, SectionColumn, Shares, Trials
+from loadstone.report.document import Block, Paragraph, Picture, Pictures, Section, SectionColumn, Shares
 from loadstone.report.html import page as html
 from loadstone.report.sections import of_analysis
-from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import columns_for
 from loadstone.report.terminal import outcome, sections
 from loadstone.text.language import translatable
 from loadstone.text.message import Message, verbatim
@@ -40,16 +38,16 @@ TAGS = {
 SILENT: Mapping[str, set[type]] = {
     "page": {Picture, Pictures, Shares},
     "markdown": {Picture, Pictures},
-    "terminal": {Picture, Pictures, Trials},
+    "terminal": {Picture, Pictures},
 }
-"""Blocks that print no text of their own: pictures without data, a bar, trials, of which a terminal has the checks."""
+"""Blocks that print no text of their own: pictures without data, a bar."""
 
 
 class Made:
     """Makes a block of hostile texts alone, by the types of its fields: a new block needs no case of its own."""
 
-    def __init__(self, row: Row, columns: Sequence[Column], flag: bool) -> None:
-        self.row, self.columns, self.flag = row, columns, flag
+    def __init__(self, flag: bool) -> None:
+        self.flag = flag
 
     def block(self, kind: type) -> Any:
         hints = typing.get_type_hints(kind, vars(document))
@@ -64,8 +62,6 @@ class Made:
             return translatable("{x}.")
         if name == "terms" and hint == tuple[tuple[str, document.Term], ...]:
             return (("x", document.Term("block", HOSTILE)),)
-        if name == "columns" and hint == tuple[Column, ...]:
-            return tuple(self.columns)
         if name == "columns":
             return (self.block(SectionColumn),) * 2
         return self._value(hint)
@@ -80,8 +76,6 @@ class Made:
             return parts[0]
         if origin is tuple:
             return tuple(map(self._value, parts[:1] if parts[-1] is ... else parts))
-        if hint is Row:
-            return self.row
         if dataclasses.is_dataclass(hint):
             return self.block(typing.cast(type, hint))
         plain = {str: HOSTILE, Message: verbatim(HOSTILE), int: 1, float: 1.0, bool: self.flag}
@@ -89,15 +83,9 @@ class Made:
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["plain", "flagged"])
-def made(analysis: Analysis, request: pytest.FixtureRequest) -> Made:
+def made(request: pytest.FixtureRequest) -> Made:
     """Both forms of each block: with its flags, and without."""
-    row = analysis.tables[0].rows[0].model_copy(
-        update={
-            "label": HOSTILE, "verdict": "suspect", "reasons": [verbatim(HOSTILE)], "errors": {HOSTILE: 1},
-            "error_examples": {HOSTILE: HOSTILE},
-        }
-    )  # fmt: skip
-    return Made(row, columns_for(analysis.tables[0]), request.param)
+    return Made(request.param)
 
 
 class Tags(HTMLParser):

@@ -13,7 +13,12 @@ from loadstone.report.tables.columns import BOTTLENECKS, COLUMNS, USUAL
 from loadstone.report.verdicts import MARKS
 
 TEMPLATES = [path for path in (resources.files("loadstone.report.html") / "templates").iterdir() if ".j2" in path.name]
-SECTIONS = [path for path in resources.files("loadstone.report.sections").iterdir() if path.name.endswith(".py")]
+SECTIONS = [
+    path
+    for folder in ("sections", "tables")
+    for path in resources.files(f"loadstone.report.{folder}").iterdir()
+    if path.name.endswith(".py")
+]
 
 
 def test_every_term_of_the_report_has_an_explanation() -> None:

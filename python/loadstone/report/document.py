@@ -3,18 +3,16 @@
 Blocks hold texts, messages and figures as they are: each layout escapes what it prints, in one place.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from loadstone.judge.analysis.analysis import Row
-from loadstone.report.tables.column import Column
 from loadstone.run_folder.look import VerdictKind
-from loadstone.run_folder.trial import CheckVerdict, TrialVerdict
+from loadstone.run_folder.trial import CheckVerdict
 from loadstone.text.message import Message
 
 Layout = Literal["page", "markdown", "terminal"]
 Unit = Literal["count", "seconds", "ns", "per_s", "share", "bytes"]
+RowVerdict = CheckVerdict | Literal["missing"]
 Words = str | Message
 """A text in the reader's language, somebody's name for something, or a message."""
 
@@ -48,6 +46,16 @@ class SectionCell:
     """Where it was found."""
     reason: Words = ""
     """Behind all of it."""
+    title: Words = ""
+    """Explains it where it is pointed at."""
+    narrow: Words | None = None
+    """What is printed where there is little room; None: the same."""
+    struck: bool = False
+    """Whether the figure was refused."""
+    bar: float | None = None
+    """Length of a bar below it, as a share of the longest."""
+    style: str = ""
+    """In the page's style."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,12 @@ class SectionColumn:
     meaning: Words = ""
     kind: Literal["figures", "words", "names", "parts"] = "figures"
     """What its cells hold. words: sentences, which are set in many lines; parts: names of parts of a run."""
+    drop: int = 0
+    """How soon a narrow terminal gives it up: the highest first, then the last one."""
+    role: Literal["", "ranks", "context"] = ""
+    """ranks: rows are ranked by it; context: its figures are not of this run."""
+    is_minor: bool = False
+    """Whether a telephone has no room for it."""
 
 
 @dataclass(frozen=True)
@@ -66,15 +80,20 @@ class TableRow:
 
     label: Words
     cells: tuple[SectionCell, ...]
-    """Cells of each column but the first, which has the label."""
+    """Cells of each column but the first, which has the label; without any the label heads the rows below it."""
     short: Words = ""
     """Text in one line, where there is no room for a table."""
-    problems: tuple[Message, ...] = ()
-    """What could not be measured, and why."""
-    verdict: CheckVerdict | None = None
-    """The mark that the page shows before the label."""
-    anchor: str | None = None
-    """Where the label leads to."""
+    problems: tuple[Words, ...] = ()
+    """What could not be measured, or is wrong with it, and why."""
+    verdict: RowVerdict | None = None
+    """The mark before the label."""
+    target: str | None = None
+    """Anchor of what the label leads to."""
+    anchor: str = ""
+    note: Words = ""
+    """Below it on the page, small."""
+    group: Words = ""
+    """A terminal draws a line where it changes."""
 
 
 @dataclass(frozen=True)
@@ -90,37 +109,6 @@ class SectionTable:
     """In the page's style."""
     label: Words = ""
     """What it is called for someone who cannot see it, where that is neither its title nor the section's heading."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What somebody says, or what went wrong for them, and what this run says of it."""
-
-    text: str
-    """As they have it."""
-    kind: str
-    """The verdict's name in the page's style."""
-    verdict: Message
-    """What the verdict is called."""
-    answer: Message
-    tone: Literal["good", "open", "bad"] = "open"
-    meaning: Message | None = None
-    """What the verdict means."""
-    evidence: tuple[Message, ...] = ()
-    """What the answer rests on."""
-
-
-@dataclass(frozen=True)
-class Claims:
-    """What was said, with what shows here."""
-
-    claims: tuple[Claim, ...]
-    style: str
-    """In the page's style."""
-    label: Message
-    """What they are called for someone who cannot see them."""
-    then_and_now: bool = False
-    """Whether they stand in a table of what was and what is, and not in a list."""
 
 
 @dataclass(frozen=True)
@@ -165,8 +153,9 @@ class Paragraph:
     """A sentence or a few."""
 
     text: Words
-    tone: Literal["plain", "note", "doubt", "good", "bad"] = "plain"
-    """note: small on the page and dim on a terminal; doubt: small, and yellow on a terminal."""
+    tone: Literal["plain", "note", "doubt", "good", "bad", "answer", "banner"] = "plain"
+    """note: small on the page and dim on a terminal; doubt: small, and yellow on a terminal; banner: a doubt that
+    nobody may overlook."""
     target: str = ""
     """Anchor of what it leads to."""
 
@@ -204,6 +193,20 @@ class Bullet:
     """A check's, as a mark at the beginning."""
     aside: Words = ""
     """Behind the text, dim."""
+    answer: "Answered | None" = None
+    below: tuple[Words, ...] = ()
+    """What the answer rests on."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What this run says of what somebody said."""
+
+    verdict: Message
+    text: Message
+    tone: Literal["open", "good", "bad"] = "open"
+    style: str = ""
+    """In the page's style."""
 
 
 @dataclass(frozen=True)
@@ -211,6 +214,9 @@ class Bullets:
     """A list."""
 
     items: tuple[Bullet, ...]
+    is_numbered: bool = False
+    style: str = ""
+    """In the page's style."""
 
 
 @dataclass(frozen=True)
@@ -223,35 +229,6 @@ class Picture:
     """Name of the table or comparison that it belongs to; empty: the first of its kind."""
     is_titled: bool = False
     """Whether it needs a heading where it has none of its own."""
-
-
-@dataclass(frozen=True)
-class FigureRow:
-    """A condition, and where its trials stand."""
-
-    row: Row
-    anchor: str | None
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What was measured under some conditions, in the columns of a table of results."""
-
-    columns: tuple[Column, ...]
-    rows: tuple[FigureRow, ...]
-    heading: str = ""
-    """Anchor of what stands above it."""
-    every: tuple[Row, ...] = ()
-    """All rows of the table, of which these are some."""
-    vary: Mapping[str, Sequence[object]] = field(default_factory=dict)
-    """Levels of each factor that the table varies."""
-    is_wide: bool = False
-    has_bars: bool = True
-    """Whether the rates that rows are ranked by are drawn, too."""
-    has_reasons: bool = False
-    """Whether a line below a row says what is wrong with it."""
-    has_busiest: bool = False
-    """Whether a column says which part was busiest."""
 
 
 @dataclass(frozen=True)
@@ -276,57 +253,6 @@ class Shares:
     """A bar of how many trials have which verdict."""
 
     shares: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True)
-class CheckLine:
-    """What a check found."""
-
-    name: str
-    figure: str
-    verdict: CheckVerdict
-    reason: Message | None
-
-
-@dataclass(frozen=True)
-class TrialLine:
-    """A trial with its checks."""
-
-    trial: str
-    anchor: str
-    group: str
-    block: int
-    order: int
-    attempt: int
-    verdict: TrialVerdict
-    rate: str
-    p99: str
-    checks: tuple[CheckLine, ...]
-
-
-@dataclass(frozen=True)
-class ConditionTrials:
-    """The trials of a condition."""
-
-    label: str
-    anchor: str
-    verdict: TrialVerdict
-    """The worst of theirs."""
-    bottleneck: Message | None
-    lines: tuple[TrialLine, ...]
-
-
-@dataclass(frozen=True)
-class Trials:
-    """Every trial, under its condition."""
-
-    conditions: tuple[ConditionTrials, ...]
-    rate: str
-    """What the rate is called."""
-    opened: bool
-    """Whether invalid ones are unfolded."""
-    all_checks: bool
-    """Whether checks that a trial passed are named, too."""
 
 
 @dataclass(frozen=True)
@@ -369,10 +295,8 @@ class Only:
 
 Block = (
     Bullets
-    | Claims
     | Code
     | FactsBlock
-    | Figures
     | Finding
     | Fold
     | Only
@@ -383,7 +307,6 @@ Block = (
     | Pictures
     | SectionTable
     | Shares
-    | Trials
 )
 
 

@@ -101,6 +101,8 @@ def rough_time(value: float) -> str:
     minutes = round(value / 60)
     if minutes < 60:
         return _("{n} min", n=minutes)
+    if minutes % 60 == 0:
+        return _("{hours} h", hours=minutes // 60)
     return _("{hours} h {minutes} min", hours=minutes // 60, minutes=minutes % 60)
 
 

@@ -4,18 +4,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, assert_never
 
-from loadstone.judge.analysis.analysis import Analysis, Row
-from loadstone.report import figure_format as fmt
+from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import summary, written
 from loadstone.report.charts.pictures import NOT_DRAWN, chart_of, pictures_of, without_pictures
 from loadstone.report.document import (
     Block,
     Bullet,
     Bullets,
-    Claims,
     Code,
     FactsBlock,
-    Figures,
     Finding,
     Fold,
     Only,
@@ -28,16 +25,13 @@ from loadstone.report.document import (
     SectionCell,
     SectionTable,
     Shares,
-    TrialLine,
-    Trials,
     Words,
 )
-from loadstone.report.figure_quality import trust_text
 from loadstone.report.sections.of_analysis import document_of
-from loadstone.report.tables.column import Column
+from loadstone.report.sections.opening import opening_blocks
 from loadstone.report.tables.columns import MARKS
 from loadstone.report.written import phrase_text, words
-from loadstone.text.language import _, translated
+from loadstone.text.language import translated
 
 if TYPE_CHECKING:  # what draws may be missing
     from loadstone.report.charts.chart import Chart
@@ -56,12 +50,11 @@ def render(analysis: Analysis) -> dict[str, bytes]:
 
 
 def _lines(analysis: Analysis, charts: "list[Chart]") -> Iterator[str]:
-    yield from (f"# {text(analysis.question)}", "", f"**{text(analysis.answer)}**", "")
-    if scaled := summary.scaled(analysis):
-        yield from (f"*{scaled}*", "")
+    yield from (f"# {text(analysis.question)}", "")
+    yield from _blocks(opening_blocks(analysis), charts, 2)
     badges = [badge for badge, _ in summary.status_marks(analysis)]
-    yield from (f"{text(trust_text(analysis))}. {summary.trials(analysis)}.", "")
-    yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
+    said = "; ".join([summary.trials(analysis), *badges])
+    yield from (f"{text(said)}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
         yield from (text(note), "")
     if why := without_pictures():
@@ -77,6 +70,11 @@ def _section(section: Section, charts: "Sequence[Chart]") -> Iterator[str]:
     yield from _blocks(section.blocks, charts, 3)
 
 
+def markdown_blocks(blocks: Iterable[Block]) -> list[str]:
+    """Lines of blocks for a text of another kind, without pictures."""
+    return "\n".join(_blocks(blocks, [], 3)).rstrip().split("\n")
+
+
 def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> Iterator[str]:
     """Lines of blocks below a heading of the level before; empty ones between blocks."""
     for block in blocks:
@@ -90,8 +88,6 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
                 if isinstance(block, Fold):
                     yield from (text(block.reading), "")
                 yield from _blocks(block.blocks, charts, level + 1)
-            case Figures():
-                yield from _figures(block)
             case FactsBlock():
                 yield from (f"{'#' * level} {text(block.title)}", "")
                 yield from (*(f"- **{text(name)}**: {text(value)}" for name, value in block.facts), "")
@@ -107,15 +103,15 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
             case SectionTable():
                 yield from _table_lines(block, level)
             case Paragraph():
-                yield from (text(block.text), "")
+                bold = "**" if block.tone in ("answer", "banner") else ""
+                yield from (f"{bold}{text(block.text)}{bold}", "")
             case Phrase():
                 yield from (text(phrase_text(block)), "")
             case Bullets():
-                yield from (*map(_bullet, block.items), "")
-            case Claims():
-                yield from _claims(block)
-            case Trials():
-                yield from _trials(block)
+                numbered = enumerate(block.items, 1)
+                signs = (f"{number}." if block.is_numbered else "-" for number, _one in numbered)
+                yield from (line for sign, one in zip(signs, block.items, strict=True) for line in _bullet(sign, one))
+                yield ""
             case Pictures():
                 for _heading, one in block.parts:
                     yield from picture(chart_of(charts, one))
@@ -123,21 +119,6 @@ def _blocks(blocks: Iterable[Block], charts: "Sequence[Chart]", level: int) -> I
                 yield from (text(", ".join(f"{number} {translated(kind)}" for kind, number in block.shares)), "")
             case _:
                 assert_never(block)
-
-
-def _figures(found: Figures) -> Iterator[str]:
-    yield _("| | condition | {columns} |", columns=" | ".join(column.title for column in found.columns))
-    yield f"|---|---|{'---:|' * len(found.columns)}"
-    for one in found.rows:
-        cells = [_figure(column, one.row) for column in found.columns]
-        yield f"| {MARKS[one.row.verdict]} | {link(one.anchor, one.row.label)} | {' | '.join(cells)} |"
-    yield ""
-
-
-def _figure(column: Column, row: Row) -> str:
-    """A figure, struck out where it was refused."""
-    figure = column.cell(row)
-    return f"~~{text(figure)}~~" if column.is_struck(row) and figure != fmt.NONE else text(figure)
 
 
 def _code(code: Code) -> Iterator[str]:
@@ -149,7 +130,7 @@ def _code(code: Code) -> Iterator[str]:
 
 
 def _table_lines(table: SectionTable, level: int) -> Iterator[str]:
-    """What could not be measured stands below the table."""
+    """What is wrong with rows stands below the table."""
     if table.title:
         yield from (f"{'#' * level} {text(table.title)}", "")
     if table.note:
@@ -157,14 +138,19 @@ def _table_lines(table: SectionTable, level: int) -> Iterator[str]:
     yield f"| {' | '.join(text(column.head) for column in table.columns)} |"
     yield f"|---|{''.join('---:|' if column.kind == 'figures' else '---|' for column in table.columns[1:])}"
     for line in table.lines:
-        yield f"| {' | '.join([link(line.anchor, line.label), *map(_cell, line.cells)])} |"
+        label = link(line.target, line.label) if line.cells else f"**{text(line.label)}**"
+        label = f"{MARKS[line.verdict]} {label}" if line.verdict else label
+        label = f"{target(line.anchor)}{label}" if line.anchor else label
+        cells = map(_cell, line.cells) if line.cells else [""] * (len(table.columns) - 1)
+        yield f"| {' | '.join([label, *cells])} |"
     yield ""
     problems = [f"- {text(line.label)}: {text(said)}" for line in table.lines for said in line.problems]
     yield from (*problems, "") if problems else ()
 
 
 def _cell(cell: SectionCell) -> str:
-    parts = [text(written.cell(cell))]
+    figure = text(written.cell(cell))
+    parts = [f"~~{figure}~~" if cell.struck else figure]
     if cell.aside:
         parts.append(f"({text(cell.aside)})")
     if cell.link is not None:
@@ -174,23 +160,12 @@ def _cell(cell: SectionCell) -> str:
     return " ".join(parts)
 
 
-def _bullet(bullet: Bullet) -> str:
+def _bullet(sign: str, bullet: Bullet) -> Iterator[str]:
     mark = f"{MARKS[bullet.verdict]} " if bullet.verdict else ""
     name = f"**{text(bullet.name)}**: " if bullet.name else ""
-    return f"- {mark}{name}{text(bullet.text)} {text(bullet.aside)}".rstrip()
-
-
-def _claims(found: Claims) -> Iterator[str]:
-    """A list with what each answer rests on, or a table of what was and what is."""
-    if found.then_and_now:
-        yield from (_("| then | now | verdict |"), "|---|---|---|")
-        for claim in found.claims:
-            yield f"| {text(claim.text)} | {text(claim.answer)} | **{text(claim.verdict)}** |"
-    else:
-        for number, claim in enumerate(found.claims, 1):
-            yield f"{number}. {text(claim.text)} **{text(claim.verdict)}**: {text(claim.answer)}"
-            yield from (f"   - {text(line)}" for line in claim.evidence)
-    yield ""
+    answer = f"**{text(bullet.answer.verdict)}**: {text(bullet.answer.text)} " if bullet.answer else ""
+    yield f"{sign} {mark}{name}{text(bullet.text)} {answer}{text(bullet.aside)}".rstrip()
+    yield from (f"   - {text(line)}" for line in bullet.below)
 
 
 def _finding(one: Finding, charts: "Sequence[Chart]") -> Iterator[str]:
@@ -206,28 +181,6 @@ def _finding(one: Finding, charts: "Sequence[Chart]") -> Iterator[str]:
     yield from _blocks(one.rests_on, charts, 4)
     if one.note is not None:
         yield from (text(one.note), "")
-
-
-def _trials(found: Trials) -> Iterator[str]:
-    """Each with the checks that it did not pass."""
-    yield _(
-        "| trial | group | block | order | attempt | verdict | {goodput_name} | P99 | checks not passed |",
-        goodput_name=text(found.rate),
-    )
-    yield "|---|---|---:|---:|---:|---|---:|---:|---|"
-    for condition in found.conditions:
-        yield f"| {target(condition.anchor)}**{text(condition.label)}** | | | | | | | | |"
-        yield from map(_trial, condition.lines)
-    yield ""
-
-
-def _trial(line: TrialLine) -> str:
-    checks = (check for check in line.checks if check.verdict != "valid")
-    failed = (f"{MARKS[check.verdict]} {check.name} {check.figure}" for check in checks)
-    figures = [fmt.NONE, fmt.NONE] if line.verdict == "invalid" else [line.rate, line.p99]
-    counts = map(str, (line.block, line.order, line.attempt))
-    rest = (line.group, *counts, translated(line.verdict), *figures, "; ".join(failed) or fmt.NONE)
-    return f"| {target(line.anchor)}{' | '.join(map(text, (line.trial, *rest)))} |"
 
 
 def text(said: Words | None) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from loadstone.judge.analysis.analysis import Analysis, CheckSummary, ResultTable, Row, TrialView
+from loadstone.judge.checks.checks import CHECKS
 from loadstone.report import figure_format as fmt
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import (
@@ -18,6 +19,8 @@ from loadstone.run_folder.trial import CheckResult
 from loadstone.text.english.figures import listed
 from loadstone.text.language import _, plural, translatable, translated
 
+LESS_IS_WORSE = frozenset(check.name for check in CHECKS if check.less_is_worse)
+"""Checks whose limit is the least that is asked for."""
 _STALL_CHECKS = ("stalls", "own_stalls")
 _STALLS_SHOWN_MAX = 5
 ERRORS_FAILED = "check.errors.failed"
@@ -41,8 +44,9 @@ def status_marks(analysis: Analysis) -> list[tuple[str, str]]:
     """Short labels for what kind of run this was, each with its explanation."""
     found = []
     compares = bool(analysis.tables) or not analysis.is_answered_beside_tables
-    if compares and (comparison := fmt.sentence(analysis.comparison)):
-        found.append((comparison, _("What this run can show about differences between conditions.")))
+    comparison = analysis.comparison
+    if compares and comparison is not None and comparison.kind != "no_comparison_declared":
+        found.append((fmt.sentence(comparison), _("What this run can show about differences between conditions.")))
     if analysis.quick:
         found.append((_("quick"), _("Shorter trials than the full study.")))
     if analysis.as_published:
@@ -101,12 +105,11 @@ def figure(check: CheckResult) -> str:
     measured = fmt.quantity(check.measured, check.unit)
     if check.limit is None:
         return measured
-    counted = check.unit not in fmt.SCALED_UNITS
-    return _(
-        "{measured} (limit {quantity})",
-        measured=measured,
-        quantity=fmt.quantity(check.limit, "" if counted else check.unit),
-    )
+    quantity = fmt.quantity(check.limit, "" if check.unit not in fmt.SCALED_UNITS else check.unit)
+    kept = check.measured is None or check.measured >= check.limit
+    if check.name in LESS_IS_WORSE and (check.verdict == "unknown" or kept == (check.verdict == "valid")):
+        return _("{measured} (at least {quantity})", measured=measured, quantity=quantity)
+    return _("{measured} (limit {quantity})", measured=measured, quantity=quantity)
 
 
 def unmeasurable_lines(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:

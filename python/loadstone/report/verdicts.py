@@ -208,7 +208,7 @@ def level_text(comparison: Comparison) -> str:
     looks = [_("all looks")] if comparison.sequential else []
     pairs = [_("{pairs} pairs", pairs=comparison.pairs)] if comparison.pairs > 1 else []
     shared = listed([*looks, *pairs])
-    why = _(", so that {shared} together mislead at most 5 times in 100", shared=shared) if shared else ""
+    why = _(", chosen so that {shared} together mislead at most 5 times in 100", shared=shared) if shared else ""
     return _("The interval is a {share} one{why}.", share=share, why=why)
 
 

@@ -78,7 +78,7 @@ def test_more_instances_move_the_limit(redis_run: Path, monkeypatch: Patch, caps
 def test_one_number_of_users_gives_parts_alone(nest_run: Path, monkeypatch: Patch, capsys: Print) -> None:
     status, out, _ = ran(monkeypatch, capsys, nest_run, "--only", "redis=local")
     assert status == 0
-    assert out.count("CPU a request") == 2
+    assert out.count("CPU per request") == 2
     assert out.count("1 number of users measured, and it takes 4") == 1, "what holds of all conditions is said once"
     assert "nest" in out
     status, out, _ = ran(monkeypatch, capsys, nest_run, "--instances", "nest=2", "-q")

@@ -13,7 +13,7 @@ from loadstone.addons.studies.answers import LessonAnswers
 from loadstone.addons.studies.section import lessons_section
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import figure_format as fmt
-from loadstone.report.document import Claims
+from loadstone.report.document import SectionTable
 from loadstone.report.html import page as html
 from loadstone.report.sections.of_analysis import document_of
 from loadstone.report.written import words
@@ -51,20 +51,20 @@ def test_no_line_on_a_terminal_is_too_long(judged: Analysis, application: Analys
 
 @pytest.mark.parametrize("shown", FORMATS)
 def test_every_lesson_is_reported_then_and_now(application: Analysis, shown: Callable[[Analysis], str]) -> None:
-    text = shown(application)
+    text = on_terminal(application, 1_000) if shown is on_terminal else shown(application)
     lessons = application.part(LessonAnswers)
     assert lessons is not None
     found = lessons_section(lessons)
     assert found is not None
     heading = words(found.heading)
     (claims,) = found.blocks
-    assert isinstance(claims, Claims)
+    assert isinstance(claims, SectionTable)
     section = text[text.index(heading) :] if shown is not on_the_page else text[text.rindex(heading) :]
-    assert len(claims.claims) == len(lessons.root)
-    for lesson, claim in zip(lessons.root, claims.claims, strict=True):
+    assert len(claims.lines) == len(lessons.root)
+    for lesson, claim in zip(lessons.root, claims.lines, strict=True):
         assert lesson.then in section
         assert fmt.sentence(lesson.now) in section
-        assert fmt.sentence(claim.verdict) in section
+        assert words(claim.cells[-1].said) in section
     assert heading not in shown(application.with_part("lessons", LessonAnswers([])))
 
 

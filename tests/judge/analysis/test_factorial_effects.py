@@ -52,8 +52,8 @@ def spoiled(studies: ModuleType, *cells: int, blocks: int = BLOCKS, measured: fl
 
 def lines(answer: EffectsAnswer) -> tuple[TableRow, ...]:
     """The table of effects in a report: what each is, its ratio, what it is based on, and what it says."""
-    tables = (block for block in effects.answer_blocks(answer) if isinstance(block, SectionTable))
-    return next(tables).lines
+    (part,) = effects.effects_of([answer])
+    return next(block for block in part.blocks if isinstance(block, SectionTable)).lines
 
 
 def said(answer: EffectsAnswer) -> list[str]:

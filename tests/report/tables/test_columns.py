@@ -3,11 +3,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row, Stalls
 from loadstone.report import csv_report, summary
 from loadstone.report.csv_report import fixed_rate_cells
-from loadstone.report.tables.column import Column, columns_that_fit
+from loadstone.report.document import SectionTable
+from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import (
     COLUMNS,
     USUAL,
@@ -18,6 +20,8 @@ from loadstone.report.tables.columns import (
     full_load_columns,
     rate_name,
 )
+from loadstone.report.tables.figure_table import figure_table
+from loadstone.report.terminal.tables import table_parts
 from loadstone.text.message import message, verbatim
 
 
@@ -226,12 +230,20 @@ def test_an_interval_stands_behind_its_figure_and_a_mark_before_the_one_it_is_ab
     assert p50.cell(row.model_copy(update={"at_rate": open_end})) == "25 µs [24, ∞] (≤ 2.0 µs generator)"
 
 
+def printed(table: SectionTable, width: int) -> str:
+    console = Console(width=width, color_system=None)
+    with console.capture() as captured:
+        console.print(*table_parts(table, width))
+    return captured.get()
+
+
 def test_for_want_of_room_one_bracket_says_both(paced: Analysis) -> None:
     row = settled_row(paced)
-    columns = fixed_rate_columns([row])[1:3]
-    assert [one.cell(row) for one in columns_that_fit(columns, [row], 90, 2)] == [one.cell(row) for one in columns]
-    narrow = [one.cell(row) for one in columns_that_fit(columns, [row], 60, 2)]
-    assert narrow == ["25 µs [24, 27]", "! 1.28 ms [71 µs, 3.90 ms]"], "the interval that the files have"
+    table = figure_table(fixed_rate_columns([row])[1:3], [row])
+    assert "25 µs [24, 27] (≤ 2.0 µs generator)  ! 1.28 ms [71 µs, 3.90 ms] (≤ 366 µs generator)" in printed(table, 120)
+    narrow = printed(table, 70)
+    assert "25 µs [24, 27] ! 1.28 ms [71 µs, 3.90 ms]" in narrow, "the interval that the files have"
+    assert "generator" not in narrow
 
 
 def test_a_rare_stall_is_a_finding_of_its_own_in_table_text_and_spreadsheet(paced: Analysis) -> None:

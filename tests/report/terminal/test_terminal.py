@@ -9,8 +9,8 @@ from rich.console import Console
 
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report.figure_format import sentence
-from loadstone.report.sections.results import ROWS_KEPT
 from loadstone.report.terminal import outcome as terminal
+from loadstone.report.terminal.tables import ROWS_KEPT
 from loadstone.report.verdicts import verdict_text
 from loadstone.text.message import Message, message, verbatim
 
@@ -47,7 +47,7 @@ def test_a_narrow_terminal_keeps_what_says_most(analysis: Analysis) -> None:
 def test_it_opens_with_the_question_and_the_answer(analysis: Analysis) -> None:
     text = printed(analysis, 200, Path("runs/x/report.html"))
     assert text.split("\n")[1:3] == [analysis.question, sentence(analysis.answer)]
-    assert "; 78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials; no comparison: one block; quick" in " ".join(
+    assert "78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials; no comparison: one block; quick" in " ".join(
         text.split()
     )
     assert text.endswith("Report: runs/x/report.html\n")

@@ -16,7 +16,7 @@ _UNITS: dict[str, Unit] = {"/s": "per_s", "ns": "ns", "bytes": "bytes"}
 
 _COLUMNS = (
     SectionColumn(message("gate_column_figure"), message("gate_column_figure_meaning")),
-    SectionColumn(message("gate_column_verdict"), message("gate_column_verdict_meaning")),
+    SectionColumn(message("gate_column_verdict"), message("gate_column_verdict_meaning"), kind="names"),
     SectionColumn(message("gate_column_change"), message("gate_column_change_meaning")),
     SectionColumn(message("gate_column_base"), message("gate_column_base_meaning")),
     SectionColumn(message("gate_column_head"), message("gate_column_head_meaning")),

@@ -1,6 +1,7 @@
 """A study's original beside this run: verdicts on its author's conclusions, and what went wrong in it."""
 
 from collections import Counter
+from typing import Literal
 
 from loadstone.addons.studies.answers import (
     AnswerVerdict,
@@ -10,7 +11,17 @@ from loadstone.addons.studies.answers import (
     LessonAnswers,
     LessonVerdict,
 )
-from loadstone.report.document import Claim, Claims, Section
+from loadstone.report.document import (
+    Answered,
+    Bullet,
+    Bullets,
+    Section,
+    SectionCell,
+    SectionColumn,
+    SectionTable,
+    TableRow,
+)
+from loadstone.text.language import _
 from loadstone.text.message import Message, message
 
 _VERDICTS: dict[AnswerVerdict, Message] = {
@@ -50,7 +61,7 @@ def conclusions_section(found: ConclusionAnswers) -> Section | None:
         name="conclusions",
         heading=heading,
         brief_heading=message("conclusions_brief_heading"),
-        blocks=(Claims(tuple(map(_conclusion, found.root)), "conclusions", heading),),
+        blocks=(Bullets(tuple(map(_conclusion, found.root)), is_numbered=True, style="conclusions"),),
         in_outcome=False,
         closes=True,
         hint=counts,
@@ -58,15 +69,10 @@ def conclusions_section(found: ConclusionAnswers) -> Section | None:
     )
 
 
-def _conclusion(one: ConclusionAnswer) -> Claim:
-    return Claim(
-        text=one.claim,
-        kind=one.verdict,
-        verdict=_VERDICTS[one.verdict],
-        answer=one.answer,
-        tone="bad" if one.verdict == "does_not_hold" else "open",
-        evidence=tuple(one.evidence),
-    )
+def _conclusion(one: ConclusionAnswer) -> Bullet:
+    tone: Literal["open", "bad"] = "bad" if one.verdict == "does_not_hold" else "open"
+    answer = Answered(_VERDICTS[one.verdict], one.answer, tone, style=one.verdict)
+    return Bullet(one.claim, answer=answer, below=tuple(one.evidence))
 
 
 def lessons_section(found: LessonAnswers) -> Section | None:
@@ -74,21 +80,22 @@ def lessons_section(found: LessonAnswers) -> Section | None:
     if not found.root:
         return None
     heading = message("lessons_heading")
+    columns = (
+        SectionColumn(_("then")),
+        SectionColumn(_("now"), kind="words"),
+        SectionColumn(_("verdict"), kind="names"),
+    )
     return Section(
         name="lessons",
         heading=heading,
-        blocks=(Claims(tuple(map(_lesson, found.root)), "lessons", heading, then_and_now=True),),
+        blocks=(SectionTable("", columns, tuple(map(_lesson, found.root)), style="lessons", label=heading),),
         in_outcome=False,
         closes=True,
     )
 
 
-def _lesson(one: LessonAnswer) -> Claim:
-    return Claim(
-        text=one.then,
-        kind=one.verdict,
-        verdict=_LESSON_VERDICTS[one.verdict],
-        answer=one.now,
-        tone="open" if one.verdict == "unknown" else "good",
-        meaning=_MEANINGS[one.verdict],
+def _lesson(one: LessonAnswer) -> TableRow:
+    verdict = SectionCell(
+        None, said=_LESSON_VERDICTS[one.verdict], title=_MEANINGS[one.verdict], style=f"badge {one.verdict}"
     )
+    return TableRow(one.then, (SectionCell(None, said=one.now), verdict))

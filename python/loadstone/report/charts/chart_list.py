@@ -12,7 +12,7 @@ from loadstone.report.charts.chart import Chart
 from loadstone.report.charts.checks_chart import checks_chart
 from loadstone.report.charts.cost_chart import cost_chart
 from loadstone.report.charts.effects_chart import effects_chart
-from loadstone.report.charts.forest_chart import forest_chart
+from loadstone.report.charts.forest_chart import cost_forest_chart, forest_chart
 from loadstone.report.charts.latency_chart import latency_chart
 from loadstone.report.charts.rate_chart import rate_chart
 from loadstone.report.charts.timeline_chart import timeline_chart
@@ -61,7 +61,7 @@ def _all_of(analysis: Analysis) -> Iterator[Chart | None]:
         if (answer := analysis.known_part(key)) is not None:
             yield from charts(answer)
     for family in analysis.families:
-        yield from (forest_chart(family), blocks_chart(family, analysis))
+        yield from (forest_chart(family), cost_forest_chart(family), blocks_chart(family, analysis))
     yield cost_chart(analysis)
     for table in analysis.tables:
         yield from (rate_chart(table, analysis), latency_chart(table, analysis))

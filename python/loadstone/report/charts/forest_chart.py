@@ -1,22 +1,23 @@
 """The picture of a family: each pair's typical difference with its interval, against the margin."""
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from math import inf, log1p
 from typing import Any
 
 import altair as alt
 
-from loadstone.judge.analysis.analysis import Comparison, Family
-from loadstone.judge.verdict import DECIDED, Verdict, VerdictKind
+from loadstone.judge.analysis.analysis import Family
+from loadstone.judge.verdict import COST, DECIDED, Verdict, VerdictKind
 from loadstone.report import figure_format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
 from loadstone.report.charts.axes import percent_axis
-from loadstone.report.charts.chart import TIP, Chart, ChartData, fixed, layer, make, named, tooltip
+from loadstone.report.charts.chart import TIP, Chart, ChartData, MarkKind, fixed, layer, make, named, tooltip
 from loadstone.report.charts.theme import reach
 from loadstone.report.glossary import VERDICT_TERMS
-from loadstone.text.english.figures import metric_text
+from loadstone.text.english.figures import metric_text, part_text
 from loadstone.text.language import _
 
 _WIDTH = 430
@@ -54,28 +55,54 @@ _SHAPES: dict[VerdictKind, str] = {
 }
 
 
+@dataclass(frozen=True)
+class _Forest:
+    """What is drawn on one axis: verdicts that are about the same kind of figure, each under its name."""
+
+    family: Family
+    rows: list[tuple[str, Verdict]]
+    is_cost: bool
+
+    @property
+    def metric(self) -> str:
+        return _("CPU per request") if self.is_cost else metric_text(self.family.metric)
+
+
 def forest_chart(family: Family) -> Chart | None:
     """The forest of a family's pairs; None without a pair."""
-    if not family.comparisons:
-        return None
-    low, high = _domain(family)
-    pairs = [row for comparison in family.comparisons for row in _rows(comparison, low, high)]
+    rows = [(verdicts.title(one), one.primary) for one in family.comparisons]
+    return _chart("forest", _("Every pair against the margin"), _Forest(family, rows, is_cost=False)) if rows else None
+
+
+def cost_forest_chart(family: Family) -> Chart | None:
+    """What a request costs, of every pair for which that is decided; None without one."""
+    rows = [
+        (f"{verdicts.title(one)}: {part_text(cost.metric.removeprefix(COST))}", cost)
+        for one in family.comparisons
+        for cost, _line in verdicts.cost_lines(one)
+    ]
+    return _chart("cost-forest", _("CPU per request, every pair"), _Forest(family, rows, is_cost=True)) if rows else None
+
+
+def _chart(kind: MarkKind, heading: str, forest: _Forest) -> Chart:
+    low, high = _domain(forest)
+    pairs = [_row(name, verdict, low, high) for name, verdict in forest.rows]
+    spoken = " ".join(f"{name}: {verdicts.verdict_text(verdict)}." for name, verdict in forest.rows)
     return make(
-        "forest",
-        _("Every pair against the margin"),
-        _caption(family, pairs),
-        _("Differences in {metric_text}. ", metric_text=metric_text(family.metric))
-        + " ".join(_spoken(comparison) for comparison in family.comparisons),
-        _picture(family, pairs, low, high),
-        {"pairs": pairs, "hints": _hints(family)},
-        family=family,
-        narrow=_narrow_picture(family, pairs, low, high),
+        kind,
+        heading,
+        _caption(pairs),
+        _("Differences in {metric_text}. ", metric_text=forest.metric) + spoken,
+        _picture(forest, pairs, low, high),
+        {"pairs": pairs, "hints": _hints(forest)},
+        family=forest.family,
+        narrow=_narrow_picture(forest, pairs, low, high),
     )
 
 
-def _domain(family: Family) -> tuple[float, float]:
+def _domain(forest: _Forest) -> tuple[float, float]:
     """Ends of the axis: all estimates and margins, and every interval that is not outsize."""
-    judged = [drawn for comparison in family.comparisons for _, drawn in _verdicts(comparison)]
+    judged = [verdict for _name, verdict in forest.rows]
     margin = max(log1p(one.margin) for one in judged)
     known = [estimate for one in judged if (estimate := verdicts.estimate(one)) is not None and abs(estimate) < inf]
     ends = [end for one in judged for end in verdicts.interval(one) or ()]
@@ -85,29 +112,9 @@ def _domain(family: Family) -> tuple[float, float]:
     return room * min(low, -1.6 * margin), room * max(high, 1.6 * margin)
 
 
-def _verdicts(comparison: Comparison) -> Iterator[tuple[Verdict, Verdict]]:
-    """The primary one, and those by cost that are decided: each with what is drawn, better towards the same side."""
-    yield comparison.primary, comparison.primary
-    for cost, _line in verdicts.cost_lines(comparison):
-        yield cost, _turned(cost) if comparison.primary.larger_is_faster else cost
-
-
-def _turned(cost: Verdict) -> Verdict:
-    """Return how many times the requests that B does with the CPU time of one of A's: the more, the better."""
-    ends = {"estimate": cost.estimate, "low": cost.high, "high": cost.low}
-    return cost.model_copy(update={name: None if value is None else -value for name, value in ends.items()})
-
-
-def _rows(comparison: Comparison, low: float, high: float) -> Iterator[dict[str, Any]]:
-    """The rows of a pair in the picture. What reaches beyond the axis is cut, and marked."""
-    title = verdicts.title(comparison)
-    for verdict, drawn in _verdicts(comparison):
-        name = f"{title}: {metric_text(verdict.metric)}" if verdict.role == "cost" else title
-        yield _row(name, verdict, drawn, low, high)
-
-
-def _row(name: str, verdict: Verdict, drawn: Verdict, low: float, high: float) -> dict[str, Any]:
-    ends, estimate, margin = verdicts.interval(drawn), verdicts.estimate(drawn), log1p(drawn.margin)
+def _row(name: str, verdict: Verdict, low: float, high: float) -> dict[str, Any]:
+    """What reaches beyond the axis is cut, and marked."""
+    ends, estimate, margin = verdicts.interval(verdict), verdicts.estimate(verdict), log1p(verdict.margin)
     there = ends is not None and estimate is not None
     return {
         "pair": name,
@@ -145,18 +152,17 @@ def _shown(verdict: Verdict) -> str:
     return verdicts.short_text(verdict) if open_still else verdicts.verdict_text(verdict)
 
 
-def _hints(family: Family) -> ChartData:
+def _hints(forest: _Forest) -> ChartData:
     """Which way is better, and what the zone is, above the axis."""
-    larger = family.comparisons[0].primary.larger_is_faster
-    a, b = (
-        _together([getattr(comparison.primary, side).name for comparison in family.comparisons]) for side in ("a", "b")
-    )
-    left, right = (a, b) if larger else (b, a)
-    margin = fmt.plus_minus(log1p(family.comparisons[0].primary.margin))
-    zone = _("{margin}: does not matter", margin=margin)
-    return [
-        {"left": _("← {left} faster", left=left), "right": _("{right} faster →", right=right), "zone": zone, "zero": 0}
-    ]
+    judged = [verdict for _name, verdict in forest.rows]
+    a, b = (_together([getattr(one, side).name for one in judged]) for side in ("a", "b"))
+    left, right = (a, b) if judged[0].larger_is_faster else (b, a)
+    zone = _("{margin}: does not matter", margin=fmt.plus_minus(log1p(judged[0].margin)))
+    if forest.is_cost:
+        said = {"left": _("← {left} takes less", left=b), "right": _("{right} takes less →", right=a)}
+    else:
+        said = {"left": _("← {left} faster", left=left), "right": _("{right} faster →", right=right)}
+    return [{**said, "zone": zone, "zero": 0}]
 
 
 def _together(names: Iterable[str]) -> str:
@@ -172,18 +178,16 @@ def _ratio_of(family: Family) -> str:
     return _("{b} against {a}", b=sides[1], a=sides[0]) if sides else _("difference")
 
 
-def _x_title(family: Family) -> str:
-    return _(
-        "{metric_text}: {ratio_of} (log scale)", metric_text=metric_text(family.metric), ratio_of=_ratio_of(family)
-    )
+def _x_title(forest: _Forest) -> str:
+    return _("{metric_text}: {ratio_of} (log scale)", metric_text=forest.metric, ratio_of=_ratio_of(forest.family))
 
 
-def _picture(family: Family, pairs: ChartData, low: float, high: float) -> Any:
+def _picture(forest: _Forest, pairs: ChartData, low: float, high: float) -> Any:
     """Names to the left of the axis, verdicts to its right."""
     order = [pair["pair"] for pair in pairs]
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     grid = {"grid": True, "gridDash": [2, 3], "titleLimit": _WIDTH}
-    axis = percent_axis(_x_title(family), low, high, _TICKS, **grid)
+    axis = percent_axis(_x_title(forest), low, high, _TICKS, **grid)
     base = named("pairs").encode(
         y=alt.Y("pair:N", sort=order, scale=alt.Scale(padding=0), axis=alt.Axis(title=None, grid=False, labelLimit=330))
     )
@@ -199,10 +203,10 @@ def _picture(family: Family, pairs: ChartData, low: float, high: float) -> Any:
     return layer(*layers, width=_WIDTH, height={"step": _ROW}, padding=room)
 
 
-def _narrow_picture(family: Family, pairs: ChartData, low: float, high: float) -> Any:
+def _narrow_picture(forest: _Forest, pairs: ChartData, low: float, high: float) -> Any:
     """As wide as a telephone: each name above its line, the verdict below it."""
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-    title = textwrap.wrap(_x_title(family), _NARROW_LETTERS)
+    title = textwrap.wrap(_x_title(forest), _NARROW_LETTERS)
     axis = percent_axis(title, low, high, _NARROW_TICKS, grid=True, gridDash=[2, 3])
     base = named("pairs").encode(
         y=alt.Y("pair:N", sort=[pair["pair"] for pair in pairs], scale=alt.Scale(padding=0), axis=None)
@@ -289,23 +293,18 @@ def _headings(scale: alt.Scale, width: int) -> list[alt.Chart]:
     ]
 
 
-def _caption(family: Family, pairs: ChartData) -> str:
+def _caption(pairs: ChartData) -> str:
     sentences = [
         _(
-            "The mark is the typical difference, the line its interval: at least 95 of 100 such "
-            "intervals contain the true difference. Differences in the shaded zone do not matter. A "
+            "The mark is the typical difference, the line its interval: about 95 of 100 such "
+            "intervals contain the true difference, fewer where the machine drifts more slowly than the "
+            "run is long. Differences in the shaded zone do not matter. A "
             "line wholly on one side of 0 is a real difference; a line wholly in the zone is none "
             "that matters."
         )
     ]
     if any(not pair["filled"] for pair in pairs):
         sentences.append(_("A hollow mark claims nothing; outside of the axis it has no ratio."))
-    if any(verdict.role == "cost" for comparison in family.comparisons for verdict, _drawn in _verdicts(comparison)):
-        sentences.append(_("Rows of CPU per request compare the requests done per CPU-second."))
     if any(pair["cut_low"] is not None or pair["cut_high"] is not None for pair in pairs):
         sentences.append(_("An arrow: the interval goes on beyond the axis."))
     return " ".join(sentences)
-
-
-def _spoken(comparison: Comparison) -> str:
-    return f"{verdicts.title(comparison)}: {verdicts.verdict_text(comparison.primary)}."

@@ -27,6 +27,8 @@ _MARKS_MAX = 400
 _CLOCK = "floor(datum.value / 60) + ':' + format(datum.value % 60, '02')"
 _TICK_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
 _TICKS_MAX = 12
+_STRIP = 5
+"""Height of what marks a trial that is not valid."""
 _BREAK: Any = "break-paths-show-path-domains"
 
 
@@ -157,23 +159,28 @@ def _lines(data: str, x: alt.X, figure: str, color: Any, **y: Any) -> list[alt.C
     return [thin, strong.encode(y=alt.Y(f"{figure}_measured:Q", **y))]
 
 
-def _backdrop(x: alt.X) -> list[alt.Chart]:
-    """Trial boundaries, and a shade behind every trial that is not valid; each trial says its name when pointed at."""
+def _backdrop(x: alt.X, height: int) -> list[alt.Chart]:
+    """Trial boundaries, and a strip below every trial that is not valid; each trial says its name when pointed at.
+
+    Trials that take turns lie over each other: a shade behind the lines would hide them.
+    """
     kinds = ["valid", "suspect", "invalid"]
     scale = alt.Scale(domain=kinds, range=[theme.VERDICTS[kind] for kind in kinds])
     trials = named("trials").encode(x=x)
-    shades = trials.mark_rect(aria=True).encode(
+    names = trials.mark_rect(aria=True, fillOpacity=0).encode(x2=alt.X2("end:Q"), description=TIP)
+    strips = trials.mark_rect().encode(
         x2=alt.X2("end:Q"),
+        y=fixed(alt.YValue, height - _STRIP),
+        y2=fixed(alt.Y2Value, height),
         fill=alt.Fill("verdict:N", scale=scale, legend=None),
-        fillOpacity=either(alt.FillOpacityValue, "datum.verdict === 'valid'", 0, 0.2),
-        description=TIP,
+        fillOpacity=either(alt.FillOpacityValue, "datum.verdict === 'valid'", 0, 1),
     )
     edges = trials.transform_filter("datum.edge").mark_rule(color=theme.NEUTRAL, strokeWidth=0.6, opacity=0.28)
-    return [shades, edges]
+    return [names, strips, edges]
 
 
 def _panel(x: alt.X, lines: list[alt.Chart], height: int) -> Panel:
-    return layer(*_backdrop(x), *lines, width=theme.WIDTH, height=height)
+    return layer(*_backdrop(x, height), *lines, width=theme.WIDTH, height=height)
 
 
 def _rates(rate: Rate) -> Panel:
@@ -204,5 +211,5 @@ def _caption(step: int, trials: ChartData) -> str:
     if step > 1:
         sentences.append(_("Each point covers up to {step} s: the mean rate and CPU, the largest P99.", step=step))
     if any(trial["verdict"] != "valid" for trial in trials):
-        sentences.append(_("Shaded trials are suspect or invalid."))
+        sentences.append(_("A strip at the bottom marks trials that are suspect or invalid."))
     return " ".join(sentences)

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -18,18 +18,16 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import glossary, summary, written
 from loadstone.report.charts import theme
 from loadstone.report.charts.pictures import chart_of, pictures_of, without_pictures
-from loadstone.report.document import Picture, Section, Words
-from loadstone.report.figure_quality import trust_text
+from loadstone.report.document import Picture, Section, SectionCell, Words
 from loadstone.report.html.sections import (
-    MINOR,
     captions_of,
     cell_style,
     figure,
     finding_pictures,
     linked,
-    rows_of,
 )
 from loadstone.report.sections.of_analysis import document_of
+from loadstone.report.sections.opening import opening_blocks
 from loadstone.report.summary import anchors_of
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS
 from loadstone.report.written import words
@@ -59,12 +57,6 @@ def templates_of(
         "seconds": fmt.seconds, "check_title": summary.check_title,
     } | dict(filters)  # fmt: skip
     return environment
-
-
-PARAGRAPH_MAX = 4
-"""Number of sentences that are read as one paragraph."""
-_LISTS = {"sentences": "parts", "effects_answer": "terms", "saturations": "answers"}
-"""Messages that hold others, and the figure that has those."""
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
@@ -137,8 +129,9 @@ def _templates() -> jinja2.Environment:
         template, **{name: _printed(figure) for name, figure in figures.items()}
     )
     environment.globals |= {
-        "meaning": glossary.meaning, "marks": MARKS, "mark_texts": MARK_TEXTS, "minor": MINOR,
+        "meaning": glossary.meaning, "marks": MARKS, "mark_texts": MARK_TEXTS,
         "verdict_terms": glossary.VERDICT_TERMS, "linked": words,
+        "SectionCell": SectionCell,
     }  # fmt: skip
     return environment
 
@@ -220,16 +213,13 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "analysis": analysis,
         "sections": sections,
         "first": next(iter(opening), "details"),
-        "answer_lines": answer_lines(analysis.answer),
-        "headline": trust_text(analysis),
+        "opening": opening_blocks(analysis),
         "trials_line": summary.trials(analysis),
         "badges": summary.status_marks(analysis),
-        "scaled": summary.scaled(analysis),
         "without_pictures": without_pictures(),
         "time_used": summary.time_used(analysis),
         "language": language(),
         "linked": lambda said: linked(words(said), anchors),
-        "rows_of": rows_of,
         "picture_of": shown,
         "pictures_in": lambda block: [(heading, one) for heading, of in block.parts if (one := shown(of))],
         "captions_of": captions_of,
@@ -238,18 +228,3 @@ def page(analysis: Analysis) -> dict[str, Any]:
             name: word(one.term, one.text) if one.term else one.text for name, one in phrase.terms
         },
     }
-
-
-def answer_lines(answer: Message) -> list[Message]:
-    """What the answer consists of, in its order; the answer alone where that is short."""
-    lines = list(_parts(answer))
-    return lines if len(lines) > PARAGRAPH_MAX else [answer]
-
-
-def _parts(said: Message) -> Iterator[Message]:
-    if said.kind not in _LISTS:
-        yield said
-        return
-    figures = said.figures
-    for part in (*figures[_LISTS[said.kind]], *figures.get("refused", ())):
-        yield from _parts(part)

@@ -19,8 +19,7 @@ from loadstone.report import figure_format as fmt
 from loadstone.report.live.events import RunEvents
 from loadstone.report.live.live_panel import LiveFigures, View, phase_text
 from loadstone.report.tables.columns import MARKS
-from loadstone.report.terminal.figures import ROW_STYLES
-from loadstone.report.terminal.sections import VERDICT_STYLES
+from loadstone.report.terminal.tables import ROW_STYLES, VERDICT_STYLES
 from loadstone.report.verdicts import verdict_text
 from loadstone.run_folder.look import Reason
 from loadstone.safety import terminal

@@ -1,6 +1,6 @@
 """What a report shows of effects: of each factor, of their interactions, and of the combinations behind them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from loadstone.judge.analysis.analysis import Analysis, EffectCell, EffectsAnswer, EffectTerm
 from loadstone.report import figure_format as fmt
@@ -25,7 +25,7 @@ from loadstone.text.sentences import check_names
 
 def effects_section(analysis: Analysis) -> Section | None:
     """The answers on factors; in Markdown they stand with the verdicts. None without one."""
-    blocks = effects_of(analysis)
+    blocks = effects_of(analysis.effects)
     if not blocks:
         return None
     return Section(
@@ -33,15 +33,14 @@ def effects_section(analysis: Analysis) -> Section | None:
     )
 
 
-def effects_of(analysis: Analysis) -> tuple[Part, ...]:
+def effects_of(answers: Sequence[EffectsAnswer]) -> tuple[Part, ...]:
     """An answer for each comparison that has factors."""
     return tuple(
-        Part(answer.question, tuple(answer_blocks(answer)), f"effects-{number}")
-        for number, answer in enumerate(analysis.effects, 1)
+        Part(answer.question, tuple(_blocks(answer)), f"effects-{number}") for number, answer in enumerate(answers, 1)
     )
 
 
-def answer_blocks(answer: EffectsAnswer) -> Iterator[Block]:
+def _blocks(answer: EffectsAnswer) -> Iterator[Block]:
     """All effects, the main ones first, and the combinations that they were drawn from."""
     yield Only(("markdown",), (Paragraph(answer.answer),))
     if answer.note:

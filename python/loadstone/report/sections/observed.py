@@ -62,7 +62,7 @@ def _table(kind: MetricTable, table: ResultTable, anchors: Anchors) -> SectionTa
                 *([SectionCell(None, said=fmt.part_name(part))] if of_parts else []),
                 *(_cell(one, figures) for one in columns),
             ),
-            anchor=anchors.condition(row.trials),
+            target=anchors.condition(row.trials),
         )
         for row, part, figures in known
     )

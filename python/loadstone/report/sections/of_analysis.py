@@ -12,6 +12,7 @@ from loadstone.report.sections.costs import cost_section
 from loadstone.report.sections.crashes import crash_section
 from loadstone.report.sections.effects import effects_section
 from loadstone.report.sections.observed import observed_section
+from loadstone.report.sections.opening import figures_section
 from loadstone.report.sections.results import cost_picture, main_section, results_section
 from loadstone.report.sections.timeline import timeline_section
 from loadstone.report.sections.trials import trials_section
@@ -82,6 +83,7 @@ ORDER: Sequence[Callable[[Analysis], Section | Iterable[Section] | None]] = (
     effects_section,
     _findings,
     opening_pictures,
+    figures_section,
     verdicts_section,
     cost_picture,
     main_section,

@@ -1,16 +1,12 @@
 """What a report shows of the figures: the rows that say most, and every table with its pictures."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row
+from loadstone.judge.analysis.analysis import Analysis, ResultTable
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary
 from loadstone.report.document import (
     Block,
-    Bullet,
-    Bullets,
-    FigureRow,
-    Figures,
     Fold,
     Only,
     Paragraph,
@@ -22,12 +18,11 @@ from loadstone.report.document import (
 )
 from loadstone.report.figure_quality import bound_lines, different_rows
 from loadstone.report.sections.observed import observed_tables
-from loadstone.report.summary import anchors_of, example_lines, failure_lines, stall_lines
+from loadstone.report.summary import anchors_of, stall_lines
 from loadstone.report.tables import observed
 from loadstone.report.tables.columns import (
     FULL_LOAD,
     FULL_LOAD_READING,
-    MARKS,
     TPS,
     columns_for,
     end_columns,
@@ -36,15 +31,11 @@ from loadstone.report.tables.columns import (
     most_telling,
     rate_of_run,
 )
+from loadstone.report.tables.figure_table import figure_table
 from loadstone.text.language import _, plural, translatable, translated
 
-_WIDE_FROM = 10
-"""A table with more columns is set closer."""
 _MAIN_ROWS_MAX = 20
 """More conditions than this stand in the folded tables alone."""
-ROWS_MAX = 36
-"""A longer table is shortened on a terminal."""
-ROWS_KEPT = 24
 
 
 def main_section(analysis: Analysis) -> Section | None:
@@ -59,7 +50,8 @@ def main_section(analysis: Analysis) -> Section | None:
     more = plural(left, "{n} more condition, and all columns", "{n} more conditions, and all columns")
     blocks: tuple[Block, ...] = (
         *([] if any(family.comparisons for family in analysis.families) else [Picture("rps")]),
-        Figures(tuple(columns), _rows(analysis, rows), anchor),
+        figure_table(columns, rows, anchors_of(analysis), label=_("Main figures")),
+        *(Paragraph(f"{one.title}: {one.meaning}", "note") for one in columns if one.ranks),
         Picture("cost"),
         *([Paragraph(more, "note", target="results")] if left else []),
     )
@@ -99,42 +91,28 @@ def _source(analysis: Analysis) -> Iterator[Block]:
 
 
 def _table(analysis: Analysis, table: ResultTable, number: int) -> Part:
-    columns, anchor = columns_for(table), f"table-{number}"
-    latency = summary.latency_lines(table)
-    figures = Figures(
-        tuple(columns),
-        _rows(analysis, table.rows),
-        anchor,
-        is_wide=len(columns) > _WIDE_FROM,
+    busiest = any(row.cpu_share for row in table.rows) and not any(row.bottleneck for row in table.rows)
+    figures = figure_table(
+        columns_for(table),
+        table.rows,
+        anchors_of(analysis),
+        label=table.title,
+        vary=table.vary,
         has_reasons=True,
-        has_busiest=any(row.cpu_share for row in table.rows) and not any(row.bottleneck for row in table.rows),
+        has_busiest=busiest,
     )
-    known = tuple(map(Bullet, (*_troubles(table), *example_lines(table.rows), *latency)))
+    on_terminal = filter(None, [full_load_line(table.rows)])
     blocks: tuple[Block, ...] = (
         *([Only(("page", "markdown"), (Paragraph(table.note, "note"),))] if table.note else []),
         Picture("rps", table.name),
-        Only(("page", "markdown"), (figures,)),
-        Only(("terminal",), tuple(_shortened(table))),
-        *([Only(("markdown",), (Bullets(known),))] if known else []),
-        Only(("page",), tuple(Paragraph(line, "note") for line in latency)),
+        figures,
+        *(Paragraph(line, "note") for line in summary.latency_lines(table)),
+        Only(("terminal",), tuple(Paragraph(line, "note") for line in on_terminal)),
         Picture("latency", table.name),
         Only(("page", "markdown"), tuple(_full_load(analysis, table, number))),
         Only(("page",), tuple(_observed(analysis, table))),
     )
-    return Part(table.title, blocks, anchor)
-
-
-def _rows(analysis: Analysis, rows: Sequence[Row]) -> tuple[FigureRow, ...]:
-    anchors = anchors_of(analysis)
-    return tuple(FigureRow(row, anchors.condition(row.trials)) for row in rows)
-
-
-def _troubles(table: ResultTable) -> Iterator[str]:
-    """What checks say of rows that are not valid."""
-    for row in table.rows:
-        if row.reasons and row.verdict != "valid":
-            why = " ".join(map(fmt.sentence, row.reasons))
-            yield f"{MARKS[row.verdict]} {fmt.plain(row.label)}: {translated(row.verdict)}. {why}"
+    return Part(table.title, blocks, f"table-{number}")
 
 
 def _full_load(analysis: Analysis, table: ResultTable, number: int) -> Iterator[Fold]:
@@ -142,48 +120,17 @@ def _full_load(analysis: Analysis, table: ResultTable, number: int) -> Iterator[
     columns = full_load_columns(table)
     if not columns:
         return
-    anchor = f"full-load-{number}"
-    figures = Figures(
-        tuple(columns),
-        _rows(analysis, [row for row in table.rows if row.response_ns]),
-        f"{anchor}-heading",
-        is_wide=len(columns) > _WIDE_FROM,
-        has_bars=False,
-    )
+    rows = [row for row in table.rows if row.response_ns]
+    heading = translated(FULL_LOAD)
+    figures = figure_table(columns, rows, anchors_of(analysis), label=heading, has_bars=False)
     lines = (Paragraph(line, "note") for line in summary.unmeasurable_lines(columns, table.rows))
     blocks = (figures, Only(("page",), tuple(lines)))
-    yield Fold(translated(FULL_LOAD), translated(FULL_LOAD_READING), blocks, anchor)
+    yield Fold(heading, translated(FULL_LOAD_READING), blocks, f"full-load-{number}")
 
 
 def _observed(analysis: Analysis, table: ResultTable) -> Iterator[Fold]:
     if tables := observed_tables(analysis, table):
         yield Fold(translated(observed.HEADING), translated(observed.READING), tables)
-
-
-def rows_of_table(table: ResultTable, rows: Sequence[Row]) -> Figures:
-    """Some of its rows, for a terminal, which follows no links."""
-    shown = tuple(FigureRow(row, None) for row in rows)
-    return Figures(tuple(columns_for(table)), shown, every=tuple(table.rows), vary=table.vary)
-
-
-def _shortened(table: ResultTable) -> Iterator[Block]:
-    """As many rows as a terminal has room for, and what is to be known of them."""
-    shown = shortened(table.rows)
-    yield rows_of_table(table, shown)
-    if left := len(table.rows) - len(shown):
-        yield Paragraph(_("… {left} more rows in the report", left=left), "note")
-    yield from (Paragraph(line, "doubt") for line in (*failure_lines(shown), *example_lines(shown)))
-    for line in filter(None, (*summary.latency_lines(table), full_load_line(table.rows))):
-        yield Paragraph(line, "note")
-
-
-def shortened(rows: list[Row]) -> list[Row]:
-    """All rows of a table that fits a screen, else some of every part of it, evenly spread."""
-    if len(rows) <= ROWS_MAX:
-        return rows
-    step = len(rows) / ROWS_KEPT
-    regular = {int(place * step) for place in range(ROWS_KEPT)}
-    return [row for place, row in enumerate(rows) if place in regular]
 
 
 def _on_terminal(analysis: Analysis) -> Iterator[Block]:

@@ -5,17 +5,25 @@ from collections.abc import Iterator
 from loadstone.judge.analysis.analysis import Analysis, TrialView
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary
-from loadstone.report.document import CheckLine, ConditionTrials, Section, TrialLine, Trials
+from loadstone.report.document import (
+    Only,
+    Phrase,
+    RowVerdict,
+    Section,
+    SectionCell,
+    SectionColumn,
+    SectionTable,
+    TableRow,
+    Term,
+    Words,
+)
 from loadstone.report.summary import Anchors, anchors_of
-from loadstone.report.tables.columns import goodput_name
-from loadstone.run_folder.trial import TrialVerdict
-from loadstone.text.language import _
+from loadstone.report.tables.columns import MARKS, goodput_name
+from loadstone.run_folder.trial import CheckResult
+from loadstone.text.language import _, plural, translatable, translated
 
-_OPENED_MAX = 6
-"""More invalid trials than this stay folded."""
-_TRIALS_WITH_ALL_MAX = 100
+_TRIALS_WITH_ALL_MAX = 60
 """With more trials than this the checks that one passed are counted only: `trials.jsonl` has them."""
-_WORST_FIRST: tuple[TrialVerdict, ...] = ("invalid", "suspect")
 
 
 def trials_section(analysis: Analysis) -> Section | None:
@@ -23,42 +31,56 @@ def trials_section(analysis: Analysis) -> Section | None:
     anchors = anchors_of(analysis)
     if not anchors.conditions:
         return None
-    trials = Trials(
-        tuple(_conditions(analysis, anchors)),
-        rate=goodput_name(analysis),
-        opened=sum(view.verdict == "invalid" for view in analysis.trials) <= _OPENED_MAX,
-        all_checks=len(analysis.trials) <= _TRIALS_WITH_ALL_MAX,
+    columns = (
+        SectionColumn(_("trial")),
+        SectionColumn(_("group"), kind="names"),
+        *map(SectionColumn, (_("block"), _("order"), _("attempt"))),
+        SectionColumn(_("verdict"), kind="names"),
+        *map(SectionColumn, (goodput_name(analysis), "P99")),
+        SectionColumn(_("checks not passed"), kind="words"),
     )
+    terms = (("trials", Term("trial", _("trials"))), ("check", Term("check")))
+    how = Phrase(translatable("The {trials} behind each figure, with what did not pass of each {check}."), terms)
+    table = SectionTable("", columns, tuple(_lines(analysis, anchors)), style="trials", label=_("Trials"))
     hint = _("{trials}, each with its checks", trials=summary.trials(analysis))
-    return Section("trials", _("Trials"), (trials,), hint=hint, layouts=("page", "markdown"))
+    return Section("trials", _("Trials"), (Only(("page",), (how,)), table), hint=hint, layouts=("page", "markdown"))
 
 
-def _conditions(analysis: Analysis, anchors: Anchors) -> Iterator[ConditionTrials]:
+def _lines(analysis: Analysis, anchors: Anchors) -> Iterator[TableRow]:
+    """Under a line for each condition, which has the mark that its figures have."""
+    rows = {name: row for table in reversed(analysis.tables) for row in table.rows for name in row.trials}
+    every_check = len(analysis.trials) <= _TRIALS_WITH_ALL_MAX
     for anchor, label, views in anchors.conditions:
-        names, verdicts = {view.trial for view in views}, {view.verdict for view in views}
-        rows = (row for table in analysis.tables for row in table.rows if names.intersection(row.trials))
-        yield ConditionTrials(
-            label,
-            anchor,
-            verdict=next((kind for kind in _WORST_FIRST if kind in verdicts), "valid"),
-            bottleneck=next((row.bottleneck.message for row in rows if row.bottleneck), None),
-            lines=tuple(_line(view, anchors) for view in views),
-        )
+        row = next((rows[view.trial] for view in views if view.trial in rows), None)
+        bottleneck: Words = row.bottleneck.message if row is not None and row.bottleneck else ""
+        verdict: RowVerdict = views[0].verdict if row is None else row.verdict
+        yield TableRow(label, (), verdict=verdict, anchor=anchor, note=bottleneck)
+        yield from (_line(view, anchors.view(view), every_check) for view in views)
 
 
-def _line(view: TrialView, anchors: Anchors) -> TrialLine:
-    return TrialLine(
-        view.trial,
-        anchors.view(view),
-        group=view.group,
-        block=view.block,
-        order=view.order,
-        attempt=view.attempt,
-        verdict=view.verdict,
-        rate=fmt.rate(view.goodput_per_s),
-        p99=fmt.duration(view.p99_ns),
-        checks=tuple(
-            CheckLine(summary.check_title(check.name), summary.figure(check), check.verdict, check.reason)
-            for check in view.checks
-        ),
+def _line(view: TrialView, anchor: str, every_check: bool) -> TableRow:
+    failed = [check for check in view.checks if check.verdict != "valid"]
+    refused = view.verdict == "invalid"
+    checks = "; ".join(f"{MARKS[check.verdict]} {_figure(check)}" for check in failed)
+    cells = (
+        SectionCell(None, said=view.group),
+        *map(SectionCell, (view.block, view.order, view.attempt)),
+        SectionCell(None, said=translated(view.verdict)),
+        SectionCell(view.goodput_per_s, "per_s", struck=refused),
+        SectionCell(view.p99_ns, "ns", struck=refused),
+        SectionCell(None, said=checks or fmt.NONE),
     )
+    return TableRow(view.trial, cells, anchor=anchor, note=_note(view, failed, every_check))
+
+
+def _figure(check: CheckResult) -> str:
+    return f"{summary.check_title(check.name)} {summary.figure(check)}"
+
+
+def _note(view: TrialView, failed: list[CheckResult], every_check: bool) -> str:
+    """Why checks did not pass, and which did."""
+    why = [f"{summary.check_title(check.name)}: {fmt.sentence(check.reason)}" for check in failed if check.reason]
+    passed = [check for check in view.checks if check.verdict == "valid"]
+    counted = plural(len(passed), "{n} further check", "{n} further checks")
+    said = " · ".join(map(_figure, passed)) if every_check else counted
+    return " ".join([*why, *([f"{_('passed:')} {said}"] if passed else [])])

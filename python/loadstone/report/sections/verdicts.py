@@ -41,8 +41,12 @@ def opening_pictures(analysis: Analysis) -> Section | None:
     if not drawn:
         return None
     alone = len(drawn) == 1 and fmt.plain(drawn[0].question) == fmt.plain(analysis.question)
-    parts = tuple(("" if alone else one.question, Picture("forest", one.name)) for one in drawn)
-    return Section("verdicts", _("Verdicts"), (Pictures(parts),), layouts=("page",), is_open=True)
+    parts = [("" if alone else one.question, Picture("forest", one.name)) for one in drawn]
+    for one in drawn:
+        if any(True for pair in one.comparisons for _cost in verdicts.cost_lines(pair)):
+            heading = _("CPU per request") if alone else _("{question} CPU per request", question=one.question)
+            parts.append((heading, Picture("cost-forest", one.name)))
+    return Section("verdicts", _("Verdicts"), (Pictures(tuple(parts)),), layouts=("page",), is_open=True)
 
 
 def verdicts_section(analysis: Analysis) -> Section | None:
@@ -52,7 +56,7 @@ def verdicts_section(analysis: Analysis) -> Section | None:
     primaries = (one.primary for one in verdicts.all_comparisons(analysis))
     brackets = (Paragraph(glossary.brackets(), "note"),) if any(map(verdicts.interval, primaries)) else ()
     blocks: tuple[Block, ...] = (
-        Only(("markdown",), (*effects_of(analysis), *_families(analysis))),
+        Only(("markdown",), (*effects_of(analysis.effects), *_families(analysis))),
         Only(("terminal",), (*map(_in_brief, analysis.families), *brackets)),
     )
     return Section("verdicts", _("Verdicts"), blocks, layouts=("markdown", "terminal"), in_outcome=False, is_part=True)
@@ -131,7 +135,7 @@ def _families(analysis: Analysis) -> Iterator[Part]:
         blocks: tuple[Block, ...] = (
             Paragraph(family.answer),
             Paragraph(f"{verdicts.margin_text(family)} {fmt.plain(family.note)}".strip(), "note"),
-            Only(("markdown",), (Picture("forest", family.name),)),
+            Only(("markdown",), (Picture("forest", family.name), Picture("cost-forest", family.name))),
             _table(_("pair"), family, [line for one, anchor in pairs for line in _lines(one, anchor, anchors)]),
             Picture("blocks", family.name),
             *(_basis(one, anchor, anchors) for one, anchor in pairs),
@@ -159,7 +163,7 @@ def _table(first: str, family: Family, lines: Sequence[TableRow]) -> SectionTabl
 def _lines(comparison: Comparison, basis: str, anchors: Anchors) -> Iterator[TableRow]:
     """The pair, and what a request costs."""
     line = _line(verdicts.title(comparison), comparison.primary, comparison, anchors)
-    yield replace(line, anchor=basis, problems=tuple(comparison.warnings))
+    yield replace(line, target=basis, problems=tuple(comparison.warnings))
     yield from (_line(metric_text(cost.metric), cost, comparison, anchors) for cost in comparison.costs)
 
 

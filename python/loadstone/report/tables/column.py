@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rich.cells import cell_len
-
 from loadstone.judge.analysis.analysis import AtRate, Row, own_ns, printed_ns
 from loadstone.judge.verdict import CpuCost
 from loadstone.report import figure_format as fmt
@@ -25,8 +23,7 @@ class Column:
 
     `drop` says how soon a narrow terminal gives the column up: 0 never, else the highest first. `context`: the figure
     is not of this run. `optional`: without a word in any row it is left out. `ranks`: it is the rate that rows are
-    ranked by. `own_load`: a latency under the load that the row was measured with. In the header a line may end
-    (`lines`), for a narrow terminal.
+    ranked by. `own_load`: a latency under the load that the row was measured with.
     """
 
     key: str
@@ -66,11 +63,6 @@ class Column:
         """The explanation in the reader's language."""
         why = _("Most of these figures are suspect: the lines below the table say why.") if self.mostly_doubted else ""
         return f"{translated(self.explanation)} {why}".rstrip()
-
-    @property
-    def lines(self) -> list[str]:
-        """The header, in as many lines as a terminal gives it: `P50 at` and `half rate`."""
-        return self.title.replace(" at ", " at\n").replace(" (절반", "\n(절반").split("\n")
 
     def cell(self, row: Row) -> str:
         """The figure as text; a dash if there is none."""
@@ -127,39 +119,9 @@ class Column:
         return source is not None and source.verdict == "invalid" and not self.context
 
 
-def columns_that_fit(columns: Sequence[Column], rows: Sequence[Row], width: int, gap: int) -> list[Column]:
-    """The columns that fit into `width`, each after `gap` spaces: latencies in their short form where that is needed,
-    and those that say least left out first.
-    """
-    kept = list(columns)
-    if sum(_widths(kept, rows, gap).values()) > width:
-        kept = columns = [replace(column, narrow=column.is_response) for column in columns]
-    widths = _widths(kept, rows, gap)
-    for column in sorted((column for column in columns if column.drop), key=lambda column: -column.drop):
-        if sum(widths[one.key] for one in kept) <= width:
-            break
-        kept = [one for one in kept if one is not column]
-    return kept
-
-
-def _widths(columns: Sequence[Column], rows: Sequence[Row], gap: int) -> dict[str, int]:
-    """Return how wide each column is, by its key."""
-    return {
-        column.key: max([*map(cell_len, column.lines), *(cell_len(column.cell(row)) for row in rows)]) + gap
-        for column in columns
-    }
-
-
 def _is_doubted(source: Row | AtRate, quantile: str) -> bool:
     """Whether a check, or the units it was measured in, doubt this figure of the response time."""
     return quantile in source.doubted if source.doubted else source.latencies_doubted
-
-
-def headers(first: str, columns: Sequence[Column]) -> list[str]:
-    """Headers for a terminal, `first` before the columns' own: all have as many lines, shorter ones stand below."""
-    found = [[first], *(column.lines for column in columns)]
-    most = max(map(len, found))
-    return ["\n".join([""] * (most - len(lines)) + lines) for lines in found]
 
 
 def errors(row: Row) -> int | None:

@@ -237,17 +237,18 @@ _ALL = (
     ),
     Column(
         "interval", "95 % interval",
-        "The typical goodput of a trial of this condition lies in this range 95 times in 100.",
+        "The typical goodput of a trial of this condition lies in this range about 95 times in 100.",
         _low, fmt.rate, drop=4, row_text=lambda r: rate_range(r.goodput_interval), optional=True,
     ),
     Column(
-        "goodput_interval", "95 % interval", "The typical rate of this condition lies in this range 95 times in 100.",
+        "goodput_interval", "95 % interval",
+        "The typical rate of this condition lies in this range about 95 times in 100.",
         _low, fmt.rate, drop=1, row_text=lambda r: rate_range(r.goodput_interval), optional=True,
         csv={"goodput_low_per_s": _low, "goodput_high_per_s": _high},
     ),
     Column(
         "throughput_interval", "95 % interval",
-        "The typical rate of this condition lies in this range 95 times in 100.",
+        "The typical rate of this condition lies in this range about 95 times in 100.",
         lambda r: r.throughput_interval[0] if r.throughput_interval else None, fmt.rate, drop=1,
         row_text=lambda r: rate_range(r.throughput_interval), optional=True,
     ),

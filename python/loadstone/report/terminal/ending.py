@@ -17,7 +17,6 @@ from loadstone.judge.verdict import DECIDED
 from loadstone.machine.installation import own_command
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary, verdicts
-from loadstone.report.document import FigureRow, Figures
 from loadstone.report.figure_quality import different_rows, trust_text
 from loadstone.report.sections.effects import effect_text
 from loadstone.report.sections.of_analysis import document_of
@@ -32,8 +31,9 @@ from loadstone.report.tables.columns import (
     suspect_lines,
     told_apart_lines,
 )
-from loadstone.report.terminal.figures import figures_table
-from loadstone.report.terminal.sections import VERDICT_STYLES, findings, sections
+from loadstone.report.tables.figure_table import figure_table
+from loadstone.report.terminal.sections import findings, sections
+from loadstone.report.terminal.tables import VERDICT_STYLES, grid_of
 from loadstone.run_folder.earlier_runs import NEVER_TAKEN, OF_ONE_START, hides_secret, options_given
 from loadstone.text.language import _, plural
 from loadstone.text.message import Message, message
@@ -290,8 +290,7 @@ def _figures(analysis: Analysis, width: int, room: int) -> list[RenderableType]:
     if space > 2 and any(_doubts(shown, columns)):
         shown = _telling(analysis, rows, space - 1)
         doubts = _doubts(shown, columns)
-    table = Figures(tuple(columns), tuple(FigureRow(row, None) for row in shown), every=tuple(shown))
-    parts: list[RenderableType] = [Text(), figures_table(table, width, cuts=True)]
+    parts: list[RenderableType] = [Text(), grid_of(figure_table(columns, shown), width, cuts=True)]
     for line in islice(doubts, 1):
         reason = Text(line if line.startswith(STALLED) else f"! {line}", style="dim")
         reason.truncate(width, overflow="ellipsis")

@@ -9,10 +9,10 @@ from rich.text import Text
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary
-from loadstone.report.figure_quality import trust_text
 from loadstone.report.sections.of_analysis import document_of
+from loadstone.report.sections.opening import opening_blocks
 from loadstone.report.terminal.ending import print_ending
-from loadstone.report.terminal.sections import sections
+from loadstone.report.terminal.sections import blocks, sections
 from loadstone.safety.console import remarks
 
 
@@ -41,11 +41,9 @@ def show(
 def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[RenderableType]:
     yield Text()
     yield Text(fmt.plain(analysis.question), style="bold")
-    yield Text(fmt.sentence(analysis.answer), style="bold cyan")
-    if scaled := summary.scaled(analysis):
-        yield Text(scaled, style="yellow")
+    yield from blocks(opening_blocks(analysis), width)
     badges = [fmt.plain(badge) for badge, _ in summary.status_marks(analysis)]
-    yield Text("; ".join([trust_text(analysis), summary.trials(analysis), *badges]), style="dim")
+    yield Text("; ".join([summary.trials(analysis), *badges]), style="dim")
     yield from sections(document_of(analysis).of("terminal"), width)
     for note in analysis.notes:
         yield Text(fmt.sentence(note), style="dim")

@@ -1,26 +1,19 @@
 """Sections of the terminal's report: what goals found, claims, effects, verdicts of comparisons, findings."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, assert_never
+from typing import assert_never
 
-from rich.box import SIMPLE_HEAD
-from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.judge.verdict import VerdictKind
-from loadstone.report import written
 from loadstone.report.document import (
     Block,
     Bullet,
     Bullets,
-    Claim,
-    Claims,
     Code,
     FactsBlock,
-    Figures,
     Finding,
     Fold,
     Only,
@@ -30,28 +23,19 @@ from loadstone.report.document import (
     Picture,
     Pictures,
     Section,
-    SectionCell,
     SectionTable,
     Shares,
-    Trials,
     Words,
 )
 from loadstone.report.tables.columns import MARKS
-from loadstone.report.terminal.figures import ROW_STYLES, figures_table
+from loadstone.report.terminal.tables import ROW_STYLES, table_parts
 from loadstone.report.written import phrase_text, words
 from loadstone.text.language import translated
 
-_LABEL_MAX = 40
-_LABEL_SHARE = 3
-_TONES = {"plain": "", "note": "dim", "doubt": "yellow", "good": "green", "open": "yellow", "bad": "red"}
-VERDICT_STYLES: dict[VerdictKind, str] = {
-    "faster": "bold green",
-    "equivalent": "cyan",
-    "mixed": "yellow",
-    "undecided": "yellow",
-    "not_decidable": "yellow",
-    "invalid": "red",
-}
+_TONES = {
+    "plain": "", "note": "dim", "doubt": "yellow", "good": "green", "open": "yellow", "bad": "red",
+    "answer": "bold cyan", "banner": "bold yellow",
+}  # fmt: skip
 _INDENT = 2
 _WITH_FACT_MAX = 3
 """Most findings that have a line with a fact below them; of more each has one line."""
@@ -97,12 +81,8 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
                 if isinstance(block, Fold):
                     yield line(block.reading, "dim")
                 yield from blocks(block.blocks, width)
-            case Figures():
-                yield figures_table(block, width)
             case SectionTable():
-                yield from _table(block, width)
-            case Claims():
-                yield from map(_claim, block.claims)
+                yield from table_parts(block, width)
             case Paragraph():
                 yield line(block.text, _TONES[block.tone])
             case Phrase():
@@ -118,7 +98,7 @@ def blocks(found: Iterable[Block], width: int) -> Iterator[RenderableType]:
                 yield from (line(f"  {words(one)}") for one in block.lines)
             case Shares():
                 yield line(", ".join(f"{number} {translated(kind)}" for kind, number in block.shares))
-            case Picture() | Pictures() | Trials():
+            case Picture() | Pictures():
                 pass
             case _:
                 assert_never(block)
@@ -130,8 +110,8 @@ def print_blocks(console: Console, heading: Words, found: Iterable[Block], style
         console.print(part)
 
 
-def bullet(one: Bullet) -> Padding:
-    """`✕ gain: 2 invalid. The generator must leave ...`."""
+def bullet(one: Bullet) -> RenderableType:
+    """`✕ gain: 2 invalid. The generator must leave ...`; below what somebody said, what this run says of it."""
     said = Text()
     if one.verdict:
         said.append(f"{MARKS[one.verdict]} ", ROW_STYLES[one.verdict])
@@ -140,55 +120,10 @@ def bullet(one: Bullet) -> Padding:
     said.append(words(one.text))
     if one.aside:
         said.append(" ").append(words(one.aside), "dim")
-    return Padding(said, (0, 0, 0, _INDENT))
-
-
-def _claim(claim: Claim) -> RenderableType:
-    """What was said, and below it what shows here."""
-    answer = Text.assemble((words(claim.verdict), _TONES[claim.tone]), ": ", words(claim.answer))
-    return Padding(Group(line(claim.text), Padding(answer, (0, 0, 0, 2))), (0, 0, 0, 2))
-
-
-def _table(table: SectionTable, width: int) -> Iterator[RenderableType]:
-    """A line a condition; on a narrow terminal without the columns at the end."""
-    if table.title:
-        yield line(table.title)
-    yield _grid_of(table, width)
-    for row in table.lines:
-        yield from (Text(f"  ! {words(row.label)}: {words(said)}", style="yellow") for said in row.problems)
-
-
-def _grid_of(table: SectionTable, width: int) -> Table:
-    """Sentences are broken into lines; where no column has any, those at the end are left out for want of room."""
-    first, *heads = [words(column.head) for column in table.columns]
-    longest = max((cell_len(words(row.label)) for row in table.lines), default=0)
-    label = max(cell_len(first), min(_LABEL_MAX, longest, width // _LABEL_SHARE))
-    columns = [[Text(head), *(_cell(row.cells[place]) for row in table.lines)] for place, head in enumerate(heads)]
-    widths = [max(part.cell_len for part in column) for column in columns]
-    wraps = any(column.kind == "words" for column in table.columns)
-    gap = 2 if wraps or label + sum(widths) + 2 * len(widths) <= width else 1
-    while not wraps and len(columns) > 1 and label + sum(widths) + gap * len(widths) > width:
-        columns.pop()
-        widths.pop()
-    grid = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    if wraps:
-        grid.add_column(Text(first), overflow="fold")
-    else:
-        grid.add_column(Text(first), no_wrap=True, overflow="ellipsis", width=label)
-    for column, of in zip(columns, table.columns[1:], strict=False):
-        justify: Literal["left", "right"] = "right" if of.kind == "figures" else "left"
-        grid.add_column(column[0], justify=justify, no_wrap=of.kind != "words", overflow="fold")
-    for number, row in enumerate(table.lines, 1):
-        grid.add_row(line(row.label), *(column[number] for column in columns))
-    return grid
-
-
-def _cell(cell: SectionCell) -> Text:
-    link = "" if cell.link is None else words(cell.link.text)
-    aside = f"({words(cell.aside)})" if cell.aside else ""
-    said = " ".join(filter(None, (written.cell(cell), aside, link)))
-    style = "" if cell.verdict is None else VERDICT_STYLES[cell.verdict]
-    return Text(f"{said}: {words(cell.reason)}" if cell.reason else said, style)
+    if one.answer is None:
+        return Padding(said, (0, 0, 0, _INDENT))
+    answer = Text.assemble((words(one.answer.verdict), _TONES[one.answer.tone]), ": ", words(one.answer.text))
+    return Padding(Group(said, Padding(answer, (0, 0, 0, _INDENT))), (0, 0, 0, _INDENT))
 
 
 def findings(found: Sequence[Section]) -> Iterator[RenderableType]:

@@ -14,12 +14,12 @@ from loadstone.report import figure_format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.figure_quality import bound_lines, trust_text
 from loadstone.report.sections.checks import check_line
-from loadstone.report.sections.results import rows_of_table
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.columns import columns_for, fixed_rate_lines, suspect_lines, told_apart_lines
+from loadstone.report.tables.figure_table import figure_table
 from loadstone.report.terminal.ending import says_little, verdict_line
-from loadstone.report.terminal.figures import figures_table
 from loadstone.report.terminal.sections import bullet
+from loadstone.report.terminal.tables import grid_of
 from loadstone.text.language import _, plural
 
 ROWS_MAX = 20
@@ -74,7 +74,7 @@ def _table(table: ResultTable, shown: Sequence[Row], width: int, *, is_titled: b
     """The rows, and what failed in them: an error by its kind with an example is no doubt, but what was found."""
     if is_titled:
         yield Text(fmt.plain(table.title), style="bold")
-    yield figures_table(rows_of_table(table, shown), width)
+    yield grid_of(figure_table(columns_for(table), shown, vary=table.vary), width)
     if left := len(table.rows) - len(shown):
         yield Text(_("… {left} more rows in the report", left=left), style="dim")
     failed = (*failure_lines(table.rows, FAILED_MAX), *islice(example_lines(table.rows), 1))

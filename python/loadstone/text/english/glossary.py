@@ -9,10 +9,11 @@ _COMPARING = {
     "A difference of more than a half is written as a factor: `14.7 times`, `0.26 times`.",
     "typical difference": "The difference that the blocks have in common: the middle one of all averages of two "
     "blocks (Hodges and Lehmann's estimate). A few odd blocks hardly move it.",
-    "interval": "The range in brackets. At least 95 of 100 such ranges contain the true difference. If the range "
-    "contains 0, there may be no difference; `>0` and `<0` are ends that exclude 0.",
+    "interval": "The range in brackets. About 95 of 100 contain the true difference; where the machine drifts more "
+    "slowly than the run is long, 79 in simulations. If it contains 0, there may be no difference; `>0` and `<0` "
+    "exclude 0.",
     "level": "How sure an interval is. Where a run looks several times or compares several pairs, each interval is "
-    "wider, so that all of them together mislead at most 5 times in 100.",
+    "wider, chosen so that all of them together mislead at most 5 times in 100.",
     "margin": "The difference that does not matter, by the experiment's own choice, made beforehand.",
     "look": "A moment at which the run judges what it has and stops if that is enough, after 8, 12, 18, 27 or 40 "
     "blocks, or after 12, 20, 32, 48, 72, 108, 160, 240 or 360 rounds.",
@@ -137,7 +138,7 @@ GLOSSARY: Mapping[str, str] = {
     "glossary_machine": "The machine, as vmstat shows it",
     "glossary_checks": "Checks",
     "glossary_brackets": (
-        "Figures in [ ] are a range: at least 95 of 100 such ranges contain the true difference; if it contains 0, "
-        "there may be no difference (>0 and <0 exclude 0)."
+        "Figures in [ ] are a range: about 95 of 100 such ranges contain the true difference, fewer where the machine "
+        "drifts more slowly than the run is long; if it contains 0, there may be no difference (>0 and <0 exclude 0)."
     ),
 }

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from loadstone.addons.gate.result import GateFigure, GateResult, Standing
 from loadstone.addons.gate.terminal import value_text, verdict_text
-from loadstone.addons.gate.texts import NAMES, percent, share_text, standing_text
+from loadstone.addons.gate.texts import NAMES, percent
 from loadstone.report import figure_format as fmt
 from loadstone.text.language import _, translated
 
@@ -17,25 +17,9 @@ def name_of(figure: GateFigure) -> str:
     return translated(NAMES[figure.name])
 
 
-def standing_of(figure: GateFigure) -> str:
-    """What became of it, in one or two words."""
-    return standing_text(figure.verdict, figure.name)
-
-
-def visible_text(figure: GateFigure) -> str:
-    """The smallest difference that would have been seen: `4 %`."""
-    return fmt.NONE if figure.visible is None else share_text(figure.visible)
-
-
 def mark_of(result: GateResult) -> str:
     """A sign for whoever reads only that."""
     return {"slower": "❌", "invalid": "⛔", "undecided": "❔"}.get(result.verdict, "✅")
-
-
-def with_twin(result: GateResult) -> list[tuple[GateFigure, GateFigure | None]]:
-    """Each figure with the same of the base against itself, where that was measured."""
-    twins = {one.name: one for one in result.twin}
-    return [(figure, twins.get(figure.name)) for figure in result.figures]
 
 
 def drawing(figures: Sequence[GateFigure], columns: int = 41) -> list[str]:

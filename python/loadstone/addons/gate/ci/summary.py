@@ -6,18 +6,12 @@ HTML; sentences that may quote a server's reply are escaped.
 
 import re
 
-from loadstone.addons.gate.ci.formats import (
-    drawing,
-    mark_of,
-    name_of,
-    standing_of,
-    visible_text,
-    with_twin,
-)
+from loadstone.addons.gate.ci.formats import drawing, mark_of
 from loadstone.addons.gate.result import GateResult
-from loadstone.addons.gate.terminal import changed, value_text
+from loadstone.addons.gate.section import gate_section
 from loadstone.addons.gate.texts import percent
 from loadstone.report import figure_format as fmt
+from loadstone.report.markdown_report import markdown_blocks
 from loadstone.text.language import _, plural
 
 _NAME_MAX, _SENTENCE_MAX = 120, 600
@@ -34,7 +28,7 @@ def summary(result: GateResult) -> str:
         "",
         _("{head} against {base}, measured in turns on one machine", head=code(result.head), base=code(result.base)),
         "",
-        *_table(result),
+        *map(_unlinked, markdown_blocks(gate_section(result).blocks[:1])),
     ]
     if picture := drawing(result.figures):
         title = _("slower (right) or faster (left), the tolerances between ┊")
@@ -43,25 +37,6 @@ def summary(result: GateResult) -> str:
         lines += ["", sentence(fmt.sentence(result.advice))]
     lines += ["", f"<sub>{_footing(result)}</sub>"]
     return "\n".join(lines) + "\n"
-
-
-def _table(result: GateResult) -> list[str]:
-    heads = [_("figure"), _("base"), _("head"), _("change"), _("verdict"), _("detectable")]
-    rows = []
-    for figure, twin in with_twin(result):
-        row = [
-            name_of(figure),
-            value_text(figure, figure.base),
-            value_text(figure, figure.head),
-            changed(figure),
-            standing_of(figure),
-            visible_text(figure),
-        ]
-        rows.append([*row, *([] if not result.twin else ["—" if twin is None else changed(twin)])])
-    if result.twin:
-        heads.append(_("base against itself"))
-    lines = [f"| {' | '.join(heads)} |", f"|---|{'---:|' * 3}---|{'---:|' * (len(heads) - 5)}"]
-    return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]
 
 
 def _level_text(result: GateResult) -> str:
@@ -109,8 +84,11 @@ def sentence(text: str) -> str:
     """A sentence in which nothing is markup, a mention or a link."""
     text = fmt.plain(text)
     text = text if len(text) <= _SENTENCE_MAX else f"{text[: _SENTENCE_MAX - 1]}…"
-    text = _LINKED.sub(lambda found: f"{found[1]}{_NO_WIDTH}" if _links(found, text) else found[1], text)
-    return _MARKUP.sub(r"\\\1", text.replace("&", "&amp;"))
+    return _MARKUP.sub(r"\\\1", _unlinked(text).replace("&", "&amp;"))
+
+
+def _unlinked(text: str) -> str:
+    return _LINKED.sub(lambda found: f"{found[1]}{_NO_WIDTH}" if _links(found, text) else found[1], text)
 
 
 def _links(found: "re.Match[str]", text: str) -> bool:
