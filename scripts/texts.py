@@ -77,7 +77,7 @@ def trees() -> dict[Path, ast.Module]:
 @cache
 def errors() -> frozenset[str]:
     """The classes of errors: what is derived from `SaidError` takes a template, as `said` does."""
-    classes = [node for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for tree in trees().values() for node in tree.body if isinstance(node, ast.ClassDef)]
     bases = {(one.name, *(getattr(base, "id", "") for base in one.bases)) for one in classes}
     found = {"SaidError"}
     while more := {name for name, *of in bases if found & {*of}} - found:

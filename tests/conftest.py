@@ -1,14 +1,18 @@
 """What the tests of several folders share: modules that stand beside them, and a small experiment."""
 
+import copy
 import gc
 import importlib.util
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
+from loadstone.experiment.spec import loading, yaml_text
 from loadstone.safety.secrets import known, references
 
 from .analysed_studies import studies  # noqa: F401 (a fixture)
@@ -66,6 +70,20 @@ LONG_FIRST = (
     "tests/monitors/",
 )
 """Where tests take long, the longest first: begun in this order, so that no process is left with one at the end."""
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> tuple[Any, Mapping[yaml_text.Path, int]]:
+    return yaml_text.read_yaml(text)
+
+
+def _read_yaml(text: str) -> tuple[Any, Mapping[yaml_text.Path, int]]:
+    """Parse each experiment once for all tests, which takes longer than all that is done with it."""
+    data, lines = _parsed(text)
+    return copy.deepcopy(data), lines
+
+
+pytest.MonkeyPatch().setattr(loading, "read_yaml", _read_yaml)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -20,18 +20,37 @@ NO_BEGINNING_OF_CODE = re.compile(r"\s*(?:Of|The same|So|By|How)\b")
 """A field may be described as 'How many connections are open'; a function returns it, a class or module is a noun."""
 NAME = re.compile(r"`(?:loadstone\.)?([a-z_]+(?:\.\w+)+)`")
 FILE = re.compile(r"`([\w./-]+\.(?:py|rs))`")
+REFERRING_COMMENT = re.compile(r"#.*`")
+"""A line that may hold a comment with a reference: every reference stands in backquotes."""
 ANY_ROOM = "servers/NAME/"
 KEYS = {"experiment.servers", "servers.NAME.kind"}
 """Keys of an experiment that are no modules, though a folder has the name of the first part."""
 DATA = (".json", ".jsonl", ".md", ".yaml", ".html", ".csv", ".py")
 
 
-def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """The docstrings of a file, those below its constants and fields, and its comments, with their lines."""
-    text = path.read_text()
-    for node in ast.walk(ast.parse(text)):
+@cache
+def strings(path: Path) -> tuple[tuple[int, str, bool, bool], ...]:
+    """The texts that are statements: line, text, whether one begins a body, and whether it stands in a body at all.
+
+    Kept for all tests: to parse the package takes seconds.
+    """
+    found: dict[int, tuple[int, str, bool, bool]] = {}
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            yield node.lineno, node.value.value
+            found.setdefault(id(node), (node.lineno, node.value.value, False, False))
+        for place, statement in enumerate(body if isinstance(body := getattr(node, "body", None), list) else []):
+            value = statement.value if isinstance(statement, ast.Expr) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                found[id(statement)] = (statement.lineno, value.value, place == 0, True)
+    return tuple(found.values())
+
+
+def prose(path: Path) -> Iterator[tuple[int, str]]:
+    """The docstrings of a file, those below its constants and fields, and its comments that refer to something."""
+    yield from ((line, text) for line, text, _, _ in strings(path))
+    text = path.read_text()
+    if not REFERRING_COMMENT.search(text):
+        return  # to look for tokens takes longer than all else
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
@@ -39,11 +58,7 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
 
 def docstrings(path: Path) -> Iterator[tuple[int, str, bool]]:
     """Yield the line and text of each docstring, and whether it is of a module, a class or a function."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        for place, statement in enumerate(body if isinstance(body := getattr(node, "body", None), list) else []):
-            value = statement.value if isinstance(statement, ast.Expr) else None
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                yield statement.lineno, value.value, place == 0
+    yield from ((line, text, begins) for line, text, begins, in_body in strings(path) if in_body)
 
 
 def without_a_subject(path: Path) -> list[str]:
@@ -70,6 +85,12 @@ def defined_in(path: Path) -> frozenset[str]:
     return frozenset(found)
 
 
+@cache
+def files() -> frozenset[str]:
+    """The names of all files of the package."""
+    return frozenset(path.name for path in PACKAGE.rglob("*"))
+
+
 def is_there(name: str, folder: Path) -> bool:
     """Whether a dotted name is a module or a room, or stands in one; below `folder`, too."""
     parts = name.split(".")
@@ -94,7 +115,7 @@ def missing(path: Path) -> list[str]:
         for name in FILE.findall(text):
             roots = (ROOT, PACKAGE, path.parent, ROOT / "engine" / "src", ROOT / "engine", ROOT / "clients")
             there = any((root / name).exists() for root in roots) or name.startswith(ANY_ROOM)
-            if not there and ("/" in name or not any(PACKAGE.rglob(name))):
+            if not there and ("/" in name or name not in files()):
                 found.append(f"{where}:{line}: {name}")
     return found
 

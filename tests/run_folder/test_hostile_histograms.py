@@ -12,7 +12,7 @@ from loadstone.safety.errors import DriveFailed
 
 
 def test_a_small_text_that_unpacks_to_a_gigabyte_takes_no_gigabyte() -> None:
-    packer = zlib.compressobj(9)
+    packer = zlib.compressobj(1)
     zeros = bytes(16 * 1024 * 1024)
     header = struct.pack(">IIIIQQd", 0x1C849313, 10, 0, 3, 1, 2**40, 1.0)
     packed = b"".join([packer.compress(header), *(packer.compress(zeros) for _ in range(64)), packer.flush()])

@@ -118,20 +118,31 @@ def test_what_is_secret_is_hidden_on_every_way(screen: Terminal) -> None:
     assert screen.getvalue().count("***") == 8
 
 
+WAYS = ("print", "echo", "secho", "Console", "warn", "write", "buffer", "std")
+"""Each other way has one of them."""
+
+
+STREAMS = (
+    *("sys.stdout.write", "sys.stderr.write", "sys.stdout.buffer", "sys.stderr.buffer"),
+    *("sys.__stdout__", "sys.__stderr__", "sys.stdout.writelines", "sys.stderr.writelines"),
+)
+STREAMS_END = {name.rsplit(".", 1)[1] for name in STREAMS}
+
+
 def _writes(path: Path) -> list[str]:
     """What of a file writes to stdout or stderr by another way."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call):
+    text = path.read_text()
+    if not any(word in text for word in WAYS):
+        return []  # to parse the package takes seconds
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
             name = ast.unparse(node.func)
             if name in ("print", "typer.echo", "typer.secho", "click.echo", "Console", "rich.print", "warnings.warn"):
                 found.append(f"{path.name}:{node.lineno}: {name}")
             if name in ("os.write",) and ast.unparse(node.args[0]) in ("1", "2"):
                 found.append(f"{path.name}:{node.lineno}: {name}")
-        if isinstance(node, ast.Attribute) and ast.unparse(node) in (
-            *("sys.stdout.write", "sys.stderr.write", "sys.stdout.buffer", "sys.stderr.buffer"),
-            *("sys.__stdout__", "sys.__stderr__", "sys.stdout.writelines", "sys.stderr.writelines"),
-        ):
+        if isinstance(node, ast.Attribute) and node.attr in STREAMS_END and ast.unparse(node) in STREAMS:
             found.append(f"{path.name}:{node.lineno}: {ast.unparse(node)}")
     return found
 

@@ -38,7 +38,10 @@ DECLARED = [path for path in WIRE.glob("*.rs") if "follows_versions:" in path.re
 
 def literals(path: Path) -> list[str]:
     """The texts of the code that name a protocol; not those that stand as docstrings."""
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    if not LITERAL.search(text):
+        return []  # to parse the package takes seconds
+    tree = ast.parse(text)
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in prose)
     return [one.value for one in constants if isinstance(one.value, str) and LITERAL.search(one.value)]

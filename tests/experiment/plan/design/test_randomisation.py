@@ -70,6 +70,8 @@ def test_what_is_compared_stays_together(study: RunPlan, name: str, size: int) -
         places = [(condition["payload"], condition["workers"]) for condition in block_order(group, seed, 3)]
         assert sum(a != b for a, b in pairwise(places)) == len(places) // size - 1
         orders.add(tuple(places[::size]))
+        if len(orders) == 720:
+            break
     assert len(orders) == 720, "the clusters come in every order"
 
 
