@@ -3,6 +3,7 @@
 import hashlib
 import math
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -119,7 +120,7 @@ def _plain(raw: AnyText) -> str:
 @cache
 def templates() -> jinja2.Environment:
     """All templates of the pages."""
-    own = {
+    own: dict[str, Callable[..., Any]] = {
         "in_language": in_language,
         "said": retold,
         "plain": _plain,

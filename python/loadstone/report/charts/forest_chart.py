@@ -81,7 +81,9 @@ def cost_forest_chart(family: Family) -> Chart | None:
         for one in family.comparisons
         for cost, _line in verdicts.cost_lines(one)
     ]
-    return _chart("cost-forest", _("CPU per request, every pair"), _Forest(family, rows, is_cost=True)) if rows else None
+    return (
+        _chart("cost-forest", _("CPU per request, every pair"), _Forest(family, rows, is_cost=True)) if rows else None
+    )
 
 
 def _chart(kind: MarkKind, heading: str, forest: _Forest) -> Chart:
