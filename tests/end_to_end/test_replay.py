@@ -125,7 +125,7 @@ def test_latency_by_rate_shows_how_much_is_done_at_once(here: Path) -> None:
     rows = json.loads((run / "analysis.json").read_text())["tables"][0]["rows"]
     measured = [row["at_once"] for row in rows if row["at_once"] is not None]
     for found in measured:
-        assert found["requests_a_send"] >= 1
+        assert found["requests_a_send"] > 0.98, "a send and its request may fall on two sides of the phase's edge"
         assert found["wakeups_per_s"] > 100
         assert found["server_wakeups_per_s"] > 100
     assert not measured or "replies/wake-up" in (run / "report.md").read_text(), "others may take too much CPU"
