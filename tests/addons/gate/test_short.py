@@ -15,8 +15,9 @@ def measured(tmp_path: Path) -> Analysis:
     return analyse(unpacked("gate-rate", tmp_path))
 
 
-def test_it_has_few_lines_beside_rows_and_comparisons(measured: Analysis) -> None:
-    test_short.test_it_has_few_lines_beside_rows_and_comparisons(measured)
+@pytest.mark.parametrize("terminal", [True, False])
+def test_it_has_few_lines_beside_rows_and_comparisons(measured: Analysis, *, terminal: bool) -> None:
+    test_short.test_it_has_few_lines_beside_rows_and_comparisons(measured, terminal=terminal)
 
 
 def test_a_pipe_takes_all_rows(measured: Analysis) -> None:

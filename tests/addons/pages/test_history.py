@@ -126,7 +126,7 @@ def test_two_runs_are_compared_in_the_words_of_the_command(pages: Pages) -> None
     folders = (pages.runs / A, pages.runs / B)
     printed = io.StringIO()
     compare(CompareOptions(folders), SafeConsole(file=printed, width=1000, color_system=None))
-    text = unescape(pages.client.get("/compare", params={"run": [A, B]}).text)
+    text = unescape(pages.client.get("/compare", params={"run": [A, B]}).text).replace("\u00a0", " ")
     lines = [line.strip() for line in printed.getvalue().splitlines() if line.strip()]
     assert len(lines) > 3
     assert [line for line in lines if line not in text] == []
