@@ -87,13 +87,13 @@ def test_an_interval_is_a_line_and_one_that_dwarfs_all_others_is_cut(judged: Ana
     first = values_of(chart, "conditions")[0]
     assert (first["low"], first["high"]) == table.rows[0].goodput_interval
     assert "its interval" in chart.caption
-    assert "is cut" not in chart.caption
+    assert "clipped" not in chart.caption
     wild = table.rows[0].model_copy(update={"goodput_interval": (1.0, 1e9)})
     cut = rate_chart(table.model_copy(update={"rows": [wild, *table.rows[1:]]}), judged)
     assert cut is not None
     highest = max(row.goodput_per_s or 0.0 for row in table.rows)
     assert values_of(cut, "conditions")[0]["high"] <= 1.25 * highest
-    assert "is cut" in cut.caption
+    assert "clipped" in cut.caption
 
 
 def test_every_picture_becomes_svg_and_png(charts: dict[str, Chart]) -> None:

@@ -67,7 +67,7 @@ def test_a_bar_that_is_many_times_the_others_is_cut(analysis: Analysis) -> None:
     assert ends[:5] == [6_000, 7_000, 8_000, 9_000, 10_000]
     assert 10_000 < ends[5] < 20_000
     assert [whole["figure"] for whole in chart.spec["datasets"]["wholes"]][5] == "▸ 130 µs"
-    assert "is cut; its figure is whole" in chart.caption
+    assert "Bars and lines beyond the chart are clipped; their figures are complete" in chart.caption
     assert "130 µs, the most" in chart.alt_text
     few = drawn(with_costs(analysis, *costs[3:]))
     assert max(piece["end"] for piece in few.spec["datasets"]["parts"]) == 130_000
@@ -104,7 +104,7 @@ def test_an_interval_that_dwarfs_all_bars_is_cut(analysis: Analysis) -> None:
     full = with_costs(analysis, REDIS, {"redis": CpuCost(ns=5_000, low_ns=1_000, high_ns=90_000)})
     assert [one["cut"] for one in drawn(full).spec["datasets"]["wholes"]] == [False, True]
     assert max(one["high"] for one in drawn(full).spec["datasets"]["wholes"]) <= 1.25 * 9_000
-    assert "is cut" in drawn(full).caption
+    assert "clipped" in drawn(full).caption
 
 
 def test_two_conditions_of_one_name_are_two_bars(analysis: Analysis) -> None:

@@ -64,7 +64,7 @@ class BrokenOff:
     """The second server closed the connection, or ended, where the first one went on."""
 
     lines: tuple[int, int]
-    """Of the recording: the command that it did not answer is one of these."""
+    """First and last of the recording's lines among which the command is that it did not answer."""
     ended: bool
     """Whether the server itself is gone."""
 

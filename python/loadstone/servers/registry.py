@@ -58,7 +58,7 @@ def read_recording(path: "Path", folder: "Path") -> "RecordedLoad":
 
 
 def compared_versions() -> "ComparedVersions":
-    """How two versions of a software are compared; of the first software that can."""
+    """What compares two versions of a software, for the first software that has it."""
     of_rooms = (room(name).compared_versions for name in SOFTWARE)
     return next(one for one in of_rooms if one is not None)
 

@@ -275,7 +275,8 @@ def test_the_reason_of_a_row_moves_with_it(browser: webdriver.Chrome, report: Pa
 
 
 def test_a_row_leads_to_its_trials(browser: webdriver.Chrome, report: Path) -> None:
-    open_page(browser, report)
+    open_page(browser, report, unfolded=False)
+    browser.execute_script("document.getElementById('results').open = true")
     link = browser.find_element(By.LINK_TEXT, "update, 1 kB, 8 workers")
     target = str(link.get_attribute("hash"))
     opened = f"document.querySelector('{target}').closest('details').open"

@@ -5,7 +5,7 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,9 +17,6 @@ from loadstone.run_folder.earlier_runs import RUNS
 from loadstone.run_folder.files import PLAN
 from loadstone.safety.bounds.folder_files import is_file
 from loadstone.text.language import _
-
-if TYPE_CHECKING:
-    from loadstone.addons.pages.command_preview import ExperimentFacts
 
 PENDING_MAX = 50
 """Commands that wait for an answer."""
@@ -39,8 +36,8 @@ class Memory:
     """The passwords that were given in a page, by the names of their variables."""
     started: dict[str, CommandLine] = field(default_factory=dict, repr=False)
     """The commands of the newest starts, by their names: one that did not begin can be started again."""
-    facts: "dict[tuple[str, str], ExperimentFacts]" = field(default_factory=dict, repr=False)
-    """What the forms of built-in experiments are made from, in each language."""
+    facts: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
+    """What the forms of built-in experiments are made from (`command_preview.ExperimentFacts`), in each language."""
     _pending: dict[str, "Pending"] = field(default_factory=dict, repr=False)
 
     def with_variables(self, command: CommandLine) -> CommandLine:

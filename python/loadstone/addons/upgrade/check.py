@@ -88,7 +88,7 @@ class CpuFound(AnalysisModel):
     b_to_a: float
     low: float
     high: float
-    """Of `b_to_a`: the 95 % interval over parts of the recording, wider by what two starts of each server differ by."""
+    """The 95 % interval of `b_to_a` over parts of the recording, wider by what two starts of each server differ by."""
 
 
 class WayBackFound(AnalysisModel):

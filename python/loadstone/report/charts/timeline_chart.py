@@ -12,7 +12,7 @@ from loadstone.judge.analysis.analysis import Analysis, TimelinePoint
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.axes import duration_axis, duration_scale
-from loadstone.report.charts.chart import TIP, Chart, ChartData, either, fixed, layer, make, named
+from loadstone.report.charts.chart import TIP, Chart, ChartData, fixed, layer, make, named
 from loadstone.report.tables.columns import Rate, rate_of_run
 from loadstone.text.language import _, translated
 
@@ -168,12 +168,15 @@ def _backdrop(x: alt.X, height: int) -> list[alt.Chart]:
     scale = alt.Scale(domain=kinds, range=[theme.VERDICTS[kind] for kind in kinds])
     trials = named("trials").encode(x=x)
     names = trials.mark_rect(aria=True, fillOpacity=0).encode(x2=alt.X2("end:Q"), description=TIP)
-    strips = trials.mark_rect().encode(
-        x2=alt.X2("end:Q"),
-        y=fixed(alt.YValue, height - _STRIP),
-        y2=fixed(alt.Y2Value, height),
-        fill=alt.Fill("verdict:N", scale=scale, legend=None),
-        fillOpacity=either(alt.FillOpacityValue, "datum.verdict === 'valid'", 0, 1),
+    strips = (
+        trials.transform_filter("datum.verdict !== 'valid'")
+        .mark_rect()
+        .encode(
+            x2=alt.X2("end:Q"),
+            y=fixed(alt.YValue, height - _STRIP),
+            y2=fixed(alt.Y2Value, height),
+            fill=alt.Fill("verdict:N", scale=scale, legend=None),
+        )
     )
     edges = trials.transform_filter("datum.edge").mark_rule(color=theme.NEUTRAL, strokeWidth=0.6, opacity=0.28)
     return [names, strips, edges]

@@ -23,7 +23,7 @@ from loadstone.run_folder.trial import CheckResult
 from loadstone.text.language import _, plural, translatable, translated
 
 _TRIALS_WITH_ALL_MAX = 60
-"""With more trials than this the checks that one passed are counted only: `trials.jsonl` has them."""
+"""With more trials than this a valid one has no line of its own for what it passed: `trials.jsonl` has that."""
 
 
 def trials_section(analysis: Analysis) -> Section | None:
@@ -79,6 +79,8 @@ def _figure(check: CheckResult) -> str:
 
 def _note(view: TrialView, failed: list[CheckResult], every_check: bool) -> str:
     """Why checks did not pass, and which did."""
+    if view.verdict == "valid" and not every_check:
+        return ""
     why = [f"{summary.check_title(check.name)}: {fmt.sentence(check.reason)}" for check in failed if check.reason]
     passed = [check for check in view.checks if check.verdict == "valid"]
     counted = plural(len(passed), "{n} further check", "{n} further checks")
