@@ -103,7 +103,7 @@ async def _check(request: Request) -> Response:
 async def _facts(request: Request, asked: _FormRequest) -> ExperimentFacts:
     """What the form of an experiment is made from; a built-in one is read once. Raises UserError."""
     kept, key = place_of(request).memory.facts, (asked.word, language())
-    found = kept.get(key)
+    found: ExperimentFacts | None = kept.get(key)
     if found is None:
         found = await place_of(request).memory.apart.call(command_preview.facts, asked.word)
     if not asked.file:
