@@ -84,7 +84,7 @@ def test_markdown_and_terminal_have_no_standing(invalid: GateResult) -> None:
     row = next(line for line in summary(invalid).splitlines() if line.startswith("| CPU per request"))
     assert row == "| CPU per request | — | — | 26 µs | 32 µs | — | +19 % \\[17, 21\\] |"
     assert "●" not in summary(invalid), "nothing is drawn of it"
-    assert "  CPU per request      26 µs → 32 µs: nothing is claimed" in list(gate_lines(invalid))
+    assert "  CPU per request    26 µs → 32 µs: nothing is claimed" in list(gate_lines(invalid))
 
 
 def test_the_reports_section_has_no_standing(invalid: GateResult) -> None:
