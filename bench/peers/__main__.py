@@ -61,7 +61,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="of each measurement")
     parser.add_argument("--generators", default="", help="names, with commas; all that are installed without it")
     parser.add_argument(
-        "--loads", default="", help="of `throughput` and `sizes`: GET, SET, JSON.SET, HTTP, HTTP chunked, HTTPS"
+        "--loads",
+        default="",
+        help="of `throughput` and `sizes`: GET, SET, GET and SET, JSON.SET, HTTP, HTTP chunked, HTTPS",
     )
     parser.add_argument("--connections", default="", help="of both: 1, 8, 50, 500, with commas")
     parser.add_argument("--sizes", default="", help="of `sizes`: bytes of a value, with commas")
@@ -107,7 +109,7 @@ def _part(
         throughput.measure(peers, driver, cpus, rounds, seconds(SECONDS, QUICK_SECONDS), took, _cases(options))
     elif part == "sizes":
         count = options.rounds or (QUICK_ROUNDS if quick else ROUNDS)
-        for cases in _by_size(options):
+        for cases in _by_size(options, peers):
             rounds = [f"{time.time():.0f}-{number}" for number in range(count)]
             throughput.measure(peers, driver, cpus, rounds, seconds(SECONDS, QUICK_SECONDS), took, cases)
     elif part == "freezes":
@@ -131,12 +133,12 @@ def _cases(options: argparse.Namespace) -> list[throughput.Case]:
     return [case for case in throughput.cases_of(connections) if not loads or case.kind in loads]
 
 
-def _by_size(options: argparse.Namespace) -> Iterator[list[throughput.Case]]:
+def _by_size(options: argparse.Namespace, peers: Sequence[Peer]) -> Iterator[list[throughput.Case]]:
     sizes = [int(size) for size in options.sizes.split(",") if size] or throughput.SIZES
-    loads = [load for load in options.loads.split(",") if load]
+    loads = [load for load in options.loads.split(",") if load] or [kind for peer in peers for kind in peer.kinds]
     connections = [int(count) for count in options.connections.split(",") if count] or throughput.CONNECTIONS
     for cases in throughput.cases_by_size(sizes, connections):
-        if chosen := [case for case in cases if not loads or case.kind in loads]:
+        if chosen := [case for case in cases if case.kind in loads]:
             yield chosen
 
 

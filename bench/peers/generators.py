@@ -45,6 +45,7 @@ class Peer:
 
 
 _REDIS: tuple[Kind, ...] = ("GET", "SET", "JSON.SET")
+_MIXED: tuple[Kind, ...] = (*_REDIS, "GET and SET")
 _HTTP: tuple[Kind, ...] = ("HTTP", "HTTP chunked")
 _HTTPS: tuple[Kind, ...] = (*_HTTP, "HTTPS")
 PEERS = (
@@ -52,7 +53,7 @@ PEERS = (
          ("--version",)),
     Peer("valkey-benchmark", "valkey-benchmark", _REDIS, redis_peers.redis_benchmark, redis_peers.read_valkey_benchmark,
          ("--version",), {"--rps": redis_peers.valkey_benchmark_paced}),
-    Peer("memtier_benchmark", "memtier_benchmark", _REDIS, redis_peers.memtier, redis_peers.read_memtier,
+    Peer("memtier_benchmark", "memtier_benchmark", _MIXED, redis_peers.memtier, redis_peers.read_memtier,
          ("--version",), {"--rate-limiting": redis_peers.memtier_paced}),
     Peer("wrk", "wrk", _HTTPS, http_peers.wrk, http_peers.read_wrk, ("-v",)),
     Peer("oha", "oha", _HTTPS, http_peers.oha, http_peers.read_oha, ("--version",),

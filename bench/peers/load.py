@@ -5,7 +5,7 @@ from typing import Literal
 
 from loadstone.experiment.plan.endpoints import Endpoint
 
-Kind = Literal["GET", "SET", "JSON.SET", "HTTP", "HTTP chunked", "HTTPS"]
+Kind = Literal["GET", "SET", "GET and SET", "JSON.SET", "HTTP", "HTTP chunked", "HTTPS"]
 KEYS = 1000
 VALUE_BYTES = 100
 MEMORY_BYTES = 256_000_000

@@ -3,10 +3,12 @@
 import json
 import re
 
-from bench.peers.load import Case, Length, Reading, Target, UnreadableOutput
+from bench.peers.load import Case, Kind, Length, Reading, Target, UnreadableOutput
 
 LEAST_S = 0.1
 """No run is shorter."""
+RATIOS: dict[Kind, str] = {"SET": "1:0", "GET": "0:1", "GET and SET": "1:1"}
+"""SETs to GETs."""
 
 
 def redis_benchmark(program: str, case: Case, target: Target, length: Length) -> list[str]:
@@ -55,7 +57,7 @@ def memtier(program: str, case: Case, target: Target, length: Length) -> list[st
         "--pipeline", str(case.pipeline), "--key-maximum", str(case.keys), "--key-minimum", "1",
         *(["--command", f"JSON.SET __key__ $ {case.document!r}", "--command-key-pattern", "R"]
           if case.kind == "JSON.SET"
-          else ["--ratio", "1:0" if case.kind == "SET" else "0:1", "--key-pattern", "R:R"]),
+          else ["--ratio", RATIOS[case.kind], "--key-pattern", "R:R"]),
         "-d", str(case.value_bytes),
         "--test-time", str(max(1, round(length.seconds))), "--hide-histogram", "--print-percentiles", "50,99,99.9",
         "--out-file", "/dev/null", "--json-out-file", "/dev/stdout",

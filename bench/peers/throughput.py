@@ -2,8 +2,9 @@
 
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from bench.peers import own, servers
 from bench.peers.generators import Peer, run_peer
@@ -39,6 +40,7 @@ def _of_size(size: int, connections: Sequence[int]) -> Iterator[Case]:
         for depth in (1, 16) if size <= PIPELINED_BYTES else (1,):
             yield Case("GET", count, depth, size)
             yield Case("SET", count, depth, size)
+            yield Case("GET and SET", count, depth, size)
             if 2 < size < ARGUMENT_BYTES:
                 yield Case("JSON.SET", count, depth, size)
         if size in servers.PAGES:
@@ -51,6 +53,9 @@ def _of_size(size: int, connections: Sequence[int]) -> Iterator[Case]:
 WARM_UP_S = 0.5
 TIMES_A_KEY = 20
 """How often a key is written before any is read, on average: of a million keys two are not."""
+READS: tuple[Kind, ...] = ("GET", "GET and SET")
+WRITERS = 8
+"""Connections that store what is read."""
 SHARE = 0.8
 """Of the requests that loadstone makes in the time, those that a peer is to make that ends by requests."""
 
@@ -71,12 +76,12 @@ def measure(
         if not all(case.of_http for case in cases):
             with_json = any(case.kind == "JSON.SET" for case in cases)
             redis = held.enter_context(servers.redis(of_servers, with_json=with_json))
-            targets |= {"GET": redis, "SET": redis, "JSON.SET": redis}
+            targets |= {"GET": redis, "SET": redis, "GET and SET": redis, "JSON.SET": redis}
         if any(case.of_http for case in cases):
             targets |= held.enter_context(servers.service(of_servers))
-        rates = {}
-        for case in sorted(cases, key=lambda one: one.kind != "SET"):  # SETs first: they store the keys of each
-            rates[case] = _warm_up(case, targets[case.kind], peers, driver, of_generators)
+        for case in _writes_of(cases):
+            _store(case, targets[case.kind], peers, driver, of_generators)
+        rates = {case: _rate(case, targets[case.kind], driver, of_generators) for case in cases}
         for number in rounds:
             for case in random.sample(cases, len(cases)):
                 requests = int(SHARE * seconds * rates[case])
@@ -84,19 +89,25 @@ def measure(
                 _round(case, targets[case.kind], length, peers, driver, of_generators, number, took)
 
 
-def _warm_up(case: Case, target: Target, peers: Sequence[Peer], driver: OwnDriver, cpus: Sequence[int]) -> float:
-    """Every generator once, and short, or until every key was written; loadstone's rate."""
-    rate = driver.drive(plan_of(case, target, cpus, WARM_UP_S), may_time_out=True).reading.rate_per_s
-    rate = max(rate, 1 / WARM_UP_S)  # of the largest values not one is done by then
-    if case.kind == "SET":
-        written = int(rate * WARM_UP_S)
-        least = TIMES_A_KEY * case.keys
-        if written < least:
-            driver.drive(plan_of(case, target, cpus, least / rate), may_time_out=True)
-        for peer in _of(case, peers):
-            length = Length(max(1, least / rate), max(least, written))
-            run_peer(peer, peer.command(peer.path or "", case, target, length), cpus, length.seconds)
-    return rate
+def _writes_of(cases: Iterable[Case]) -> set[Case]:
+    """What stores the values that these cases read; a key that is not there is answered fast and with nothing."""
+    return {replace(case, kind="SET", connections=WRITERS, pipeline=1) for case in cases if case.kind in READS}
+
+
+def _store(case: Case, target: Target, peers: Sequence[Peer], driver: OwnDriver, cpus: Sequence[int]) -> None:
+    """Every generator writes until each of its keys is there."""
+    rate = _rate(case, target, driver, cpus)
+    least = TIMES_A_KEY * case.keys
+    driver.drive(plan_of(case, target, cpus, max(WARM_UP_S, least / rate)), may_time_out=True)
+    for peer in _of(case, peers):
+        length = Length(max(1, least / rate), least)
+        run_peer(peer, peer.command(peer.path or "", case, target, length), cpus, length.seconds)
+
+
+def _rate(case: Case, target: Target, driver: OwnDriver, cpus: Sequence[int]) -> float:
+    """Loadstone's, of a short run."""
+    driven = driver.drive(plan_of(case, target, cpus, WARM_UP_S), may_time_out=True)
+    return max(driven.reading.rate_per_s, 1 / WARM_UP_S)  # of the largest values not one is done by then
 
 
 def _of(case: Case, peers: Sequence[Peer]) -> list[Peer]:

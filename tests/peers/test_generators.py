@@ -99,3 +99,13 @@ def test_a_child_that_fails_and_its_cpu_time() -> None:
     assert done.cpu_s > 0
     with pytest.raises(child.subprocess.CalledProcessError):
         child.run_child(["sh", "-c", "exit 3"], CPUS, 1)
+
+
+def test_a_get_of_keys_that_are_not_there_is_no_figure() -> None:
+    load, servers, own = module("load"), module("servers"), module("own")
+    get, put = (load.Case(kind, 2, value_bytes=1000) for kind in ("GET", "SET"))
+    with servers.redis(CPUS) as target, own.OwnDriver(CPUS) as driver:
+        with pytest.raises(ValueError, match=r"a GET of 1,000 bytes brought 5: store the keys first"):
+            driver.drive(own.plan_of(get, target, CPUS, 0.2))
+        driver.drive(own.plan_of(put, target, CPUS, 1.0))
+        assert driver.drive(own.plan_of(get, target, CPUS, 0.2)).reading.requests > 100
