@@ -3,6 +3,8 @@
 mod collector;
 mod conclusion;
 mod outbox;
+#[cfg(test)]
+mod simulation;
 
 use crate::control::Control;
 use crate::control::bell::Bell;

@@ -12,6 +12,8 @@ pub mod ring;
 #[cfg(any(not(target_os = "linux"), feature = "without_io_uring"))]
 #[path = "net/no_ring.rs"]
 pub mod ring;
+#[cfg(test)]
+pub mod simulated;
 pub mod spin;
 pub mod stamps;
 pub mod tls;

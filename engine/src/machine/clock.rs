@@ -18,6 +18,9 @@ pub struct Clock {
     /// The system's clock at `base`, in nanoseconds.
     base_ns: u64,
     base_unix_ns: u64,
+    /// It is that of a thread's simulated network.
+    #[cfg(test)]
+    is_simulated: bool,
 }
 
 impl Default for Clock {
@@ -29,12 +32,33 @@ impl Default for Clock {
 impl Clock {
     pub fn new() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { base: Instant::now(), base_ns: system_ns(MONOTONIC), base_unix_ns: nanoseconds(since_epoch) }
+        Self {
+            base: Instant::now(),
+            base_ns: system_ns(MONOTONIC),
+            base_unix_ns: nanoseconds(since_epoch),
+            #[cfg(test)]
+            is_simulated: false,
+        }
+    }
+
+    /// The clock of this thread's simulated network.
+    #[cfg(test)]
+    pub fn simulated() -> Self {
+        Self { base_ns: 0, is_simulated: true, ..Self::new() }
+    }
+
+    #[cfg(test)]
+    pub fn is_simulated(&self) -> bool {
+        self.is_simulated
     }
 
     /// Nanoseconds since the clock's start.
     #[inline]
     pub fn now(&self) -> u64 {
+        #[cfg(test)]
+        if self.is_simulated {
+            return crate::net::simulated::now_ns().saturating_sub(self.base_ns);
+        }
         // As `self.base.elapsed()`, whose checks cost more than the clock.
         system_ns(MONOTONIC).saturating_sub(self.base_ns)
     }
@@ -45,6 +69,8 @@ impl Clock {
             base: self.base + Duration::from_nanos(shift_ns),
             base_ns: self.base_ns + shift_ns,
             base_unix_ns: self.base_unix_ns + shift_ns,
+            #[cfg(test)]
+            is_simulated: self.is_simulated,
         }
     }
 

@@ -39,6 +39,8 @@ enum Socket {
     /// With the time since 1970 at which the last bytes that were received came, if the kernel stamped them.
     Stamped(TcpStream, Option<u64>),
     Unix(UnixStream),
+    #[cfg(test)]
+    Simulated(super::simulated::Socket),
 }
 
 impl Socket {
@@ -58,12 +60,16 @@ impl Socket {
         match self {
             Self::Tcp(socket) | Self::Stamped(socket, _) => waiter.add(socket, number),
             Self::Unix(socket) => waiter.add(socket, number),
+            #[cfg(test)]
+            Self::Simulated(_) => Ok(()),
         }
     }
 
     /// Whether the socket is connected by now.
     fn is_connected(&self) -> io::Result<bool> {
         let (error, peer) = match self {
+            #[cfg(test)]
+            Self::Simulated(socket) => return socket.is_connected(),
             Self::Tcp(socket) | Self::Stamped(socket, _) => (socket.take_error()?, socket.peer_addr().map(drop)),
             Self::Unix(socket) => (socket.take_error()?, socket.peer_addr().map(drop)),
         };
@@ -87,6 +93,8 @@ impl Read for Socket {
                 Ok(count)
             }
             Self::Unix(socket) => socket.read(buffer),
+            #[cfg(test)]
+            Self::Simulated(socket) => socket.read(buffer),
         }
     }
 }
@@ -97,6 +105,8 @@ impl Write for Socket {
         match self {
             Self::Tcp(socket) | Self::Stamped(socket, _) => socket.write(bytes),
             Self::Unix(socket) => socket.write(bytes),
+            #[cfg(test)]
+            Self::Simulated(socket) => socket.write(bytes),
         }
     }
 
@@ -104,6 +114,8 @@ impl Write for Socket {
         match self {
             Self::Tcp(socket) | Self::Stamped(socket, _) => socket.write_vectored(slices),
             Self::Unix(socket) => socket.write_vectored(slices),
+            #[cfg(test)]
+            Self::Simulated(socket) => socket.write(&slices.iter().flat_map(|one| one.iter().copied()).collect::<Vec<u8>>()),
         }
     }
 
@@ -147,7 +159,14 @@ impl Line {
 
     /// Begins to connect, as number so much of those that a thread waits for.
     pub fn dial(&mut self, target: &Target, waiter: &mut Waiter, number: usize) -> io::Result<()> {
+        #[cfg(not(test))]
         let mut socket = Socket::connect(target, self.is_stamped)?;
+        #[cfg(test)]
+        let mut socket = if waiter.is_simulated() {
+            Socket::Simulated(super::simulated::Socket::connect(number))
+        } else {
+            Socket::connect(target, self.is_stamped)?
+        };
         socket.add_to(waiter, number)?;
         let tls = target.tls.as_ref().map(TlsConnector::connect).transpose().map_err(io::Error::other)?;
         self.open = Some(Open { socket, tls: tls.map(Box::new) });

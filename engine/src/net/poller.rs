@@ -32,6 +32,11 @@ impl Poller {
         self.spin.forget_instants();
     }
 
+    #[cfg(test)]
+    pub fn is_simulated(&self) -> bool {
+        self.clock.is_simulated()
+    }
+
     pub fn registry(&self) -> &Registry {
         self.poll.registry()
     }

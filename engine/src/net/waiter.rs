@@ -40,6 +40,10 @@ impl Waiter {
     /// spent polling again and again instead of asleep.
     pub fn new(clock: Clock, spin_ns: u64, choice: Choice, connections: usize) -> io::Result<(Self, BackEndRecord)> {
         let mut why_not = choice.why_not;
+        #[cfg(test)]
+        if clock.is_simulated() {
+            why_not = Some(super::back_end::WhyNot::NotRequested);
+        }
         if why_not.is_none() {
             match Ring::new(connections, clock, spin_ns) {
                 Ok(ring) => return Ok((Self::Ring(Box::new(ring)), BackEndRecord::of(None))),
@@ -58,6 +62,11 @@ impl Waiter {
             Self::Poll(poller) => poller.set_clock(clock),
             Self::Ring(ring) => ring.set_clock(clock),
         }
+    }
+
+    #[cfg(test)]
+    pub fn is_simulated(&self) -> bool {
+        matches!(self, Self::Poll(poller) if poller.is_simulated())
     }
 
     /// How it stays awake.

@@ -207,14 +207,16 @@ impl Connections {
         self.reopening.push(number);
     }
 
-    /// A connected socket is to say what the protocol says first.
-    pub fn greet(&mut self, number: usize, wire: &Wire) {
+    /// A connected socket is to say what the protocol says first. The answer has its time from then on: a thread that was
+    /// held up while it connected has taken the time of the connection.
+    pub fn greet(&mut self, number: usize, wire: &Wire, clock_ns: u64) {
         if let Some(ring) = self.waiter.ring() {
             ring.arm(number);
         }
         let connection = &mut self.all[number];
         let replies = wire.hello(&self.targets[connection.target].endpoint, connection.line.out.bytes());
         connection.state = State::Greeting(replies);
+        connection.deadline_ns = clock_ns + self.connect_ns;
     }
 
     /// A connection takes operations from now on.

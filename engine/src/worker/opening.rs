@@ -118,7 +118,7 @@ impl Worker {
         match self.connections[number].line.is_connected() {
             Ok(false) => self.connections.await_connected(number),
             Ok(true) => {
-                self.connections.greet(number, self.workload.wire());
+                self.connections.greet(number, self.workload.wire(), self.clock.now());
                 self.be_ready_if_greeted(number);
                 self.flush(number);
             }
