@@ -115,7 +115,9 @@ impl Write for Socket {
             Self::Tcp(socket) | Self::Stamped(socket, _) => socket.write_vectored(slices),
             Self::Unix(socket) => socket.write_vectored(slices),
             #[cfg(test)]
-            Self::Simulated(socket) => socket.write(&slices.iter().flat_map(|one| one.iter().copied()).collect::<Vec<u8>>()),
+            Self::Simulated(socket) => {
+                socket.write(&slices.iter().flat_map(|one| one.iter().copied()).collect::<Vec<u8>>())
+            }
         }
     }
 

@@ -85,7 +85,9 @@ enum What {
     /// A reply is there as a whole: when its command was taken.
     Answered(u64),
     /// The server closed the connection in order, or broke it off.
-    Ends { in_order: bool },
+    Ends {
+        in_order: bool,
+    },
     /// Whatever a test does at this time.
     Calls(usize),
 }
@@ -173,6 +175,11 @@ pub fn end() -> Truth {
     NETWORK.take().expect("this thread has a network").truth
 }
 
+/// Commands that reached the server whole by now.
+pub fn executed() -> u64 {
+    with(|network| network.truth.executed)
+}
+
 /// Has something done so many ms from now on.
 pub fn call_in(ms: f64, call: impl FnMut() + 'static) {
     let at_ns = NOW_NS.get() + (ms * MS_NS as f64) as u64;
@@ -186,12 +193,9 @@ pub fn call_in(ms: f64, call: impl FnMut() + 'static) {
 /// Waits for events until an instant at the latest; it may return earlier with none.
 pub fn wait(events: &mut Vec<Event>, until_ns: u64) {
     events.clear();
-    loop {
-        let call = with(|network| network.go_on(events, until_ns));
-        let Some(number) = call else { return };
+    if let Some(number) = with(|network| network.go_on(events, until_ns)) {
         let mut call = with(|network| std::mem::replace(&mut network.calls[number], Box::new(|| {})));
         call();
-        return;
     }
 }
 
