@@ -20,8 +20,8 @@ STRANGE: list[Any] = [None, True, -1, 10**30, "", "x", "10 kB", "${idle.least}",
 SETTINGS = ["null", "x", "[1", "{a: 1}", "${x}"]
 TEXTS = ["compared", "app"]
 """Names of fixtures."""
-HALVES = pytest.mark.parametrize("half", [0, pytest.param(1, marks=pytest.mark.prove)])
-"""A place gets one half of the values every day, and the other one by `make prove`; what both texts have gets all."""
+THIRDS = pytest.mark.parametrize("third", [0, *(pytest.param(one, marks=pytest.mark.prove) for one in (1, 2))])
+"""A place gets every third value each day, and the others by `make prove`; what both texts have gets two of three."""
 
 
 def paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -55,10 +55,10 @@ def refusal(attempt: Callable[[], object]) -> str | None:
     return None
 
 
-@HALVES
+@THIRDS
 @pytest.mark.parametrize("strange", STRANGE, ids=repr)
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_strange_value_anywhere(request: pytest.FixtureRequest, text: str, strange: Any, half: int) -> None:
+def test_a_strange_value_anywhere(request: pytest.FixtureRequest, text: str, strange: Any, third: int) -> None:
     source = read_source(request.getfixturevalue(text), "small.yaml")
     published = "as_published" in source.data
     modes = ({}, {"quick": True}, {"as_published": True})[: 3 if published else 2]
@@ -72,29 +72,29 @@ def test_a_strange_value_anywhere(request: pytest.FixtureRequest, text: str, str
 
     # Each place is planned in every mode: one mode a value, by turns.
     first = STRANGE.index(strange)
-    by_half = first + TEXTS.index(text) + half
+    of_third = first + TEXTS.index(text) + third
     messages = [
         message
         for turn, path in enumerate(paths(source.data), first)
-        if place(path) % 2 == by_half % 2 and (message := refusal(partial(attempt, path, turn // 2)))
+        if place(path) % 3 == of_third % 3 and (message := refusal(partial(attempt, path, turn // 3)))
     ]
     assert len(messages) > 10
     assert [message for message in messages if "\n" in message] == []
     assert [message for message in messages if not message.startswith(("small.yaml:", "--"))] == []
 
 
-@HALVES
+@THIRDS
 @pytest.mark.parametrize("strange", SETTINGS)
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_strange_setting_anywhere(request: pytest.FixtureRequest, text: str, strange: str, half: int) -> None:
+def test_a_strange_setting_anywhere(request: pytest.FixtureRequest, text: str, strange: str, third: int) -> None:
     experiment = load_experiment(request.getfixturevalue(text), label="small.yaml")
 
     def attempt(path: tuple[Any, ...]) -> None:
         make_run_plan(with_overrides(experiment, sets=[f"{'.'.join(map(str, path))}={strange}"]))
 
-    by_half = SETTINGS.index(strange) + TEXTS.index(text) + half
+    of_third = SETTINGS.index(strange) + TEXTS.index(text) + third
     every = [*paths(experiment.source.data), ("new",), ("workload", "new", "deep")]
-    places = [path for path in every if place(path) % 2 == by_half % 2]
+    places = [path for path in every if place(path) % 3 == of_third % 3]
     messages = [message for path in places if (message := refusal(partial(attempt, path)))]
     assert len(messages) > 10
     assert [message for message in messages if "\n" in message] == []
