@@ -183,7 +183,7 @@ def in_commands() -> Iterator[Found]:
 
 def in_experiments() -> Iterator[Found]:
     """What the authors of the built-in experiments wrote, as reports and pages print it."""
-    from ruamel.yaml import YAML
+    from loadstone.experiment.spec import loading
 
     def of(value: object) -> Iterator[str]:
         if isinstance(value, dict):
@@ -192,7 +192,7 @@ def in_experiments() -> Iterator[Found]:
             yield from of(inner)
 
     for path in (*sorted((ROOT / "experiments").glob("*.yaml")), PACKAGE / "cli" / "first_experiment.yaml"):
-        yield from ((_place(path), text) for text in of(YAML(typ="safe").load(path)) if "{" not in text)
+        yield from ((_place(path), text) for text in of(loading.read_yaml(path.read_text())[0]) if "{" not in text)
 
 
 def in_units() -> Iterator[Found]:

@@ -16,6 +16,7 @@ from loadstone.experiment.spec import loading, yaml_text
 from loadstone.safety.secrets import known, references
 
 from .analysed_studies import studies  # noqa: F401 (a fixture)
+from .loaded import SELDOM
 from .namespaces import namespace  # noqa: F401 (a fixture)
 from .podman import hostile_image, image_elsewhere, mariadb_image, podman, podman_found, relatives  # noqa: F401 (fixtures)
 from .real_servers import (  # noqa: F401 (fixtures)
@@ -88,13 +89,14 @@ pytest.MonkeyPatch().setattr(loading, "read_yaml", _read_yaml)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is collected stays to the end: no collection of garbage looks through it."""
+    """What is collected stays to the end: no collection of garbage looks through it, and those of tests come seldom."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.collect()
         gc.freeze()
+        gc.set_threshold(*SELDOM)
         gc.enable()
 
 

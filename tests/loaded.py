@@ -22,6 +22,8 @@ from typing import IO
 
 MESSAGE_BYTES = 200_000
 PROGRAMS = {"loadstone.__main__"}
+SELDOM = (100_000, 20, 100)
+"""When garbage is collected: with Python's own thresholds that takes two thirds of a parse of the package."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ def load() -> None:
     """Import every module of the package, with the libraries that those need, and compile what reports are made by."""
     import loadstone
 
+    gc.disable()
     for module in pkgutil.walk_packages(loadstone.__path__, "loadstone."):
         if module.name not in PROGRAMS:
             with contextlib.suppress(ImportError):  # of a library that only some installations have
@@ -49,6 +52,8 @@ def load() -> None:
             templates.get_template(name)
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*SELDOM)
+    gc.enable()
 
 
 def next_call(control: socket.socket) -> Call | None:

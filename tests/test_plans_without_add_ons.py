@@ -21,6 +21,12 @@ from .tiny_experiment import TINY
 MEMORY_BYTES = 8 << 30
 PLAIN = [name for name in names() if not load_experiment(FOLDER / f"{name}.yaml").parts]
 """The experiments that use no key of an add-on."""
+BY_TURNS = [
+    pytest.param(name, quick, marks=() if quick == bool(number % 2) else pytest.mark.prove)
+    for number, name in enumerate(PLAIN)
+    for quick in (False, True)
+]
+"""Each in one of its two lengths every day, and in both by `make prove`."""
 LINE = 1 + TINY.count("\n")
 """What is written behind it begins there."""
 
@@ -43,8 +49,7 @@ def test_there_are_plain_ones() -> None:
     assert len(PLAIN) > 3
 
 
-@pytest.mark.parametrize("quick", [False, True])
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize(("name", "quick"), BY_TURNS)
 def test_a_plain_experiment_has_the_same_plan(name: str, quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     path = FOLDER / f"{name}.yaml"
     before = planned(load_experiment(path), quick=quick)

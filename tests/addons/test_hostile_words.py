@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.test_hostile_words import COMMANDS, OF_CORE, finished, not_refused, nothing_starts, stop  # noqa: F401
+from tests.test_hostile_words import COMMANDS, HALVES, OF_CORE, finished, not_refused, nothing_starts, stop  # noqa: F401
 
 from loadstone.addons.driver_contract import command as check_driver
 from loadstone.addons.fleet import certificates, dask_cluster, serving
@@ -55,11 +55,12 @@ def nothing_of_them_starts(
 
 
 @pytest.mark.fault("absurd names, numbers or values for any option")
+@HALVES  # mark.prove: the others
 @pytest.mark.parametrize("path", OF_ADD_ONS)
 def test_a_value_that_no_one_means_is_one_line(
-    path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    path: str, half: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wrong = [*not_refused(path, monkeypatch, capsys, *WELL.get(path, ()))]
+    wrong = [*not_refused(path, half, monkeypatch, capsys, *WELL.get(path, ()))]
     assert wrong == [], "\n".join(map(str, wrong))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.core_reports import markdown, nothing_drawn, reports
+from tests.core_reports import markdown, nothing_drawn
 from tests.frozen_runs import unpacked
 
 from loadstone import slot
@@ -79,6 +79,27 @@ from loadstone.cli.main import main
 sys.argv[1:] = ["--help"]
 main()
 """
+EACH = """
+import os
+import sys
+from pathlib import Path
+
+import loadstone.cli.main
+import loadstone.judge.analysis.analyse
+import loadstone.report.write
+
+assert not [name for name in sys.modules if name.startswith("loadstone.addons.")]
+program, folder, *names = sys.argv[1:]
+for name in names:
+    if not (child := os.fork()):
+        for number in (1, 2):
+            os.dup2(os.open(Path(folder) / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+        sys.argv = ["loadstone", "", f"addons.{name}"]
+        exec(program, {})
+        os._exit(1)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    (Path(folder) / f"{name}.status").write_text(str(status))
+"""
 
 
 def parts_of(text: str) -> dict[str, str]:
@@ -95,16 +116,28 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def hide(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(slot, "_add_ons", tuple)
+    patch.setattr(sentences, "_of_add_ons", cache(sentences._of_add_ons.__wrapped__))
+
+
 @pytest.fixture
 def hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     """No add-on is installed."""
-    monkeypatch.setattr(slot, "_add_ons", tuple)
-    monkeypatch.setattr(sentences, "_of_add_ons", cache(sentences._of_add_ons.__wrapped__))
+    hide(monkeypatch)
 
 
 @pytest.fixture(scope="module")
 def whole(runs: Path) -> dict[str, Analysis]:
     return {name: analyse(runs / name) for name in SECTIONS}
+
+
+@pytest.fixture(scope="module")
+def lacking(runs: Path) -> dict[str, Analysis]:
+    """Analysed where no add-on is installed."""
+    with pytest.MonkeyPatch.context() as patch:
+        hide(patch)
+        return {name: analyse(runs / name) for name in SECTIONS}
 
 
 @pytest.fixture(scope="module")
@@ -114,8 +147,8 @@ def reported(whole: dict[str, Analysis]) -> dict[str, str]:
 
 @pytest.mark.usefixtures("hidden")
 @pytest.mark.parametrize("name", SECTIONS)
-def test_a_report_lacks_their_sections_alone(name: str, runs: Path, reported: dict[str, str]) -> None:
-    before, now = parts_of(reported[name]), parts_of(markdown(analyse(runs / name)))
+def test_a_report_lacks_their_sections_alone(name: str, lacking: dict[str, Analysis], reported: dict[str, str]) -> None:
+    before, now = parts_of(reported[name]), parts_of(markdown(lacking[name]))
     assert [heading for heading in before if heading not in now] == SECTIONS[name]
     opens = ("", "The answer in figures")
     assert {heading: text for heading, text in now.items() if heading not in opens} == {
@@ -136,8 +169,10 @@ def test_a_run_that_was_judged_by_their_rules_is_refused(name: str, tmp_path: Pa
 
 @pytest.mark.usefixtures("hidden")
 @pytest.mark.parametrize("name", SECTIONS)
-def test_an_analysis_lacks_their_answers_alone(name: str, runs: Path, whole: dict[str, Analysis]) -> None:
-    now: dict[str, Any] = with_texts(analyse(runs / name))
+def test_an_analysis_lacks_their_answers_alone(
+    name: str, lacking: dict[str, Analysis], whole: dict[str, Analysis]
+) -> None:
+    now: dict[str, Any] = with_texts(lacking[name])
     before: dict[str, Any] = with_texts(whole[name])
     assert {*before} - {*now} <= KEYS
     assert {*now} <= {*before}
@@ -146,8 +181,8 @@ def test_an_analysis_lacks_their_answers_alone(name: str, runs: Path, whole: dic
 
 @pytest.mark.usefixtures("hidden")
 @pytest.mark.parametrize("name", SECTIONS)
-def test_other_formats_are_made(name: str, runs: Path, whole: dict[str, Analysis]) -> None:
-    now = analyse(runs / name)
+def test_other_formats_are_made(name: str, lacking: dict[str, Analysis], whole: dict[str, Analysis]) -> None:
+    now = lacking[name]
     with nothing_drawn():
         page = REPORTERS["html"](now)["report.html"].decode()
     for heading in SECTIONS[name]:
@@ -168,23 +203,36 @@ def test_answers_that_nobody_knows_are_kept(
     assert parts_of(markdown(read)).keys().isdisjoint(SECTIONS[name])
 
 
-def test_where_they_cannot_be_imported_reports_are_the_same(runs: Path, request: pytest.FixtureRequest) -> None:
-    command = [sys.executable, "-c", WITHOUT, str(runs), "addons"]
+def test_where_they_cannot_be_imported_reports_are_the_same(
+    runs: Path, lacking: dict[str, Analysis], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    few = ("jedis-vs-lettuce", "pipeline")
+    for name in few:
+        (tmp_path / name).symlink_to(runs / name)
+    command = [sys.executable, "-c", WITHOUT, str(tmp_path), "addons"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "python")))}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     request.getfixturevalue("hidden")
-    assert json.loads(done.stdout) == reports(runs)
+    assert json.loads(done.stdout) == {name: markdown(lacking[name]) for name in few}
+
+
+@pytest.fixture(scope="module")
+def left_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what was printed without each: the core is loaded once, and then forked."""
+    folder, program = tmp_path_factory.mktemp("left-out"), WITHOUT.split("from tests.core_reports")[0] + ALL_OTHERS
+    command = [sys.executable, "-c", EACH, program, str(folder), *NAMES]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=170, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_can_be_left_out_alone(name: str) -> None:
+def test_each_can_be_left_out_alone(name: str, left_out: Path) -> None:
     """All that the others bring is there, and the commands, too."""
-    program = WITHOUT.split("from tests.core_reports")[0] + ALL_OTHERS
-    command = [sys.executable, "-c", program, "", f"addons.{name}"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    installed, help_ = done.stdout.split("\n", 1)
+    status, printed = (left_out / f"{name}.status").read_text(), (left_out / name).read_text()
+    assert status == "0", printed
+    installed, help_ = printed.split("\n", 1)
     assert json.loads(installed) == [one for one in NAMES if one != name]
     assert "redis " in help_

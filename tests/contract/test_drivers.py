@@ -25,7 +25,13 @@ from ..fake_redis import FakeServer
 from ..fakes import FakeDriver
 from ..programs.clients.conftest import hardly_warmed
 
-DRIVERS = ("native", "fake", *names())
+PROGRAM = "redis-py"
+"""Of the programs of client libraries the one of every day: it needs no build."""
+DRIVERS = [
+    *("native", "fake", PROGRAM),
+    *(pytest.param(name, marks=pytest.mark.prove) for name in names() if name != PROGRAM),
+]
+"""Loadstone drives all programs by the same lines; the contract of drivers tries each of them every day."""
 
 
 @dataclass

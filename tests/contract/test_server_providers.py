@@ -98,32 +98,24 @@ def settings(
         yield found
 
 
-@pytest.fixture
-def server(
-    settings: dict[str, Any],
-    theirs: tuple[Server, Endpoint] | None,
-    context: DeployContext,  # noqa: ARG001 (ends after it)
-) -> Iterator[Server]:
-    server = registry.make_server("store", settings)
-    yield server
-    server.stop()
-    assert theirs is None or theirs[0].alive(), "a server that is not ours was ended"
-
-
 @dataclass(frozen=True)
 class Running:
-    """A server that was started and stays as it is."""
+    """A server that was started and stays as it is, but for the last two tests."""
 
     server: Server
     endpoint: Endpoint
+    context: DeployContext
 
 
 @pytest.fixture(scope="module")
-def running(settings: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def running(
+    settings: dict[str, Any], theirs: tuple[Server, Endpoint] | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
     server = registry.make_server("store", settings)
     with empty_again(tmp_path_factory.mktemp("running") / "work") as context:
-        yield Running(server, server.start(context))
+        yield Running(server, server.start(context), context)
         server.stop()
+        assert theirs is None or theirs[0].alive(), "a server that is not ours was ended"
 
 
 def answers(server: Server) -> bool:
@@ -175,19 +167,6 @@ def test_a_password_is_never_shown(running: Running, settings: dict[str, Any]) -
     assert endpoint.password not in " ".join(shown)
 
 
-def test_it_is_restarted_and_stopped_and_started_again(server: Server, context: DeployContext) -> None:
-    """Only what is ours is stopped."""
-    server.start(context)
-    server.restart()
-    assert answers(server)
-    assert server.alive()
-    server.stop()
-    server.stop()
-    assert answers(server) is not server.ours
-    server.start(context)
-    assert answers(server)
-
-
 def test_settings_cannot_be_changed(settings: dict[str, Any], kind: str) -> None:
     validated = registry.server_union().validate_python(settings)
     assert type(validated) is registry.SERVERS[kind]
@@ -221,10 +200,10 @@ def test_what_has_no_json_is_refused(
             plain.stop()
 
 
-def test_what_died_is_not_alive(server: Server, context: DeployContext) -> None:
+def test_what_died_is_not_alive(running: Running) -> None:
+    server = running.server
     if not server.ours:
         pytest.skip("a server of the user's is not ended, not even by a test of the contract")
-    server.start(context)
     before = dict(server.pids)
     with server.control() as control, contextlib.suppress(ServerGone):
         last = LAST_COMMANDS[control.software]
@@ -239,4 +218,20 @@ def test_what_died_is_not_alive(server: Server, context: DeployContext) -> None:
     assert server.pids != before
     assert "store" not in server.pids
     server.restart()
+    assert answers(server)
+
+
+def test_it_is_restarted_and_stopped_and_started_again(
+    running: Running, theirs: tuple[Server, Endpoint] | None
+) -> None:
+    """Only what is ours is stopped."""
+    server = running.server
+    server.restart()
+    assert answers(server)
+    assert server.alive()
+    server.stop()
+    server.stop()
+    assert answers(server) is not server.ours
+    assert theirs is None or theirs[0].alive()
+    server.start(running.context)
     assert answers(server)

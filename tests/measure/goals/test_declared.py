@@ -1,8 +1,6 @@
 """A goal that an experiment declares: its settings, what it measures, its answer and its section of every report."""
 
 import json
-import os
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +8,10 @@ from types import ModuleType
 
 import pytest
 from tests.add_ons import distribution, install
+from tests.core_reports import nothing_drawn
 from tests.tiny_experiment import TINY
 
+from loadstone.cli import main
 from loadstone.experiment.plan.design.run_design import make_run_plan
 from loadstone.experiment.plan.run_plan import GoalPlan
 from loadstone.experiment.spec.experiment import Experiment
@@ -37,7 +37,6 @@ from loadstone.safety.errors import UserError
 from .first_slow import FirstSlow, FirstSlowAnswer, FirstSlowGoal, FirstSlowRow
 from .scripted_loop import ScriptedJudge, no_histogram
 
-ROOT = Path(__file__).parents[3]
 GOALS = """\
 goals:
   - {name: cold, kind: first_slow, vary: {users: [1, 2]}, time: 20 s, slow: 1 ns, times: 2}
@@ -141,16 +140,19 @@ def test_an_answer_comes_back_from_a_file_as_what_it_was(synthetic: ModuleType, 
     assert Analysis.model_validate_json(one.model_dump_json()) == one
 
 
-def test_a_run_answers_it_in_every_report_and_goes_on(tmp_path: Path, site: Path) -> None:
-    """The whole way, on a Redis of its own."""
+def test_a_run_answers_it_in_every_report_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The whole way, on a Redis of its own; in this process, where nothing is drawn."""
     (tmp_path / "cold.yaml").write_text(TINY.replace("measure_s: 1 s", "measure_s: 300 ms, drain_s: 200 ms") + GOALS)
 
     def loadstone(*arguments: object) -> str:
-        command = [sys.executable, "-m", "loadstone", *map(str, arguments)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (site, ROOT, ROOT / "python")))}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode in (0, 3), done.stderr
-        return done.stdout + done.stderr
+        monkeypatch.setattr(sys, "argv", ["loadstone", *map(str, arguments)])
+        with nothing_drawn(), pytest.raises(SystemExit) as ended:
+            main.main()
+        said = capsys.readouterr()
+        assert ended.value.code in (None, 0, 3), said.err
+        return said.out + said.err
 
     said = loadstone("run", tmp_path / "cold.yaml", "--quick", "--out", tmp_path / "runs", "--verbose")
     (run,) = (tmp_path / "runs").glob("*/")

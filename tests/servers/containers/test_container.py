@@ -169,7 +169,33 @@ def test_it_is_pinned_to_the_servers_cpus(podman_found: Podman, context: DeployC
         server.stop()
 
 
-def test_stopping_removes_container_network_and_volume(server: ContainerServer, podman_found: Podman) -> None:
+@pytest.mark.fault("a server in a container dies", "it comes back on its port with its data", area="servers")
+def test_it_comes_back_whatever_ended_it_and_leaves_nothing_when_it_is_stopped(
+    server: ContainerServer, podman_found: Podman, tmp_path: Path
+) -> None:
+    endpoint, killed = server._endpoint, server.pids["redis"]
+    with server.control() as control:
+        control.call("SET", "loadstone:kept", "1")
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: not server.alive())
+    assert server.pids == {}
+    assert server.restart() == endpoint
+    again = server.pids["redis"]
+    assert again != killed
+    with server.control() as control:
+        assert control.count("EXISTS loadstone:kept") == 1
+    assert server.facts.limits["cpu"].value == 0.5
+
+    server.restart()
+    assert server.pids["redis"] != again, "one that runs is started afresh"
+
+    name = podman_found.ours()[0]
+    podman_found.run("rm", "--force", "--volumes", name)
+    assert not server.alive()
+    server.restart()
+    assert server.alive()
+    assert name not in podman_found.ours(), "one that somebody removed is made again"
+
     container, network = podman_found.ours()
     assert container == network
     pid = server.pids["redis"]
@@ -179,41 +205,7 @@ def test_stopping_removes_container_network_and_volume(server: ContainerServer, 
     assert is_gone(pid)
     assert server.pids == {}
     server.stop()
-
-
-def test_its_log_is_kept(server: ContainerServer, tmp_path: Path) -> None:
-    server.stop()
     assert "Ready to accept connections" in (tmp_path / "logs" / "redis.log").read_text()
-
-
-@pytest.mark.fault("a server in a container dies", "it comes back on its port with its data", area="servers")
-def test_what_was_killed_comes_back_with_its_data_on_its_port(server: ContainerServer) -> None:
-    endpoint, killed = server._endpoint, server.pids["redis"]
-    with server.control() as control:
-        control.call("SET", "loadstone:kept", "1")
-    os.kill(killed, signal.SIGKILL)
-    wait_until(lambda: not server.alive())
-    assert server.pids == {}
-    assert server.restart() == endpoint
-    assert server.pids["redis"] != killed
-    with server.control() as control:
-        assert control.count("EXISTS loadstone:kept") == 1
-    assert server.facts.limits["cpu"].value == 0.5
-
-
-def test_one_that_runs_is_started_afresh(server: ContainerServer) -> None:
-    before = server.pids["redis"]
-    server.restart()
-    assert server.pids["redis"] != before
-
-
-def test_one_that_somebody_removed_is_made_again(server: ContainerServer, podman_found: Podman) -> None:
-    name = podman_found.ours()[0]
-    podman_found.run("rm", "--force", "--volumes", name)
-    assert not server.alive()
-    server.restart()
-    assert server.alive()
-    assert name not in podman_found.ours()
 
 
 def test_an_image_without_entry_point_and_volume_serves(podman_found: Podman, context: DeployContext) -> None:  # noqa: ARG001
