@@ -10,7 +10,7 @@ import typer
 
 from loadstone.cli.options import EXPERIMENT, PLACE, RESULTS, Option, require_place, whole
 from loadstone.machine.extras import require
-from loadstone.run_folder.earlier_runs import RUNS
+from loadstone.run_folder.earlier_runs import RUNS, require_folder_of_runs
 from loadstone.safety import terminal
 from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import UserError
@@ -60,6 +60,7 @@ def history_command(
     for option, file in (("--svg", svg), ("--csv", csv)):
         if file is not None:
             require_place(option, file)
+    require_folder_of_runs(runs, "--runs ")
     with forbid_connections():
         history = history_asked(runs, name, condition, metric, newest)
     if not history.runs:
