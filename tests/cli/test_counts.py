@@ -28,6 +28,10 @@ def test_no_other_text_is_a_count(text: str) -> None:
         whole("not a number of requests", 1, 1000)("-n", text)
 
 
+def test_a_default_stays_as_it_is() -> None:
+    assert whole("", 1)("--newest", 100) == 100  # type: ignore[arg-type]
+
+
 def test_users_are_counted_as_requests_are() -> None:
     assert read_users("--users", "500..2k").numbers == (500, 1000, 2000)
     assert read_users("--users", "1k,2").numbers == (2, 1000)

@@ -56,7 +56,7 @@ class Option:
 
 def amount(text: str) -> float | None:
     """The number that `5000`, `20k`, `1.5M` or `1e6` stands for; None: it is none."""
-    text = text.strip()
+    text = str(text).strip()  # a default comes as the number it is
     times = _TIMES.get(text[-1:], 1)
     digits = text if times == 1 else text[:-1]
     for kind in (int, float):  # whole numbers keep all of their digits
