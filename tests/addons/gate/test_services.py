@@ -257,6 +257,15 @@ def test_revisions_without_a_start_are_named_as_such(repository: Path, base: str
     assert str(error.value) == f"{named} is a git revision, and no program; add --start CMD, which starts each version"
 
 
+def test_a_word_that_is_neither_program_nor_revision_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with (
+        pytest.raises(UserError, match=r"^--base: no program is called 'main'; .* add --start CMD$"),
+        gate_services.services(Versions(base="main", head="HEAD")),
+    ):
+        pass
+
+
 def test_both_revisions_are_built_beside_the_users_tree(repository: Path) -> None:
     (repository / "app" / "version").write_text("changed")
     before = git(repository, "status", "--porcelain", "--ignored")

@@ -166,6 +166,13 @@ def _require_no_revision(command: str, option: str) -> None:
             option=option,
             name=redact(command)[:NAME_MAX],
         )
+    if "/" not in command:
+        raise UserError(
+            "{option}: no program is called '{name}'; write the command that starts this version, or for a git "
+            "revision go into its clone, and add --start CMD",
+            option=option,
+            name=redact(command)[:NAME_MAX],
+        )
 
 
 def _learn_passwords(versions: Versions) -> None:
