@@ -268,7 +268,7 @@ def test_headings_break_and_costs_are_summed_before_a_column_goes(analysis: Anal
 def test_a_bottleneck_that_is_known_nowhere_takes_no_room(
     analysis: Analysis, part: PartName, *, is_printed: bool
 ) -> None:
-    bottleneck = Bottleneck(part=part, message=verbatim("Why."))
+    bottleneck = Bottleneck(part=part, message=verbatim("Why."), evidence={})
     rows = [row.model_copy(update={"bottleneck": bottleneck}) for row in analysis.tables[0].rows]
     assert ("held_back" in keys(end_columns(rows, tps=False))) is is_printed
 
