@@ -67,6 +67,7 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
             "Invalid value for '--method' / '-m' / '-X': 'GETT' is not one of 'get', 'head', 'post', 'put', 'patch', "
             "'delete', 'options'; `loadstone http --help` lists what it takes",
         ),
+        ("history redis", "there is no run in runs; `loadstone run EXPERIMENT` makes one"),
         ("runs NOTHING", "NOTHING: there is no such folder; name one of runs, or none for ./runs"),
         (
             "history redis --runs NOTHING",
