@@ -166,13 +166,6 @@ def _require_no_revision(command: str, option: str) -> None:
             option=option,
             name=redact(command)[:NAME_MAX],
         )
-    if "/" not in command:
-        raise UserError(
-            "{option}: no program is called '{name}'; write the command that starts this version, or for a git "
-            "revision go into its clone, and add --start CMD",
-            option=option,
-            name=redact(command)[:NAME_MAX],
-        )
 
 
 def _learn_passwords(versions: Versions) -> None:
@@ -219,6 +212,13 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> G
             "{option}: '{{{unknown}}}' is not known; known are {{port}}, {{host}} and {{folder}}",
             option=option,
             unknown=unknown,
+        )
+    if versions.start is None and not {"/", "{"} & set(words[0]) and shutil.which(words[0]) is None:
+        raise UserError(
+            "{option}: no program is called '{name}'; write the command that starts this version, or for a git "
+            "revision go into its clone, and add --start CMD",
+            option=option,
+            name=redact(words[0])[:NAME_MAX],
         )
     usual_s = ONCE_WARM_UP_S if versions.start_once else 0.0
     warm_up_s = usual_s if versions.warm_up_s is None else versions.warm_up_s
