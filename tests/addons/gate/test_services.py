@@ -64,14 +64,14 @@ def test_at_a_rate_there_is_no_full_speed(said: Callable[..., Said]) -> None:
 
 @pytest.mark.usefixtures("kept")
 def test_what_takes_long_to_start_is_started_once_and_compared_by_rounds(said: Callable[..., Said]) -> None:
-    found = said("gate", "--base", SERVE, "--head", "x {port}", "--start-once")
+    found = said("gate", "--base", SERVE, "--head", "./x {port}", "--start-once")
     assert {group.unit for group in found.run_plan.groups} == {"round"}
     assert {group.rounds and group.rounds.processes for group in found.run_plan.groups} == {"once"}
 
 
 @pytest.mark.usefixtures("kept")
 def test_a_twin_is_a_start_of_its_own(said: Callable[..., Said]) -> None:
-    found = said("gate", "--base", SERVE, "--head", "x {port}", "--twin")
+    found = said("gate", "--base", SERVE, "--head", "./x {port}", "--twin")
     needed = {str(sorted(trial.condition.items())): tuple(trial.subjects) for trial in found.run_plan.trials}
     assert sorted(needed.values()) == [("base",), ("base-twin",), ("head",)]
     assert [len(group.pairs) for group in found.run_plan.groups] == [2, 2]

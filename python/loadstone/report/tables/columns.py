@@ -363,7 +363,7 @@ _ALL = (
         lambda r: None if r.pool_wait_ns is None else r.pool_wait_ns.mean, fmt.duration, drop=4,
     ),
     Column(
-        "driver_cpu", "CPU per request",
+        "driver_cpu", "client CPU",
         "CPU time of the generator for each operation that ended: of the client library, where it makes the load.",
         _driver_cpu_ns, fmt.duration, drop=3,
     ),

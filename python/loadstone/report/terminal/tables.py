@@ -35,6 +35,8 @@ ROWS_KEPT = 24
 _PROBLEMS_MAX = 4
 """Lines on what is wrong with rows; the report has all of them."""
 _LABEL_MAX = 40
+_HEAD_BROKEN_MIN = 8
+"""A shorter heading is not broken into lines."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,14 @@ class _FittedColumn:
         return max([*map(cell_len, self.head), *(one.cell_len for one in self.cells)])
 
     def broken(self) -> "_FittedColumn":
-        """With a head that is no wider than its cells, as far as its words allow."""
-        most = max((one.cell_len for one in self.cells), default=0)
-        most = max([most, *(cell_len(word) for line in self.head for word in line.split())])
-        return replace(self, head=[part for line in self.head for part in textwrap.wrap(line, most) or [""]])
+        """With a long head in two lines, no wider than its cells as far as its words allow."""
+        (line, *more) = self.head
+        if more or cell_len(line) < _HEAD_BROKEN_MIN:
+            return self
+        least = max((one.cell_len for one in self.cells), default=0)
+        broken = (textwrap.wrap(line, most) for most in range(max(1, least), len(line) + 1))
+        fits = (parts for parts in broken if len(parts) < 3 and " ".join(parts) == line)
+        return replace(self, head=next(fits, [line]))
 
 
 def table_parts(table: SectionTable, width: int) -> Iterator[RenderableType]:
