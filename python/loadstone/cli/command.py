@@ -322,7 +322,7 @@ def _required(parameters: Iterable[Any]) -> str:
 def _is_near(text: str) -> bool:
     """Whether a command that typer names as the near one may have been meant: `clean` is not what `plan` says."""
     found = re.search(r"'(.*)'\. Did you mean '(.*?)'", text)
-    return found is None or SequenceMatcher(None, *found.groups()).ratio() >= NEAR
+    return found is None or SequenceMatcher(None, found[1], found[2]).ratio() >= NEAR
 
 
 def _kind_of_address(text: str, context: Any) -> str | None:
