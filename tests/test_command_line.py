@@ -58,6 +58,21 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
             "a file that ends in .yaml",
         ),
         ("redsi", "No such command 'redsi'. Did you mean 'redis'? `loadstone --help` lists the commands"),
+        ("upgrade-check redis", "Missing argument 'B': write `loadstone upgrade-check A B`"),
+        ("plan x", "No such command 'plan'; `loadstone --help` lists the commands"),
+        ("shwo", "No such command 'shwo'. Did you mean 'show'? `loadstone --help` lists the commands"),
+        ("redis -n", "Option '-n' requires an argument; `loadstone redis --help` lists what it takes"),
+        (
+            "http http://h -X GETT",
+            "Invalid value for '--method' / '-m' / '-X': 'GETT' is not one of 'get', 'head', 'post', 'put', 'patch', "
+            "'delete', 'options'; `loadstone http --help` lists what it takes",
+        ),
+        ("history redis", "there is no run in runs; `loadstone run EXPERIMENT` makes one"),
+        ("runs NOTHING", "NOTHING: there is no such folder; name one of runs, or none for ./runs"),
+        (
+            "history redis --runs NOTHING",
+            "--runs NOTHING: there is no such folder; name one of runs, or none for ./runs",
+        ),
         ("list a", "Got unexpected extra argument (a); `loadstone list --help` lists what it takes"),
         ("redis -d 1TB", "-d 1TB: a value has at most 64 MiB; write a smaller size"),
         (

@@ -53,8 +53,9 @@ def crash(**changes: object) -> CrashRow:
 
 @pytest.mark.parametrize("shown", FORMATS)
 def test_every_report_says_by_how_much_it_was_scaled(application: Analysis, shown: Callable[[Analysis], str]) -> None:
-    said = "rows, and users where the experiment scales them, are 10 % of the original study."
+    said = "rows, and users where the experiment scales them, are 10 % of the full experiment."
     text = shown(application)
+    assert text.count("Scaled down") == text.count(said) == 1
     assert text.index(fmt.sentence(application.answer)) < text.index(said) < text.index("78 valid")
     assert said not in shown(application.model_copy(update={"scale": 1.0}))
 

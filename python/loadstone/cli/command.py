@@ -13,7 +13,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from functools import partial, wraps
 from typing import Annotated, Any, get_args, get_origin
 
@@ -31,6 +31,8 @@ Function = Callable[..., None]
 _TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")
 """What typer puts behind the name of an argument: it says nothing to who does not know Python."""
 HELP = "--help"
+NEAR = 0.7
+"""Least likeness of two names of commands of which one may stand for the other."""
 OWN_COMMANDS = ("list", "show", "init", "run", "redis", "http", "report", "clean", "doctor", "setup", "self-test")
 COMMANDS: Slot[Function | typer.Typer] = Slot(
     "commands", lambda: OWN_COMMANDS, lambda one: callable(one) or isinstance(one, typer.Typer)
@@ -174,6 +176,8 @@ class CommandSpec(TyperCommand):
             name = getattr(error, "option_name", "")
             if why := self._why_not(name, ctx.meta["typed"]):
                 raise UserError("{option}: {why}", option=name, why=why) from None
+            if getattr(error, "ctx", ctx) is None:  # an option without its value
+                error.ctx = ctx  # type: ignore[attr-defined]
             raise
         except UserError as error:
             self._name_as_typed(ctx, error)
@@ -283,6 +287,7 @@ def usage_error(error: TyperException) -> AnyText:
     """What is wrong with a command line as one line, with what helps."""
     told = error.message if getattr(error, "possibilities", None) else error.format_message()
     text = told.removesuffix(".").replace("Value error, ", "")
+    text = text if _is_near(text) else text.partition(". Did you mean")[0]
     wrong = _as_said(text)
     context: Any = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "loadstone COMMAND")
@@ -295,7 +300,7 @@ def usage_error(error: TyperException) -> AnyText:
         )
     parameter: Any = getattr(error, "param", None)
     if text.startswith("Missing argument") and parameter is not None:
-        form = parameter.metavar or parameter.name.upper()
+        form = _required(context.command.params if context is not None else [parameter])
         figures = {"wrong": wrong, "command": command, "form": form}
         if example := EXAMPLES.get(form.split()[0]):
             return said("{wrong}: write `{command} {form}`, {example}", **figures, example=example)
@@ -306,6 +311,18 @@ def usage_error(error: TyperException) -> AnyText:
     if "command" in text:
         return said("{wrong}{end} `{command} --help` lists the commands", wrong=wrong, end=end, command=command)
     return said("{wrong}{end} `{command} --help` lists what it takes", wrong=wrong, end=end, command=command)
+
+
+def _required(parameters: Iterable[Any]) -> str:
+    """The arguments without which a command does nothing."""
+    arguments = (one for one in parameters if one.param_type_name == "argument" and one.required)
+    return " ".join(one.metavar or one.name.upper() for one in arguments)
+
+
+def _is_near(text: str) -> bool:
+    """Whether a command that typer names as the near one may have been meant: `clean` is not what `plan` says."""
+    found = re.search(r"'(.*)'\. Did you mean '(.*?)'", text)
+    return found is None or SequenceMatcher(None, found[1], found[2]).ratio() >= NEAR
 
 
 def _kind_of_address(text: str, context: Any) -> str | None:

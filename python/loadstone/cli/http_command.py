@@ -41,6 +41,7 @@ _REFUSED = {
 HTTP_PEERS = PeerOptions(
     names={
         "connections": ("-u", "--vus"),
+        "method": ("-X",),
         "requests": ("-i", "--iterations"),
         "measure_s": ("-d", "-z"),
         "threads": ("-t",),

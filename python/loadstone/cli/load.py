@@ -14,6 +14,7 @@ from loadstone.cli.options import (
     Think,
     Threads,
     Timeout,
+    amount,
     positive,
     seconds,
     whole,
@@ -29,9 +30,7 @@ STEPS = 9
 LEVELS_MAX = 50
 SHARE_MAX = 1.5
 """Largest share of the capacity: beyond it queues grow without end, which one level shows as well as many."""
-_RATE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kKM]?)\s*(/s)?", re.ASCII)
 _SHARE = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*%", re.ASCII)
-_TIMES = {"": 1, "k": 1_000, "K": 1_000, "M": 1_000_000}
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,7 @@ def rate_per_s(option: str, text: str) -> float:
     """Requests a second. Raises UserError."""
     from loadstone.text.units import MOST_PER_S  # only now: it takes time to load
 
-    match = _RATE.fullmatch(text.strip())
-    rate = float(match[1]) * _TIMES[match[2]] if match else 0.0
+    rate = float(amount(text.strip().removesuffix("/s")) or 0)
     if not 0 < rate <= MOST_PER_S:
         raise UserError(
             "{option} {text}: no rate; write requests a second, for example 5000 or 20k", option=option, text=text

@@ -7,8 +7,10 @@ commands share stand here, others with their command. `cli/command.py` makes
 the options of a command out of the fields of its dataclasses.
 """
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import Field, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -34,6 +36,7 @@ PANELS = (EXPERIMENT, REQUESTS, LOAD, SEARCH, LENGTH, PARTS, PLACE, RESULTS)
 LEVELS = "FACTOR=LEVEL[,FACTOR=LEVEL]"
 Read = Callable[[str, str], Any]
 """Takes an option's name and its text. Raises UserError that names both, and what to write."""
+_TIMES = {"k": 1_000, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 
 
 @dataclass(frozen=True)
@@ -51,14 +54,25 @@ class Option:
     case_sensitive: bool = True
 
 
+def amount(text: str) -> float | None:
+    """The number that `5000`, `20k`, `1.5M` or `1e6` stands for; None: it is none."""
+    text = str(text).strip()  # a default comes as the number it is
+    times = _TIMES.get(text[-1:], 1)
+    digits = text if times == 1 else text[:-1]
+    for kind in (int, float):  # whole numbers keep all of their digits
+        with suppress(ValueError):
+            number = kind(digits) * times
+            return round(number, 6) if math.isfinite(number) else None
+    return None
+
+
 def whole(wrong: str, lowest: int, highest: int | None = None) -> Read:
-    """Reads a whole number; anything else is refused, e.g. `--blocks 0: not a number of blocks; ...`."""
+    """Reads a whole number as `amount` does, e.g. `1M`; anything else is refused, e.g. `--blocks 0: not a number of
+    blocks; ...`."""
 
     def read(option: str, text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = lowest - 1
+        written = amount(text)
+        number = int(written) if written is not None and written == int(written) else lowest - 1
         if number < lowest or (highest is not None and number > highest):
             allowed = (
                 said("from {lowest} to {highest}", lowest=lowest, highest=highest)
@@ -81,10 +95,7 @@ def positive(wrong: str, most: float) -> Read:
     """Reads a number above 0."""
 
     def read(option: str, text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = 0.0
+        number = float(amount(text) or 0)
         if not 0 < number <= most:
             raise UserError(
                 "{option} {text}: {wrong}; write a number above 0, at most {most:g}",

@@ -82,7 +82,8 @@ def scaled(analysis: Analysis) -> str:
         return ""
     share = fmt.percent(analysis.scale)
     return _(
-        "Scaled down: rows, and users where the experiment scales them, are {share} of the original study.", share=share
+        "Scaled down: rows, and users where the experiment scales them, are {share} of the full experiment.",
+        share=share,
     )
 
 

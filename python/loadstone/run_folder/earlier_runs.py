@@ -91,6 +91,24 @@ def run_folder(word: str | Path, root: Path = RUNS) -> Path:
     return newest
 
 
+def require_folder_of_runs(folder: Path, option: str = "") -> None:
+    """Returns if there is this folder; the usual one is made by the first run. Raises UserError.
+
+    `option`: what an error begins with.
+    """
+    try:
+        there = folder.is_dir()
+    except OSError:  # a name that is too long
+        there = False
+    if not there and folder != RUNS:
+        raise UserError(
+            "{option}{folder}: there is no such folder; name one of runs, or none for ./{runs}",
+            option=option,
+            folder=folder,
+            runs=RUNS,
+        )
+
+
 def _require_no_slip(path: Path) -> None:
     """Returns unless a name that is nowhere is one that is nearly `latest`. Raises UserError."""
     if not exists(path) and difflib.get_close_matches(str(path)[:80], [LATEST]):

@@ -34,6 +34,8 @@ from loadstone.servers.server import DeployContext, FourServers, Server, ServerS
 class ComparedVersions:
     """What a room does for two versions of its software, on servers of ours."""
 
+    require_recording: Callable[[Path], None]
+    """Returns if a file begins as a recording does. Raises UserError."""
     begin_with: Callable[[Server, Path], None]
     """Lets a server load a snapshot when it is started. Raises UserError where it cannot."""
     replies: Callable[[FourServers, Path, Callable[[int], None]], ComparedReplies]

@@ -64,14 +64,14 @@ def test_at_a_rate_there_is_no_full_speed(said: Callable[..., Said]) -> None:
 
 @pytest.mark.usefixtures("kept")
 def test_what_takes_long_to_start_is_started_once_and_compared_by_rounds(said: Callable[..., Said]) -> None:
-    found = said("gate", "--base", SERVE, "--head", "x {port}", "--start-once")
+    found = said("gate", "--base", SERVE, "--head", "./x {port}", "--start-once")
     assert {group.unit for group in found.run_plan.groups} == {"round"}
     assert {group.rounds and group.rounds.processes for group in found.run_plan.groups} == {"once"}
 
 
 @pytest.mark.usefixtures("kept")
 def test_a_twin_is_a_start_of_its_own(said: Callable[..., Said]) -> None:
-    found = said("gate", "--base", SERVE, "--head", "x {port}", "--twin")
+    found = said("gate", "--base", SERVE, "--head", "./x {port}", "--twin")
     needed = {str(sorted(trial.condition.items())): tuple(trial.subjects) for trial in found.run_plan.trials}
     assert sorted(needed.values()) == [("base",), ("base-twin",), ("head",)]
     assert [len(group.pairs) for group in found.run_plan.groups] == [2, 2]
@@ -255,6 +255,15 @@ def test_revisions_without_a_start_are_named_as_such(repository: Path, base: str
     with pytest.raises(UserError) as error, gate_services.services(Versions(base=base, head=head)):
         pass
     assert str(error.value) == f"{named} is a git revision, and no program; add --start CMD, which starts each version"
+
+
+def test_a_word_that_is_neither_program_nor_revision_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with (
+        pytest.raises(UserError, match=r"^--base: no program is called 'main'; .* add --start CMD$"),
+        gate_services.services(Versions(base="main", head="HEAD")),
+    ):
+        pass
 
 
 def test_both_revisions_are_built_beside_the_users_tree(repository: Path) -> None:

@@ -12,7 +12,9 @@ import psutil
 import pytest
 from tests.calling import called
 
-from loadstone.addons.upgrade.check import CpuFound, costs_more, cpu_of
+from loadstone.addons.upgrade.check import CpuFound, Traffic, costs_more, cpu_of, require_room
+from loadstone.safety.errors import UserError
+from loadstone.servers.redis.append_only_file import require_commands
 from loadstone.servers.redis.control import RedisControl
 from loadstone.servers.redis.recorded_replies import CpuInParts
 from loadstone.servers.registry import make_server
@@ -227,6 +229,7 @@ def test_a_person_reads_the_answer_first(tmp_path: Path) -> None:
         (("redis", "no-such-server", "--traffic", __file__), "B no-such-server: no Redis"),
         (("redis", "valkey", "--traffic", "nothing"), "--traffic nothing: is no file"),
         (("redis", "valkey", "--traffic", __file__, "--data", "nothing"), "--data nothing: is no file"),
+        (("/bin/false", "valkey", "--traffic", __file__), "line 1: is no line of MONITOR"),
     ],
 )
 def test_bad_input_is_one_line(words: Sequence[str], said: str, tmp_path: Path) -> None:
@@ -234,6 +237,22 @@ def test_bad_input_is_one_line(words: Sequence[str], said: str, tmp_path: Path) 
     assert done.returncode == 2
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("magic", [b"REDIS0012", b"VALKEY080"])
+def test_a_snapshot_is_no_recording(magic: bytes, tmp_path: Path) -> None:
+    (tmp_path / "base.rdb").write_bytes(magic + b"\xfa")
+    with pytest.raises(UserError, match="begins with a snapshot; name the commands behind it"):
+        require_commands(tmp_path / "base.rdb")
+
+
+def test_what_does_not_fit_into_memory_is_named_by_what_was_given(tmp_path: Path) -> None:
+    require_room(Traffic(tmp_path, None), taken=1000, free=3300, left=3)
+    with pytest.raises(UserError, match="end other programs, or take a larger machine") as without:
+        require_room(Traffic(tmp_path, None), taken=1000, free=3299, left=3)
+    assert "--data" not in str(without.value)
+    with pytest.raises(UserError, match="name a part of the data by --data, or take"):
+        require_room(Traffic(tmp_path, tmp_path), taken=1000, free=1, left=1)
 
 
 def test_a_recording_that_fills_the_machine_is_left(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row, Stalls
+from loadstone.judge.analysis.analysis import Analysis, Bottleneck, PartName, ResultTable, Row, Stalls
+from loadstone.judge.verdict import CpuCost
 from loadstone.report import csv_report, summary
 from loadstone.report.csv_report import fixed_rate_cells
 from loadstone.report.document import SectionTable
@@ -244,6 +245,32 @@ def test_for_want_of_room_one_bracket_says_both(paced: Analysis) -> None:
     narrow = printed(table, 70)
     assert "25 µs [24, 27] ! 1.28 ms [71 µs, 3.90 ms]" in narrow, "the interval that the files have"
     assert "generator" not in narrow
+
+
+def test_headings_break_and_costs_are_summed_before_a_column_goes(analysis: Analysis) -> None:
+    costs = {"client": CpuCost(ns=13_000), "redis": CpuCost(ns=8_900)}
+    row = analysis.tables[0].rows[0].model_copy(update={"costs": costs, "label": "set"})
+    table = figure_table([COLUMNS["goodput_per_s"], COLUMNS["cost"], COLUMNS["p50"]], [row])
+    wide, broken, short, least = (printed(table, width) for width in (120, 58, 40, 30))
+    assert "client 13 µs + redis 8.9 µs" in wide
+    assert "client 13 µs + redis 8.9 µs" in broken
+    assert "CPU per request" in broken
+    assert "CPU per request" not in short
+    assert "CPU per" in short
+    assert "22 µs" in short
+    assert "client" not in short
+    assert "P50" in short
+    assert "22 µs" not in least
+    assert "P50" in least
+
+
+@pytest.mark.parametrize(("part", "is_printed"), [("unknown", False), ("server", True)])
+def test_a_bottleneck_that_is_known_nowhere_takes_no_room(
+    analysis: Analysis, part: PartName, *, is_printed: bool
+) -> None:
+    bottleneck = Bottleneck(part=part, message=verbatim("Why."), evidence={})
+    rows = [row.model_copy(update={"bottleneck": bottleneck}) for row in analysis.tables[0].rows]
+    assert ("held_back" in keys(end_columns(rows, tps=False))) is is_printed
 
 
 def test_a_rare_stall_is_a_finding_of_its_own_in_table_text_and_spreadsheet(paced: Analysis) -> None:

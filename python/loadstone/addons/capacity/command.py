@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loadstone.cli.options import EXPERIMENT, LOAD, PARTS, RESULTS, Option, require_place, seconds
+from loadstone.cli.options import EXPERIMENT, LOAD, PARTS, RESULTS, Option, amount, require_place, seconds
 from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import UserError
 
@@ -22,7 +22,6 @@ USERS_MAX = 100_000
 FACTOR_MIN, FACTOR_MAX = 0.001, 10_000.0
 CANNOT_SAY = 3
 """Exit status where a prediction was asked for, and the run does not allow one."""
-_RANGE = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
 _NONE = re.compile(r"0+(\.0+)? ?(ms|s)?")
 _PART = "NAME=NUMBER"
 
@@ -42,14 +41,15 @@ def read_users(option: str, text: str) -> Users:
         text=text[:40],
         users_max=USERS_MAX,
     )
-    found = _RANGE.fullmatch(text)
-    words = [found[1], found[2]] if found else text.split(",")
-    if not all(word.strip().isdecimal() and len(word) < 10 for word in words):
+    first, is_range, last = text.partition("..")
+    read = [amount(word) for word in ((first, last) if is_range else text.split(","))]
+    written = [int(number) for number in read if number is not None and number == int(number)]
+    numbers = sorted(set(written))
+    if len(written) < len(read) or not 1 <= numbers[0] <= numbers[-1] <= USERS_MAX:
         raise wrong
-    numbers = sorted({int(word) for word in words})
-    if not 1 <= numbers[0] <= numbers[-1] <= USERS_MAX or (found and int(found[1]) > int(found[2])):
+    if is_range and written[0] > written[1]:
         raise wrong
-    if not found:
+    if not is_range:
         return Users(tuple(numbers))
     doubled = [numbers[0] * 2**power for power in range(math.ceil(math.log2(numbers[-1] / numbers[0])) + 1)]
     return Users(tuple(sorted({*(users for users in doubled if users < numbers[-1]), numbers[-1]})))

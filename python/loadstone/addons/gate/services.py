@@ -213,6 +213,13 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> G
             option=option,
             unknown=unknown,
         )
+    if versions.start is None and not {"/", "{"} & set(words[0]) and shutil.which(words[0]) is None:
+        raise UserError(
+            "{option}: no program is called '{name}'; write the command that starts this version, or for a git "
+            "revision go into its clone, and add --start CMD",
+            option=option,
+            name=redact(words[0])[:NAME_MAX],
+        )
     usual_s = ONCE_WARM_UP_S if versions.start_once else 0.0
     warm_up_s = usual_s if versions.warm_up_s is None else versions.warm_up_s
     manifest = {

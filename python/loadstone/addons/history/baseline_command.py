@@ -10,7 +10,7 @@ import typer
 
 from loadstone.cli.command import command
 from loadstone.cli.options import Option
-from loadstone.run_folder.earlier_runs import LATEST, RUNS, run_folder
+from loadstone.run_folder.earlier_runs import LATEST, RUNS, require_folder_of_runs, run_folder
 from loadstone.run_folder.files import ARCHIVE, MAIN
 from loadstone.safety import terminal
 from loadstone.safety.bounds.describe_only import forbid_connections
@@ -66,7 +66,7 @@ def show_command(*, runs: Runs = RUNS) -> None:
     """List the baselines."""
     from loadstone.addons.history.baselines import read_baselines
 
-    _require_folder(runs)
+    require_folder_of_runs(runs, "--runs ")
     found = read_baselines(runs)
     if not found:
         terminal.remark(_("there is no baseline in {runs}; make a run one: loadstone baseline set RUN", runs=runs))
@@ -84,7 +84,7 @@ def remove_command(
     """Forget a baseline; its run stays."""
     from loadstone.addons.history.baselines import remove_baseline
 
-    _require_folder(runs)
+    require_folder_of_runs(runs, "--runs ")
     gone = remove_baseline(runs, branch, experiment)
     terminal.result(
         _(
@@ -129,16 +129,6 @@ def runs_to_compare(given: list[Path] | None, branch: str, *, across: bool) -> l
             here=row.machine or "?",
         )
     return [place, folder]
-
-
-def _require_folder(runs: Path) -> None:
-    """Returns for a folder, and for ./runs, which may still be missing. Raises UserError."""
-    try:
-        there = runs.is_dir()
-    except OSError:  # a name that is too long
-        there = False
-    if not there and runs != RUNS:
-        raise UserError("--runs {runs}: there is no such folder; name one", runs=runs)
 
 
 def _named(word: str | Path) -> Path:

@@ -10,12 +10,11 @@ import typer
 
 from loadstone.cli.options import EXPERIMENT, PLACE, RESULTS, Option, require_place, whole
 from loadstone.machine.extras import require
-from loadstone.run_folder.earlier_runs import RUNS
+from loadstone.run_folder.earlier_runs import RUNS, require_folder_of_runs
 from loadstone.safety import terminal
 from loadstone.safety.bounds.describe_only import forbid_connections
 from loadstone.safety.errors import UserError
 from loadstone.text.language import translatable
-from loadstone.text.message import said
 
 if TYPE_CHECKING:
     from loadstone.addons.history.changes import History
@@ -60,15 +59,16 @@ def history_command(
     for option, file in (("--svg", svg), ("--csv", csv)):
         if file is not None:
             require_place(option, file)
+    require_folder_of_runs(runs, "--runs ")
     with forbid_connections():
         history = history_asked(runs, name, condition, metric, newest)
     if not history.runs:
-        terminal.remark(said("there is no run in {folder}; `loadstone run EXPERIMENT` makes one", folder=runs))
+        raise UserError("there is no run in {folder}; `loadstone run EXPERIMENT` makes one", folder=runs)
     if csv is not None:
         from loadstone.addons.history.history_report import csv_text
 
         csv.write_text(csv_text(history))
-    if svg is not None and history.runs:
+    if svg is not None:
         _draw(history, svg)
     if json:
         from loadstone.report.json_report import json_text

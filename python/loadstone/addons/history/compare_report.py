@@ -215,11 +215,11 @@ def advice(report: CompareReport) -> list[str]:
     few = [one for one in undecided if one.primary.low is None]
     lines = _visible(undecided)
     if few:
-        lines.append(_("Without an interval nothing can be said: run the experiment with more blocks (--blocks 12)."))
+        lines.append(_("Without an interval nothing can be said: run it again with a longer --budget."))
     if report.kind == "two runs":
         return [*lines, translated(_INTERLEAVE)]
     if len(few) < len(undecided):
-        lines.append(_("More blocks narrow an interval: run the experiment with a longer --budget, or more --blocks."))
+        lines.append(_("More blocks narrow an interval: run it again with a longer --budget."))
     if report.kind == "ad hoc":
         lines.append(_("A comparison that the experiment declares gets as many blocks as it needs."))
     return lines

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loadstone.cli.options import Option
-from loadstone.run_folder.earlier_runs import RUNS, run_folder
+from loadstone.run_folder.earlier_runs import RUNS, require_folder_of_runs, run_folder
 from loadstone.run_folder.files import began_at
 from loadstone.safety import terminal
 from loadstone.safety.bounds.describe_only import forbid_connections
@@ -96,6 +96,7 @@ def runs_command(
     archived: Annotated[bool, Option("--archived", help="Those in the folder's archive.")] = False,
 ) -> None:
     """List the runs of ./runs, the newest first."""
+    require_folder_of_runs(folder)
     runs = list_runs(folder, find, archived=archived)
     if not runs and find:
         terminal.remark(said("no run in {folder} has all of: {find}", folder=folder, find=find))

@@ -47,5 +47,5 @@ class PointUsers(_PointFigure):
 class PointRate(_PointFigure):
     """Correct replies a second there; of the open model the highest rate that keeps its objective."""
 
-    units: ClassVar[Mapping[str, float]] = {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3}
+    units: ClassVar[Mapping[str, float]] = {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3, "M": 1e6, "M/s": 1e6}
     example = "capacity < 50k/s"

@@ -20,6 +20,7 @@ from loadstone.safety.errors import UserError
 from loadstone.servers import registry
 from loadstone.servers.compared_replies import CommandReplies, ComparedReplies, FourNs, ReplyOutcome, WayBack
 from loadstone.servers.server import DeployContext, Server
+from loadstone.text.message import said
 
 UpgradeAnswer = Literal["yes", "yes_but", "no", "not_decidable"]
 COMPARED_LEAST = 100
@@ -170,6 +171,7 @@ def check_upgrade(
         work = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="loadstone-upgrade-")))
         context = DeployContext(work_root=work, log_folder=work / "logs", progress=progress)
         versions = registry.compared_versions()
+        versions.require_recording(traffic.recording)
         of_a, of_b, a_twin, b_twin, again = (
             registry.make_server(name, named.settings)
             for name, named in (("a", a), ("b", b), ("a-twin", a), ("b-twin", b), ("a", a))
@@ -183,7 +185,8 @@ def check_upgrade(
             began_s = time.monotonic()
             server.start(context)
             start_s.append(time.monotonic() - began_s)
-            _require_room(server, left=len(servers) - len(start_s))
+            taken = sum(process_table.resident_bytes(pid) for pid in server.pids.values())
+            require_room(traffic, taken, psutil.virtual_memory().available, left=len(servers) - len(start_s))
         found = versions.replies(servers, traffic.recording, each_window)
         for server in (of_a, a_twin, b_twin):
             server.stop()
@@ -197,17 +200,17 @@ def check_upgrade(
         )
 
 
-def _require_room(server: Server, left: int) -> None:
-    """Raises UserError where the next servers' data, as large as this one's, do not fit into memory."""
-    taken = sum(process_table.resident_bytes(pid) for pid in server.pids.values())
-    free = psutil.virtual_memory().available
-    if free < FREE_LEAST * taken * left:
-        raise UserError(
-            "--data: each of four servers takes {taken:,.0f} MB for it, and {free:,.0f} MB of this machine's memory "
-            "are left; take a part of the data, or a larger machine",
-            taken=taken / 1e6,
-            free=free / 1e6,
-        )
+def require_room(traffic: Traffic, taken: int, free: int, left: int) -> None:
+    """Raises UserError where so many more servers, as large as the one that took these bytes, do not fit."""
+    if free >= FREE_LEAST * taken * left:
+        return
+    raise UserError(
+        "upgrade-check: each of four servers takes {taken:,.0f} MB, and {free:,.0f} MB of this machine's memory are "
+        "left; {remedy}, or take a larger machine",
+        taken=taken / 1e6,
+        free=free / 1e6,
+        remedy=said("end other programs") if traffic.data is None else said("name a part of the data by --data"),
+    )
 
 
 def _found_back(back: WayBack) -> WayBackFound:

@@ -79,6 +79,7 @@ def _claimed_metric(name: str) -> str:
 
 
 ColumnKey = Annotated[str, AfterValidator(_known_column), Field(json_schema_extra={"enum": list(COLUMNS)})]
+AnsweredBy = Literal["comparisons", "figures"]
 MetricKey = Annotated[str, AfterValidator(_known_metric), Field(json_schema_extra={"enum": list(METRICS)})]
 ClaimedMetric = Annotated[
     str,
@@ -526,7 +527,7 @@ class Experiment(SpecPart):
 
     HARMLESS = fields(
         """
-        format name question description primary_metric factors tables comparisons effects design published
+        format name question description answered_by primary_metric factors tables comparisons effects design published
         conclusions lessons crashes goals scale quick as_published
         """
     )
@@ -545,6 +546,8 @@ class Experiment(SpecPart):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=80)
     question: str
     description: str = ""
+    answered_by: AnsweredBy = "comparisons"
+    """What answers the question in a sentence: the clearest comparison, or the figures of a table's first factor."""
     primary_metric: MetricKey = "goodput_per_s"
     factors: dict[str, Factor]
     tables: tuple[TableSpec, ...] = Field(min_length=1, max_length=PARTS_MAX)

@@ -71,6 +71,7 @@ def analyse_run(run: RecordedRun) -> Analysis:
         run=run.path.resolve().name,
         question=run.experiment.question,
         answer=begin.answer,
+        answered_by=run.experiment.answered_by,
         headline=begin.headline,
         costs=begin.costs,
         comparison=comparison_line(tables, families),

@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from loadstone.drivers.outcome import Quantiles
-from loadstone.experiment.spec.experiment import Experiment
+from loadstone.experiment.spec.experiment import AnsweredBy, Experiment
 from loadstone.experiment.spec.levels import Level
 from loadstone.judge.analysis.crashes import CrashTable
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
@@ -610,6 +610,8 @@ class Analysis(AnalysisModel):
     question: str
     answer: Message
     """One or two sentences that open the report: the headline, and the main verdicts."""
+    answered_by: AnsweredBy = Field(default="comparisons", exclude_if=lambda by: by == "comparisons")
+    """What answers the question in a sentence, as the experiment says."""
     headline: Message | None = None
     """The answer without its verdicts."""
     costs: Message | None = None

@@ -79,8 +79,6 @@ def _course(run: RecordedRun, judged: Sequence[TrialRecord]) -> Iterator[Message
     otherwise = sum(then.verdict != now.verdict for then, now in zip(run.trials, judged, strict=True))
     if otherwise:
         yield message("note_judged_otherwise", trials=otherwise)
-    if run.plan.scale != 1:
-        yield message("note_scaled", scale=run.plan.scale)
     if run.plan.quick and (left_out := [table.title for table in run.experiment.tables if not table.quick]):
         yield message("note_left_out_of_quick", tables=left_out)
     if run.plan.as_published and run.experiment.as_published is not None and run.experiment.as_published.note:

@@ -13,7 +13,7 @@ from loadstone.report.figure_quality import different_rows, figure_quality, trus
 from loadstone.text.english.figures import figure_text, metric_text
 from loadstone.text.figures import is_times
 from loadstone.text.language import _
-from loadstone.text.message import Message
+from loadstone.text.message import Message, message
 
 PARAGRAPH_MAX = 4
 """Number of sentences that are read as one paragraph."""
@@ -37,12 +37,15 @@ def opening_blocks(analysis: Analysis) -> tuple[Block, ...]:
 
 
 def figures_section(analysis: Analysis) -> Section | None:
-    """The whole answer, a line each of what it consists of; None where the opening says it already."""
-    said = fmt.sentence(analysis.answer)
-    if said == plain_answer(analysis):
+    """What the answer consists of beside the opening, a line each; None where the opening says it all."""
+    said = plain_answer(analysis)
+    parts = analysis.answer.figures["parts"] if analysis.answer.kind == "sentences" else [analysis.answer]
+    left = [part for part in parts if fmt.sentence(part) != said]
+    if not left:
         return None
-    lines = tuple(Bullet(line) for line in answer_lines(analysis.answer))
-    blocks: tuple[Block, ...] = (Bullets(lines),) if len(lines) > 1 else (Paragraph(said),)
+    answer = left[0] if len(left) == 1 else message("sentences", parts=left)
+    lines = tuple(Bullet(line) for line in answer_lines(answer))
+    blocks: tuple[Block, ...] = (Bullets(lines),) if len(lines) > 1 else (Paragraph(fmt.sentence(answer)),)
     return Section("answer", _("The answer in figures"), blocks, in_outcome=False, is_open=True)
 
 
@@ -62,11 +65,11 @@ def _parts(said: Message) -> Iterator[Message]:
 
 
 def plain_answer(analysis: Analysis) -> str:
-    """One sentence: the clearest of what was compared, where that is the question, or else what was measured."""
+    """One sentence: what was measured, where the question is how much, or else the clearest of what was compared."""
     if analysis.effects:
         return fmt.sentence(analysis.effects[0].answer)
     pairs = [pair for family in analysis.families for pair in family.comparisons]
-    if not pairs or analysis.headline == analysis.answer:
+    if not pairs or analysis.answered_by == "figures" or analysis.headline == analysis.answer:
         return fmt.sentence(analysis.headline) or fmt.sentence(analysis.answer)
     return _of_pair(max(pairs, key=_clarity))
 

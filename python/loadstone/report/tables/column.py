@@ -52,6 +52,8 @@ class Column:
     """What a spreadsheet has of it: header with the unit -> value. Empty: nothing."""
     narrow: bool = False
     """For want of room what may be the generator's own stands in the bracket alone, which contains it."""
+    narrow_text: Callable[[Row], str] | None = None
+    """The whole cell for want of room; None: it is `row_text` there, too."""
 
     @property
     def title(self) -> str:
@@ -66,8 +68,9 @@ class Column:
 
     def cell(self, row: Row) -> str:
         """The figure as text; a dash if there is none."""
-        if self.row_text is not None:
-            return self.row_text(row) or fmt.NONE
+        whole = self.narrow_text if self.narrow and self.narrow_text is not None else self.row_text
+        if whole is not None:
+            return whole(row) or fmt.NONE
         value, source = self.value(row), self.source(row)
         text = self.text(value)
         if not self.is_response or value is None or source is None:

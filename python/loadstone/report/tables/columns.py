@@ -53,6 +53,10 @@ def bottleneck_text(row: Row) -> str:
     return name if share is None or row.bottleneck.part == "unknown" else f"{name} {100 * share:.0f} %"
 
 
+def _knows_bottleneck(rows: Sequence[Row]) -> bool:
+    return any(row.bottleneck is not None and row.bottleneck.part != "unknown" for row in rows)
+
+
 def error_share(row: Row) -> float | None:
     """Operations that failed, as a share of all that ended; None where nothing was measured."""
     failed = errors(row)
@@ -359,7 +363,7 @@ _ALL = (
         lambda r: None if r.pool_wait_ns is None else r.pool_wait_ns.mean, fmt.duration, drop=4,
     ),
     Column(
-        "driver_cpu", "CPU per request",
+        "driver_cpu", "client CPU",
         "CPU time of the generator for each operation that ended: of the client library, where it makes the load.",
         _driver_cpu_ns, fmt.duration, drop=3,
     ),
@@ -367,6 +371,7 @@ _ALL = (
         "cost", "CPU per request", TERMS["CPU per request"],
         lambda r: None if r.cost is None else r.cost.ns, fmt.duration,
         drop=6, row_text=lambda r: cost_text(r.costs), when=lambda rows: any(row.costs for row in rows),
+        narrow_text=lambda r: fmt.duration(sum(one.ns for one in r.costs.values())) if r.costs else "",
     ),
     Column(
         "held_back", "bottleneck", TERMS["bottleneck"], lambda _: None, fmt.number, drop=2,
@@ -563,7 +568,7 @@ def end_columns(rows: Sequence[Row], tps: bool) -> list[Column]:
         replace(COLUMNS["bound"], drop=2),
         *(fixed_rate_columns(rows) or latencies),
         replace(COLUMNS["cost"], row_text=lambda r: cost_text(r.costs, ends=False)),
-        replace(COLUMNS["held_back"], drop=7),
+        replace(COLUMNS["held_back"], drop=7, when=_knows_bottleneck),
         replace(COLUMNS["published"], drop=8),
     ]
     return [

@@ -73,7 +73,7 @@ def _cell(column: Column, row: Row, best: float) -> SectionCell:
         said=text,
         faint=value is None,
         title=column.why_missing(row),
-        narrow=replace(column, narrow=True).cell(row) if column.is_response else None,
+        narrow=replace(column, narrow=True).cell(row) if column.is_response or column.narrow_text else None,
         struck=column.is_struck(row) and text != fmt.NONE,
         bar=round((value or 0.0) / best, 3) if is_drawn else None,
     )

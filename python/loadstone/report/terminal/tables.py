@@ -35,6 +35,8 @@ ROWS_KEPT = 24
 _PROBLEMS_MAX = 4
 """Lines on what is wrong with rows; the report has all of them."""
 _LABEL_MAX = 40
+_HEAD_BROKEN_MIN = 8
+"""A shorter heading is not broken into lines."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,16 @@ class _FittedColumn:
     @property
     def width(self) -> int:
         return max([*map(cell_len, self.head), *(one.cell_len for one in self.cells)])
+
+    def broken(self) -> "_FittedColumn":
+        """With a long head in two lines, no wider than its cells as far as its words allow."""
+        (line, *more) = self.head
+        if more or cell_len(line) < _HEAD_BROKEN_MIN:
+            return self
+        least = max((one.cell_len for one in self.cells), default=0)
+        broken = (textwrap.wrap(line, most) for most in range(max(1, least), len(line) + 1))
+        fits = (parts for parts in broken if len(parts) < 3 and " ".join(parts) == line)
+        return replace(self, head=next(fits, [line]))
 
 
 def table_parts(table: SectionTable, width: int) -> Iterator[RenderableType]:
@@ -85,7 +97,7 @@ def grid_of(table: SectionTable, width: int, *, cuts: bool = False) -> Table:
     longest = max(map(cell_len, labels), default=0)
     label = max(cell_len(first), min(_LABEL_MAX, longest, max(8, width // (2 if cuts else 3))))
     wraps = any(column.kind == "words" for column in table.columns)
-    gap, columns = 2, _columns(table, narrow=False)
+    gap, columns = 2, _columns(table)
     if not wraps:
         whole, room = columns, width - marked - label
         columns = _fitting(table, room, gap)
@@ -111,7 +123,7 @@ def grid_of(table: SectionTable, width: int, *, cuts: bool = False) -> Table:
     return grid
 
 
-def _columns(table: SectionTable, *, narrow: bool) -> list[_FittedColumn]:
+def _columns(table: SectionTable, *, narrow: bool = False) -> list[_FittedColumn]:
     return [
         _FittedColumn(of, _head(words(of.head)), [_cell(row, place, of, narrow=narrow) for row in table.lines])
         for place, of in enumerate(table.columns[1:])
@@ -124,18 +136,25 @@ def _head(text: str) -> list[str]:
 
 
 def _fitting(table: SectionTable, room: int, gap: int) -> list[_FittedColumn]:
-    """The columns that fit into `room`, each after `gap` spaces: in their short form where that is needed, and those
-    that say least left out first.
+    """The columns that fit into `room`, each after `gap` spaces. As far as that is needed, heads are broken into lines,
+    then cells take their short form, and last columns are left out, those that say least first.
     """
-    kept = _columns(table, narrow=False)
-    if sum(one.width + gap for one in kept) > room:
-        kept = _columns(table, narrow=True)
-    places = sorted(enumerate(kept), key=lambda one: (-one[1].of.drop, one[0] if one[1].of.drop else -one[0]))
-    for _place, column in places:
-        if len(kept) < 2 or sum(one.width + gap for one in kept) <= room:
-            break
-        kept = [one for one in kept if one is not column]
-    return kept
+
+    def fits() -> bool:
+        return sum(one.width + gap for one in kept.values()) <= room
+
+    kept = dict(enumerate(_columns(table)))
+    places = sorted(kept, key=lambda place: (-kept[place].of.drop, place if kept[place].of.drop else -place))
+    if not fits():
+        kept = {place: column.broken() for place, column in kept.items()}
+    short = [] if fits() else [column.broken() for column in _columns(table, narrow=True)]
+    for place in reversed(places):
+        if short and not fits():
+            kept[place] = short[place]
+    for place in places:
+        if len(kept) > 1 and not fits():
+            del kept[place]
+    return list(kept.values())
 
 
 def _distinct(labels: list[str], width: int) -> list[str]:

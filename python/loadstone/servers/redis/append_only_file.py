@@ -15,14 +15,23 @@ _HEAD_MAX_BYTES = 64
 """Longest line that is no word: `*3`, `$5`, `#TS:1700000000`."""
 _NUMBER = re.compile(rb"[*$](\d{1,10})\r\n")
 _CLIENT = b"aof"
+_SNAPSHOTS = (b"REDIS", b"VALKEY")
+"""What a snapshot begins with."""
+_SNAPSHOT_BYTES = max(map(len, _SNAPSHOTS))
+
+
+def require_commands(path: Path) -> None:
+    """Returns if a file begins as a recording does. Raises UserError."""
+    with open_commands(path) as commands:
+        next(iter(commands), None)
 
 
 @contextlib.contextmanager
 def open_commands(path: Path) -> Iterator["MonitorFile | AppendOnlyFile"]:
     """A recording of MONITOR, or an append-only file, as its first bytes say. Raises UserError."""
     with open_regular_file(path) as file:
-        begins = file.peek(5)[:5] if hasattr(file, "peek") else b""
-        if begins.startswith(b"REDIS"):
+        begins = file.peek(_SNAPSHOT_BYTES)[:_SNAPSHOT_BYTES] if hasattr(file, "peek") else b""
+        if begins.startswith(_SNAPSHOTS):
             raise UserError(
                 "{path}: begins with a snapshot; name the commands behind it (appendonlydir/*.incr.aof), and the "
                 "snapshot (*.base.rdb) by --data",

@@ -2,6 +2,7 @@
 
 from loadstone.servers.containers.contained import InContainer
 from loadstone.servers.redis import packages
+from loadstone.servers.redis.append_only_file import require_commands
 from loadstone.servers.redis.cluster import ClusterSettings
 from loadstone.servers.redis.commands.confinement import ConfinedCommands, doubt_about, reaches_out
 from loadstone.servers.redis.contained import ContainedRedis, check
@@ -33,6 +34,6 @@ ROOM = Room(
     facts=packages.FACTS,
     in_container=InContainer(check, ContainedRedis),
     recording=recorded_load,
-    compared_versions=ComparedVersions(begin_with, compare_replies, way_back),
+    compared_versions=ComparedVersions(require_commands, begin_with, compare_replies, way_back),
     watch_only=watch_only,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.text.english.figures import cost_figure, figure, listed, metric_text, part_text, whole_percent
-from loadstone.text.figures import digits, rounded
+from loadstone.text.figures import rounded
 from loadstone.text.language import _, plural, translatable, translated
 
 
@@ -213,14 +213,6 @@ def _judged_otherwise(trials: int) -> str:
     )
 
 
-def _scaled(scale: float) -> str:
-    share = f"{digits(100 * scale)} %"
-    return _(
-        "Scaled down: rows, and users where the experiment scales them, are {share} of the full experiment.",
-        share=share,
-    )
-
-
 def _measured_again(trials: int, blocks: int) -> str:
     return _(
         "{trials} of {blocks} measured again: only the last counts.",
@@ -306,7 +298,6 @@ NOTES: dict[str, str | Callable[..., str]] = {
     "note_link": _link,
     "note_speed_of_cpu": "{cpu} by {spread_share:.0%}",
     "note_judged_otherwise": _judged_otherwise,
-    "note_scaled": _scaled,
     "note_left_out_of_quick": _left_out,
     "note_engine_build": "The engine is a {profile} build, so the figures show its own cost: run `make setup`.",
     "note_back_end": lambda reason: _(

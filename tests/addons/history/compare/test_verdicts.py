@@ -118,7 +118,8 @@ def test_a_run_without_declared_comparisons_says_how_to_choose(write: Callable[.
 def test_what_is_undecided_comes_with_a_remedy(write: Callable[..., Path]) -> None:
     few = reported(write(blocks=4), a="idle=few", b="idle=many")
     assert few.kinds == ["undecided"]
-    assert "--blocks 12" in few.text
+    assert "--blocks" not in few.text, "a gate, and a load by one command, have no such option"
+    assert "--budget" in few.text
     noisy = reported(write(noise=0.08))
     assert noisy.kinds == ["undecided"]
     assert "--budget" in noisy.text
