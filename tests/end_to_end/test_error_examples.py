@@ -41,7 +41,7 @@ def report(here: Path) -> tuple[str, str, str]:
     """The terminal's report, made from the folder alone, and its two pages."""
     (run,) = (here / "kept").glob("*/")
     moved = run.rename(here / "elsewhere")
-    done = called("report", moved, folder=here)
+    done = called("report", moved, folder=here, draws=False)
     assert done.returncode == 0, done.stderr
     return done.stdout, (moved / "report.html").read_text(), (moved / "report.md").read_text()
 
@@ -77,7 +77,7 @@ def test_a_redis_without_room(user_redis: Callable[..., UserRedis], here: Path) 
     server = user_redis()
     client = server.client()
     load = ["redis", server.url, "-t", "set", "-c", "16", "--rate", "3000", "--test-time", "60s"]
-    with calling(*load, *ONCE, folder=here) as running:
+    with calling(*load, *ONCE, folder=here, draws=False) as running:
         wait_until(lambda: calls(client, "set") > 3_000)
         time.sleep(3)  # beyond the warm-up, of which nothing counts
         client.config_set("maxmemory", "1mb")
@@ -95,7 +95,7 @@ def test_one_that_loses_a_right(user_redis: Callable[..., UserRedis], here: Path
     url = server.url.replace("redis://", "redis://u:long-password-9@")
     here.mkdir()
     load = ["redis", url, "-t", "get", "-c", "16", "--rate", "3000", "--test-time", "4s"]
-    with calling(*load, *ONCE, folder=here) as running:
+    with calling(*load, *ONCE, folder=here, draws=False) as running:
         wait_until(lambda: calls(client, "get") > 6_000)
         client.execute_command("ACL", "SETUSER", "u", "-get")
         out, err = running.communicate(timeout=100)
@@ -193,7 +193,7 @@ workload:
 design: {table_blocks: 1, at_rate: never, rounds: never}
 """
     )
-    done = called("run", "x.yaml", "--share-machine", "--out", "kept", folder=here)
+    done = called("run", "x.yaml", "--share-machine", "--out", "kept", folder=here, draws=False)
     assert done.returncode == 3, done.stderr
     assert re.findall(r"^errors of (.*): server_wrongtype", done.stdout, re.MULTILINE) == ["size 10", "size 20"]
     assert done.stdout.count(f"server_wrongtype, for example: {WRONGTYPE}") == 1

@@ -33,7 +33,7 @@ DONE = (0, 3)
 def loadstone(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A command in a folder of its own."""
     folder.mkdir(exist_ok=True)
-    return called(*words, "--share-machine", folder=folder, environment={"COLUMNS": "160"})
+    return called(*words, "--share-machine", folder=folder, environment={"COLUMNS": "160"}, draws=False)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.real_servers import UserRedis
 
 
 def saturate(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return called("saturate", *words, "--share-machine", "--out", folder / "runs", folder=folder)
+    return called("saturate", *words, "--share-machine", "--out", folder / "runs", folder=folder, draws=False)
 
 
 def answer_in(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
