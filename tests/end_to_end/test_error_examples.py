@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from tests.calling import called, calling
-from tests.end_to_end.test_load_commands import DONE, loadstone, trials_of
+from tests.end_to_end.test_load_commands import ALONE, DONE, loadstone, trials_of
 from tests.real_servers import UserRedis, wait_until
 
 WRONGTYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
@@ -140,7 +140,7 @@ def service() -> Iterator[str]:
 @pytest.mark.fault("a server answers errors, or an application a 500 or a wrong document")
 def test_a_broken_service_says_why_and_obeys_nobody(service: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_KEY", SECRET)
-    done = loadstone("http", f"{service}/broken", "-H", "X-Api-Key: ${env:API_KEY}", *SHORT, folder=here)
+    done = loadstone("http", f"{service}/broken", *ALONE, "-H", "X-Api-Key: ${env:API_KEY}", *SHORT, folder=here)
     assert done.returncode == 3, done.stderr
     reply = replies(here)["status_5xx"]
     # Of a reply whose body came apart from its head, the reason is not kept.
@@ -159,7 +159,7 @@ def test_a_broken_service_says_why_and_obeys_nobody(service: str, here: Path, mo
 
 
 def test_a_wrong_document_is_shown(service: str, here: Path) -> None:
-    done = loadstone("http", f"{service}/raffle", "--expect-text", '"winner"', *SHORT, folder=here)
+    done = loadstone("http", f"{service}/raffle", *ALONE, "--expect-text", '"winner"', *SHORT, folder=here)
     assert done.returncode == 3, done.stderr
     example = replies(here)["body_mismatch"]
     assert re.fullmatch(r'HTTP/1\.1 200( OK)? \{"error": "no such raffle"\}', example)
