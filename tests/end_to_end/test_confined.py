@@ -28,6 +28,7 @@ def theirs(one_redis: str) -> Iterator[tuple[redis.Redis, str]]:
     client = redis.Redis.from_url(url, decode_responses=True)
     client.set("other", "theirs")
     client.config_resetstat()
+    client.info()  # by which it is looked at what was sent
     settings = client.config_get("*")
     yield client, url
     assert client.keys("*") == ["other"]
