@@ -101,15 +101,11 @@ def test_a_service_is_searched_by_its_url(service: str, tmp_path: Path) -> None:
     assert all(point["errors"] == 0 for point in answer_in(done)["points"])
 
 
-def test_a_service_that_answers_only_errors_has_no_point(service: str, tmp_path: Path) -> None:
-    done = saturate("http", f"{service}/down", *QUICK, *NO_PARTS, folder=tmp_path)
-    assert done.returncode == 3, done.stderr
+def test_a_service_that_answers_only_errors_has_no_point_and_decides_nothing(service: str, tmp_path: Path) -> None:
+    limit = ("--fail-if", "capacity < 10/s")
+    done = saturate("http", f"{service}/down", *QUICK, *NO_PARTS, *limit, folder=tmp_path)
+    assert done.returncode == 1, done.stderr
     found = answer_in(done)
     assert found["kind"] == "none"
     assert "100.0% of the replies failed" in found["message"]["text"]
-
-
-def test_what_cannot_be_decided_is_no_success(service: str, tmp_path: Path) -> None:
-    done = saturate("http", f"{service}/down", *QUICK, *NO_PARTS, "--fail-if", "capacity < 10/s", folder=tmp_path)
-    assert done.returncode == 1, done.stderr
     assert "'capacity < 10/s': cannot be decided: NO POINT: 100.0% of the replies failed" in done.stderr
