@@ -73,7 +73,7 @@ def test_a_test_on_borrow_is_a_ping(drive: Drive, store: UserRedis) -> None:
 def test_arrivals(drive: Drive, store: UserRedis, word: str) -> None:
     record = drive(word, plan(store.port, model=Open(rate_per_s=400)))
     require_all_correct(record)
-    assert record.total.offered == pytest.approx(280, abs=2)
+    assert record.total.offered == pytest.approx(160, abs=2)
 
 
 @pytest.mark.parametrize("word", ["jedis", pytest.param("lettuce", marks=pytest.mark.prove)])
