@@ -55,9 +55,8 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _quick_jvm() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("JAVA_TOOL_OPTIONS", QUICK_JVM)  # of builds and of its own tests; applications inherit none
         yield
 
