@@ -156,7 +156,7 @@ def share(drawing: Shared) -> None:
 
 
 def draw_nothing() -> None:
-    """This process is from now on as where `loadstone[charts]` is not installed: pictures take 0.4 s of a CPU a report."""
+    """Make this process as where `loadstone[charts]` is not installed: pictures are half of what a report costs."""
     from loadstone.machine import extras
 
     extras.MODULES["charts"] = ("no_such_module",)

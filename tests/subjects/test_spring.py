@@ -279,9 +279,7 @@ def on(theirs: UserRedis, **environment: str) -> LocalSubject:
     [
         pytest.param({"SUBJECT_KEYPREFIX": "prod-"}, marks=pytest.mark.prove),
         {"SPRING_APPLICATION_JSON": '{"subject": {"key-prefix": "loadstone:"}}'},
-        pytest.param(
-            {"JAVA_TOOL_OPTIONS": f"{QUICK_JVM} -Dsubject.keyPrefix=loadstone-x:y:"}, marks=pytest.mark.prove
-        ),
+        pytest.param({"JAVA_TOOL_OPTIONS": f"{QUICK_JVM} -Dsubject.keyPrefix=loadstone-x:y:"}, marks=pytest.mark.prove),
     ],
     ids=["variable", "json", "option"],
 )
