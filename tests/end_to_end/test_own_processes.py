@@ -30,7 +30,7 @@ comparisons:
 servers:
   redis: {kind: embedded, settings: {hz: "${hz}"}}
 workload:
-  model: {kind: closed, users: 4, think_time_ms: 5}
+  model: {kind: closed, users: 4}
   pool: {connections: 4}
   phases: {warm_up_s: 50 ms, measure_s: 500 ms}
   keys: {count: 100}
