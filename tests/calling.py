@@ -35,19 +35,21 @@ def calling(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
     within: Sequence[str] = (),
+    draws: bool = True,
     **files: int,
 ) -> "Running":
     """Start `loadstone words...` in a folder, with these variables beside the test's own.
 
-    `within`: the command that starts it; `files`: `stdin`, `stdout` and `stderr` as `Popen` takes them, by number; by
-    default nothing, and two pipes.
+    `within`: the command that starts it; `draws`: whether its reports have pictures; `files`: `stdin`, `stdout` and
+    `stderr` as `Popen` takes them, by number; by default nothing, and two pipes.
     """
     variables = {**os.environ, **(environment or {})}
     given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **files}
     if within or _of_start(variables) != _AT_START or not hasattr(os, "pidfd_open"):
         command = [*within, sys.executable, "-m", "loadstone", *map(str, words)]
         return subprocess.Popen(command, cwd=folder, env=variables, text=True, **given)  # type: ignore[call-overload, no-any-return]
-    return Forked([str(word) for word in words], folder or Path.cwd(), variables, **given)
+    call = loaded.Call([str(word) for word in words], str(folder or Path.cwd()), variables, draws)
+    return Forked(call, **given)
 
 
 def called(
@@ -55,10 +57,11 @@ def called(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
     timeout: float = PATIENCE_S,
+    draws: bool = True,
     **files: int,
 ) -> "subprocess.CompletedProcess[str]":
     """Run it to its end."""
-    with calling(*words, folder=folder, environment=environment, **files) as command:
+    with calling(*words, folder=folder, environment=environment, draws=draws, **files) as command:
         try:
             out, err = command.communicate(timeout=timeout)
         except BaseException:
@@ -77,9 +80,7 @@ def _of_start(variables: Mapping[str, str]) -> dict[str, Any]:
 class Forked:
     """A command that runs, as `subprocess.Popen` has it. Its parent is the process that has loaded everything."""
 
-    def __init__(
-        self, words: list[str], folder: Path, variables: Mapping[str, str], *, stdin: int, stdout: int, stderr: int
-    ) -> None:
+    def __init__(self, call: loaded.Call, *, stdin: int, stdout: int, stderr: int) -> None:
         self.returncode: int | None = None
         self.stdin: IO[str] | None = None
         self.stdout: IO[str] | None = None
@@ -89,10 +90,9 @@ class Forked:
             files.append(files[1] if stderr == subprocess.STDOUT else self._end_of("stderr", stderr, theirs))
             self._told, tells = os.pipe()
             theirs.callback(os.close, tells)
-            call = json.dumps(asdict(loaded.Call(words, str(folder), dict(variables)))).encode()
             with _ASKING:
                 control = _control()
-                socket.send_fds(control, [call], [*files, tells])
+                socket.send_fds(control, [json.dumps(asdict(call)).encode()], [*files, tells])
                 self.pid = int(control.recv(64))
 
     def _end_of(self, name: str, file: int, theirs: contextlib.ExitStack) -> int:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 import pytest
@@ -117,7 +117,9 @@ class Command:
 
 
 class Lab:
-    """A folder to work in, and the command."""
+    """A folder to work in, and the command. Its reports are without pictures, unless `draws` is set."""
+
+    draws = False
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -137,7 +139,9 @@ class Lab:
     def begin(self, *arguments: str | Path, within: Sequence[str] = (), **environment: str) -> Command:
         """Start `loadstone arguments...` in the folder; `within`: the command that starts it."""
         variables = {"TMPDIR": str(self.temporary), **environment}
-        command = Command(calling(*arguments, folder=self.folder, environment=variables, within=within))
+        command = Command(
+            calling(*arguments, folder=self.folder, environment=variables, within=within, draws=self.draws)
+        )
         self.started.append(command)
         return command
 
@@ -210,26 +214,29 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
         yield lab
 
 
-@pytest.fixture
-def users_redis(tmp_path: Path) -> Iterator[tuple[LocalRedis, str]]:
+@contextlib.contextmanager
+def redis_in(folder: Path, name: str, *modules: Literal["json"]) -> Iterator[tuple[LocalRedis, str]]:
     """A Redis that plays the user's, and its URL with the password."""
-    server = EmbeddedSettings(modules=("json",)).server("users")
-    root = tmp_path / "users"
+    server = EmbeddedSettings(modules=modules).server(name)
+    root = folder / name
     root.mkdir()
     endpoint = server.start(DeployContext(work_root=root))
     yield server, f"redis://:{endpoint.password}@{endpoint.host}:{endpoint.port}/0"
     server.stop()
+
+
+@pytest.fixture
+def users_redis(tmp_path: Path) -> Iterator[tuple[LocalRedis, str]]:
+    """A Redis that plays the user's, with RedisJSON."""
+    with redis_in(tmp_path, "users", "json") as found:
+        yield found
 
 
 @pytest.fixture
 def plain_redis(tmp_path: Path) -> Iterator[tuple[LocalRedis, str]]:
-    """A Redis of the user's without modules, and its URL."""
-    server = EmbeddedSettings().server("plain")
-    root = tmp_path / "plain"
-    root.mkdir()
-    endpoint = server.start(DeployContext(work_root=root))
-    yield server, f"redis://:{endpoint.password}@{endpoint.host}:{endpoint.port}/0"
-    server.stop()
+    """A Redis of the user's without modules."""
+    with redis_in(tmp_path, "plain") as found:
+        yield found
 
 
 def check_of(trial: dict[str, Any], name: str) -> dict[str, Any]:

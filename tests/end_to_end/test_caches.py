@@ -29,7 +29,7 @@ workload:
   protocol: memcached
   model: {kind: closed, users: 4}
   pool: {connections: 4}
-  phases: {warm_up_s: 100 ms, measure_s: 500 ms, drain_s: 1 s}
+  phases: {warm_up_s: 100 ms, measure_s: 300 ms, drain_s: 1 s}
   keys: {count: 100}
   documents: {payload_bytes: PAYLOAD, field_share: 10 %}
   operations:

@@ -22,8 +22,7 @@ from loadstone.machine.ports import free_port
 from loadstone.machine.processes.cache_folder import cache_folder
 from loadstone.report.write import REPORTERS
 from loadstone.run.consent import FOLDER
-from loadstone.servers.redis.local import LocalRedis
-from tests.end_to_end.conftest import Done, Lab
+from tests.end_to_end.conftest import Done, Lab, redis_in
 
 pytestmark = pytest.mark.timeout(600)
 MEASURED = (0, 3)
@@ -160,13 +159,13 @@ class Theirs:
         return f"redis://{login}@127.0.0.1:{self.port}/0"
 
 
-@pytest.fixture
-def theirs(plain_redis: tuple[LocalRedis, str]) -> Theirs:
-    _, url = plain_redis
-    with contextlib.closing(redis.Redis.from_url(url)) as client:
-        for user, password in (("acl", C["server_url"]), ("odd", ODD)):
-            client.acl_setuser(user, enabled=True, passwords=[f"+{password}"], keys=["*"], categories=["+@all"])
-    return Theirs(urlsplit(url).port or 0)
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
+    with redis_in(tmp_path_factory.mktemp("theirs"), "plain") as (_, url):
+        with contextlib.closing(redis.Redis.from_url(url)) as client:
+            for user, password in (("acl", C["server_url"]), ("odd", ODD)):
+                client.acl_setuser(user, enabled=True, passwords=[f"+{password}"], keys=["*"], categories=["+@all"])
+        yield Theirs(urlsplit(url).port or 0)
 
 
 def experiment(lab: Lab, theirs: Theirs, measure: str = "500 ms", login: str = "") -> Path:
@@ -288,7 +287,9 @@ def test_no_canary_is_in_what_a_run_leaves(lab: Lab, theirs: Theirs) -> None:
     assert {line["condition"]["login"] for line in lab.lines()} == {"${env:LOGIN_A}", "${env:LOGIN_B}"}
     assert json.loads(done.out)["experiment"] == "talkative"
 
+    lab.draws = True
     reported = lab.loadstone("report", lab.run(), "--format", ",".join(REPORTERS))
+    lab.draws = False
     assert reported.status == 0, reported.err
     assert left(lab, reported, generated) == {}
     listed = lab.loadstone("runs")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loadstone.judge.compare.pairs import EXACT
-from tests.end_to_end.conftest import Lab
+from tests.end_to_end.conftest import CALM, Lab
 
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
 COMPARISON = """servers: => comparisons:
@@ -50,7 +50,7 @@ def begun_s(lab: Lab) -> list[float]:
 
 
 def test_a_comparison_survives_a_kill_and_ends_with_a_verdict(lab: Lab) -> None:
-    path = lab.experiment(compared=COMPARISON, short=SHORT)
+    path = lab.experiment(compared=COMPARISON, short=SHORT, calm=CALM)
     command = lab.begin("run", path, *ONLY, "--blocks", "8")
     lab.until(lambda: lab.runs() and len(blocks(lab)) >= 3)
     command.signal(signal.SIGKILL)
@@ -58,6 +58,7 @@ def test_a_comparison_survives_a_kill_and_ends_with_a_verdict(lab: Lab) -> None:
     lab.until_nothing_is_left()
     before = lab.lines()
     assert looks(lab) == []
+    lab.draws = True
     done = lab.loadstone("run", path, *ONLY, "--blocks", "8", "--resume", lab.run())
     assert done.status in (0, 3), done.err  # 3: this machine spoiled a trial
     assert lab.lines()[: len(before)] == before
@@ -79,7 +80,7 @@ def test_a_comparison_survives_a_kill_and_ends_with_a_verdict(lab: Lab) -> None:
 
 
 def test_the_budget_ends_a_comparison_and_more_budget_goes_on_with_it(lab: Lab) -> None:
-    path = lab.experiment(compared=COMPARISON, short=SHORT)
+    path = lab.experiment(compared=COMPARISON, short=SHORT, calm=CALM)
     first = lab.loadstone("run", path, *ONLY, "--budget", "4 s")
     assert first.status in (0, 3), first.err
     ended = looks(lab)[-1]

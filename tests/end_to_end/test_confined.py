@@ -8,18 +8,27 @@ import redis
 
 from loadstone.servers.redis.local import LocalRedis
 
-from .conftest import Lab
+from .conftest import Lab, redis_in
 
 SET = '"JSON.SET {key} $ {document}", expect: ok'
 READ_BACK = 'read_back: {args: "JSON.GET {key}"'
 
 
+@pytest.fixture(scope="module")
+def one_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a server of the user's, which no test changes."""
+    with redis_in(tmp_path_factory.mktemp("theirs"), "users", "json") as (_, url):
+        yield url
+
+
 @pytest.fixture
-def theirs(users_redis: tuple[LocalRedis, str]) -> Iterator[tuple[redis.Redis, str]]:
+def theirs(one_redis: str) -> Iterator[tuple[redis.Redis, str]]:
     """A server of the user's that holds a key of theirs; it must be as it was afterwards."""
-    _, url = users_redis
+    url = one_redis
     client = redis.Redis.from_url(url, decode_responses=True)
     client.set("other", "theirs")
+    client.config_resetstat()
+    client.info()  # by which it is looked at what was sent
     settings = client.config_get("*")
     yield client, url
     assert client.keys("*") == ["other"]

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from tests.calling import called, calling
-from tests.end_to_end.test_load_commands import DONE, loadstone, trials_of
+from tests.end_to_end.test_load_commands import ALONE, DONE, loadstone, trials_of
 from tests.real_servers import UserRedis, wait_until
 
 WRONGTYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
@@ -41,7 +41,7 @@ def report(here: Path) -> tuple[str, str, str]:
     """The terminal's report, made from the folder alone, and its two pages."""
     (run,) = (here / "kept").glob("*/")
     moved = run.rename(here / "elsewhere")
-    done = called("report", moved, folder=here)
+    done = called("report", moved, folder=here, draws=False)
     assert done.returncode == 0, done.stderr
     return done.stdout, (moved / "report.html").read_text(), (moved / "report.md").read_text()
 
@@ -77,7 +77,7 @@ def test_a_redis_without_room(user_redis: Callable[..., UserRedis], here: Path) 
     server = user_redis()
     client = server.client()
     load = ["redis", server.url, "-t", "set", "-c", "16", "--rate", "3000", "--test-time", "60s"]
-    with calling(*load, *ONCE, folder=here) as running:
+    with calling(*load, *ONCE, folder=here, draws=False) as running:
         wait_until(lambda: calls(client, "set") > 3_000)
         time.sleep(3)  # beyond the warm-up, of which nothing counts
         client.config_set("maxmemory", "1mb")
@@ -95,7 +95,7 @@ def test_one_that_loses_a_right(user_redis: Callable[..., UserRedis], here: Path
     url = server.url.replace("redis://", "redis://u:long-password-9@")
     here.mkdir()
     load = ["redis", url, "-t", "get", "-c", "16", "--rate", "3000", "--test-time", "4s"]
-    with calling(*load, *ONCE, folder=here) as running:
+    with calling(*load, *ONCE, folder=here, draws=False) as running:
         wait_until(lambda: calls(client, "get") > 6_000)
         client.execute_command("ACL", "SETUSER", "u", "-get")
         out, err = running.communicate(timeout=100)
@@ -140,7 +140,7 @@ def service() -> Iterator[str]:
 @pytest.mark.fault("a server answers errors, or an application a 500 or a wrong document")
 def test_a_broken_service_says_why_and_obeys_nobody(service: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_KEY", SECRET)
-    done = loadstone("http", f"{service}/broken", "-H", "X-Api-Key: ${env:API_KEY}", *SHORT, folder=here)
+    done = loadstone("http", f"{service}/broken", *ALONE, "-H", "X-Api-Key: ${env:API_KEY}", *SHORT, folder=here)
     assert done.returncode == 3, done.stderr
     reply = replies(here)["status_5xx"]
     # Of a reply whose body came apart from its head, the reason is not kept.
@@ -159,7 +159,7 @@ def test_a_broken_service_says_why_and_obeys_nobody(service: str, here: Path, mo
 
 
 def test_a_wrong_document_is_shown(service: str, here: Path) -> None:
-    done = loadstone("http", f"{service}/raffle", "--expect-text", '"winner"', *SHORT, folder=here)
+    done = loadstone("http", f"{service}/raffle", *ALONE, "--expect-text", '"winner"', *SHORT, folder=here)
     assert done.returncode == 3, done.stderr
     example = replies(here)["body_mismatch"]
     assert re.fullmatch(r'HTTP/1\.1 200( OK)? \{"error": "no such raffle"\}', example)
@@ -193,7 +193,7 @@ workload:
 design: {table_blocks: 1, at_rate: never, rounds: never}
 """
     )
-    done = called("run", "x.yaml", "--share-machine", "--out", "kept", folder=here)
+    done = called("run", "x.yaml", "--share-machine", "--out", "kept", folder=here, draws=False)
     assert done.returncode == 3, done.stderr
     assert re.findall(r"^errors of (.*): server_wrongtype", done.stdout, re.MULTILINE) == ["size 10", "size 20"]
     assert done.stdout.count(f"server_wrongtype, for example: {WRONGTYPE}") == 1

@@ -26,6 +26,8 @@ FIGURES = (
 )
 """Of a row that other programs on the machine did not spoil."""
 VERDICT = "FASTER|SLOWER|EQUIVALENT|UNDECIDED|MIXED|NOT DECIDABLE|INVALID|uses [^;]* CPU|use the same"
+ALONE = ("--part", "none")
+"""Nothing behind a service is looked for, which takes 6 s: `test_parts_behind` and the options of wrk do."""
 DONE = (0, 3)
 """Measured; on a machine that others keep busy the checks may refuse the figures."""
 
@@ -33,7 +35,7 @@ DONE = (0, 3)
 def loadstone(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A command in a folder of its own."""
     folder.mkdir(exist_ok=True)
-    return called(*words, "--share-machine", folder=folder, environment={"COLUMNS": "160"})
+    return called(*words, "--share-machine", folder=folder, environment={"COLUMNS": "160"}, draws=False)
 
 
 @pytest.fixture
@@ -168,7 +170,7 @@ def test_a_file_of_requests_is_sent_by_its_weights(shop: str, here: Path, monkey
         "### add\n# @expect 201\nPOST /items\nX-Token: ${env:SHOP_TOKEN}\n\n< item.json\n"
     )
     done = loadstone(
-        "http", shop, "--request-file", "shop.http", "-n", "1000", "-c", "4", "--out", "kept", folder=here
+        "http", shop, *ALONE, "--request-file", "shop.http", "-n", "1000", "-c", "4", "--out", "kept", folder=here
     )  # fmt: skip
     assert done.returncode in DONE, done.stderr
     (trial,) = trials_of(here)
@@ -264,7 +266,7 @@ def test_a_service_is_loaded_by_wrks_options(services: list[str], here: Path) ->
 
 
 def test_a_rate_of_each_connection_is_that_of_all(services: list[str], here: Path) -> None:
-    done = loadstone("http", services[0], "-c", "4", "-q", "50", "-n", "200", "--out", "kept", folder=here)
+    done = loadstone("http", services[0], *ALONE, "-c", "4", "-q", "50", "-n", "200", "--out", "kept", folder=here)
     assert done.returncode in DONE, done.stderr
     (trial,) = trials_of(here)
     assert trial["counts"]["ok"] >= 200
@@ -272,7 +274,8 @@ def test_a_rate_of_each_connection_is_that_of_all(services: list[str], here: Pat
 
 
 def test_what_is_not_expected_is_an_error_by_its_kind(services: list[str], here: Path) -> None:
-    done = loadstone("http", services[0], "-n", "300", "-c", "2", "--expect", "404", "--out", "kept", folder=here)
+    options = (*ALONE, "-n", "300", "-c", "2", "--expect", "404", "--out", "kept")
+    done = loadstone("http", services[0], *options, folder=here)
     assert done.returncode == 3
     assert "status_2xx" in done.stderr
     (trial,) = trials_of(here)
@@ -280,7 +283,7 @@ def test_what_is_not_expected_is_an_error_by_its_kind(services: list[str], here:
 
 
 def test_two_services_get_a_verdict(services: list[str], here: Path) -> None:
-    options = ("-c", "4", "--slice", "50 ms", "--budget", "8s", "--quiet")
+    options = (*ALONE, "-c", "4", "--slice", "50 ms", "--budget", "8s", "--quiet")
     done = loadstone("http", services[0], "--against", services[1], *options, folder=here)
     assert done.returncode in DONE, done.stderr
     assert re.search(VERDICT, done.stdout), done.stdout
@@ -288,7 +291,7 @@ def test_two_services_get_a_verdict(services: list[str], here: Path) -> None:
 
 
 def test_one_service_by_two_addresses_is_said_to_be_one(services: list[str], here: Path) -> None:
-    options = ("-c", "2", "--repeat", "2", "--slice", "50 ms", "--budget", "30s", "--quiet", "--out", "kept")
+    options = (*ALONE, "-c", "2", "--repeat", "2", "--slice", "50 ms", "--budget", "30s", "--quiet", "--out", "kept")
     same = services[0].replace("127.0.0.1", "localhost")
     assert same != services[0]
     done = loadstone("http", services[0], "--against", same, *options, folder=here)

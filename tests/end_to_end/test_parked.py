@@ -59,7 +59,7 @@ def held(command: Command) -> bool:
 def test_nothing_that_stands_still_outlives_the_run(lab: Lab, number: signal.Signals) -> None:
     path = experiment(lab, behaviours=BUSY)
     path.write_text(path.read_text().replace("table_blocks: 1", "table_blocks: 8"))
-    command = lab.begin("run", "--trust", path, "--set", "workload.phases.measure_s=5")
+    command = lab.begin("run", "--trust", path, "--set", "workload.phases.measure_s=2")
     lab.until(lambda: held(command))
     command.signal(number)
     command.wait()

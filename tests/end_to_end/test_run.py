@@ -20,6 +20,7 @@ Recorded = tuple[Lab, Done]
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     """A run that ended, which the tests only read, and what it said."""
     with lab_in(tmp_path_factory.mktemp("recorded")) as lab:
+        lab.draws = True
         yield lab, lab.loadstone("run", lab.experiment(), "--json")
 
 
@@ -102,6 +103,7 @@ def moved(recorded: Recorded, tmp_path: Path) -> Iterator[Path]:
 def test_report_needs_the_folder_only(lab: Lab, moved: Path) -> None:
     for name in ("analysis.json", "report.html"):
         (moved / name).unlink()
+    lab.draws = True
     done = lab.loadstone("report", moved, "--format", "html,md,csv,json,svg")
     assert done.status == 0, done.err
     for name in ("analysis.json", "report.html", "report.md", "tables.csv"):
@@ -110,7 +112,7 @@ def test_report_needs_the_folder_only(lab: Lab, moved: Path) -> None:
 
 
 def test_two_blocks_repeat_each_condition_in_another_order(lab: Lab) -> None:
-    lab.loadstone("run", lab.experiment(measure="100 ms", calm=CALM), "--blocks", "2", "--seed", "7")
+    lab.loadstone("run", lab.experiment(measure="50 ms", calm=CALM), "--blocks", "2", "--seed", "7")
     trials = lab.trials()
     orders = [[t["condition"] for t in trials if t["block"] == block] for block in (1, 2)]
     assert len(orders[0]) == len(orders[1]) == 6

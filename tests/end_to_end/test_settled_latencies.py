@@ -12,7 +12,7 @@ import pytest
 from tests.end_to_end.conftest import Lab
 
 pytestmark = pytest.mark.timeout(300)
-LOAD = ("redis", "--rate", "4000", "--test-time", "15", "--repeat", "1", "-t", "get", "--json")
+LOAD = ("redis", "--rate", "1000", "--test-time", "15", "--repeat", "1", "-t", "get", "--json")
 
 
 def _row(lab: Lab, stall: Callable[[psutil.Process], None]) -> dict[str, Any]:

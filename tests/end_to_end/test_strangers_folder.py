@@ -38,7 +38,9 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.fault("a stranger's folder holds modules of Python", "no command imports them", area="foreign")
-@pytest.mark.parametrize("words", [["redis", "-t", "get", "-n", "2000", "--share-machine"], ["doctor"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["redis", "-t", "get", "-n", "2000", "--share-machine", "--no-keep"], ["doctor"]], ids=" ".join
+)
 def test_no_command_imports_what_lies_beside(folder: Path, words: list[str]) -> None:
     done = command(folder, str(LOADSTONE), *words)
     assert ran(folder) == ""

@@ -54,7 +54,7 @@ def silent_service() -> Iterator[str]:
 )
 @pytest.mark.parametrize("form", [(), ("--quiet",), ("--json",)])
 def test_a_redis_that_never_answers(user_redis: Callable[..., UserRedis], tmp_path: Path, form: tuple[str]) -> None:
-    load = ("--command", WAITS, "--timeout", "400ms", "-c", "4", "--duration", "1s", "--repeat", "2")
+    load = ("--command", WAITS, "--timeout", "400ms", "-c", "4", "--duration", "1s", "--repeat", "1")
     done = called("redis", user_redis().url, *load, *form, "--no-keep", "--share-machine", folder=tmp_path)
     assert done.returncode == 3, done.stderr
     said = json.loads(done.stdout)["headline"]["text"] if form == ("--json",) else done.stdout
@@ -63,7 +63,7 @@ def test_a_redis_that_never_answers(user_redis: Callable[..., UserRedis], tmp_pa
 
 
 def test_a_service_that_never_answers(silent_service: str, tmp_path: Path) -> None:
-    load = ("--timeout", "400ms", "-c", "4", "--duration", "1s", "--repeat", "2")
+    load = ("--part", "none", "--timeout", "400ms", "-c", "4", "--duration", "1s", "--repeat", "1")
     done = called("http", silent_service, *load, "--no-keep", "--share-machine", folder=tmp_path)
     assert done.returncode == 3, done.stderr
     assert NONE_CORRECT in done.stdout

@@ -1,4 +1,4 @@
-"""Days that break, played on the real loop: as many as fit into twenty seconds, and those that found something."""
+"""Days that break, played on the real loop: as many as fit into eight seconds, and those that found something."""
 
 import time
 from pathlib import Path
@@ -8,9 +8,9 @@ import pytest
 from .day import play
 from .found import FOUND
 
-CPU_S = 20.0
+CPU_S = 8.0
 DAYS = 1000
-"""At most: a machine of today has played about 50 when the time is over."""
+"""At most: a machine of today has played about 20 when the time is over."""
 
 
 def test_days_break_and_nothing_is_lost_or_counted_twice(tmp_path: Path) -> None:

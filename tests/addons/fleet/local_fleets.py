@@ -71,7 +71,7 @@ def certified(folder: Path) -> dict[str, str]:
 
 def done(*words: str, environment: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
     """What a command did."""
-    return called(*words, environment=environment, timeout=60)
+    return called(*words, environment=environment, timeout=60, draws=False)
 
 
 def line_of(process: Running, words: str, stream: str = "stderr") -> str:

@@ -168,54 +168,43 @@ def test_a_second_command_does_not_get_agents_in_use(tmp_path: Path) -> None:
         open_cluster(spec, folder=tmp_path / "them").close()
 
 
-@pytest.mark.fault("an agent is killed", "it is lost at once, with the reason; the others answer", area="fleet")
-def test_a_killed_agent_is_known_at_once_with_how() -> None:
-    with local_fleet(2) as fleet:
-        os.kill(fleet.identities["agent-1"].pid, signal.SIGKILL)
-        await_true(fleet.lost, "lost", 3)
-        assert {name: str(why) for name, why in fleet.lost().items()} == {"agent-1": "its process ended (signal 9)"}
-        with pytest.raises(AgentLost, match=r"^agent agent-1: its process ended \(signal 9\)$"):
-            fleet.call(fleet.members[0], ping, timeout_s=10)
-        assert fleet.call(fleet.members[1], ping, timeout_s=10)
-        assert [member.name for member in fleet.members] == ["agent-1", "agent-2"]
-
-
-def test_what_a_killed_agent_made_goes_with_the_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one that is killed because it is slow to end."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    with local_fleet(1) as fleet:
-        assert len(list(tmp_path.iterdir())) == 2, "a folder for the scheduler, and one for the agent"
-        os.kill(fleet.identities["agent-1"].pid, signal.SIGKILL)
-        await_true(fleet.lost, "lost", 5)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_who_calls_a_killed_agent_gets_it_back() -> None:
-    with local_fleet(1) as fleet:
-        first = fleet.identities["agent-1"].pid
-        os.kill(first, signal.SIGKILL)
-        await_true(fleet.lost, "lost", 3)
-        time.sleep(1.5)
-        assert fleet.lost(), "nobody called it"
-        with pytest.raises(AgentLost):
-            fleet.call(fleet.members[0], ping, timeout_s=1)
-        await_true(lambda: not fleet.lost(), "it is back", 20)
-        assert fleet.call(fleet.members[0], ping, timeout_s=10)
-        assert fleet.identities["agent-1"].pid not in (first, os.getpid())
-
-
-def test_an_agent_that_stands_still_answers_no_call_and_later_does() -> None:
-    with local_fleet(2) as fleet:
-        process = psutil.Process(fleet.identities["agent-2"].pid)
-        process.suspend()
+def test_an_agent_that_stands_still_answers_no_call_and_later_does(fleet: DaskCluster) -> None:
+    process = psutil.Process(fleet.identities["agent-2"].pid)
+    process.suspend()
+    try:
         begin = time.monotonic()
         with pytest.raises(AgentLost, match=r"^agent agent-2: it did not answer within 1 s$"):
             fleet.call(fleet.members[1], ping, timeout_s=1)
         assert time.monotonic() - begin < 5
         assert fleet.call(fleet.members[0], ping, timeout_s=10)
+    finally:
         process.resume()
+    assert fleet.call(fleet.members[1], ping, timeout_s=10)
+
+
+@pytest.mark.fault("an agent is killed", "it is lost at once, with the reason; the others answer", area="fleet")
+def test_a_killed_agent_is_known_at_once_with_how_and_who_calls_it_gets_it_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it made goes with the fleet, as that of an agent that is killed because it is slow to end."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with local_fleet(2) as fleet:
+        assert len(list(tmp_path.iterdir())) == 3, "a folder for the scheduler, and one for each agent"
+        first = fleet.identities["agent-1"].pid
+        os.kill(first, signal.SIGKILL)
+        await_true(fleet.lost, "lost", 3)
+        assert {name: str(why) for name, why in fleet.lost().items()} == {"agent-1": "its process ended (signal 9)"}
         assert fleet.call(fleet.members[1], ping, timeout_s=10)
+        assert [member.name for member in fleet.members] == ["agent-1", "agent-2"]
+        time.sleep(1.5)
+        assert fleet.lost(), "nobody called it"
+        with pytest.raises(AgentLost, match=r"^agent agent-1: its process ended \(signal 9\)$"):
+            fleet.call(fleet.members[0], ping, timeout_s=1)
+        await_true(lambda: not fleet.lost(), "it is back", 20)
+        assert fleet.call(fleet.members[0], ping, timeout_s=10)
+        assert fleet.identities["agent-1"].pid not in (first, os.getpid())
+    assert list(tmp_path.iterdir()) == []
 
 
 def _schedulers() -> set[psutil.Process]:

@@ -209,7 +209,7 @@ def test_two_agents_take_turns_on_two_servers_by_one_timetable(
     lab: Lab, plain_redis: tuple[LocalRedis, str], users_redis: tuple[LocalRedis, str]
 ) -> None:
     urls = plain_redis[1], users_redis[1]
-    for budget in ("12s", "90s"):  # the agents' start is part of it, and may be all of it where others take the CPUs
+    for budget in ("12s", "40s"):  # the agents' start is part of it, and may be all of it where others take the CPUs
         done = lab.loadstone(
             "redis", urls[0], "--against", urls[1], "-t", "set", "-c", "8", "--budget", budget, "--share-machine",
             "--fleet", "local:2", "--out", f"kept-{budget}",

@@ -24,7 +24,6 @@ from loadstone.servers.pool import ServerPool
 from loadstone.servers.server import DeployContext
 
 pytestmark = [
-    pytest.mark.alone,
     pytest.mark.skipif(
         sys.platform != "linux" or os.geteuid() != 0 or shutil.which("ip", path=network_namespace.PLACES) is None,
         reason="network namespaces can be made by root on Linux, with iproute2",

@@ -58,7 +58,7 @@ def plan(port: int, **parts: Any) -> Plan:
             "endpoints": (Endpoint(port=port),),
             "model": Closed(users=8),
             "pool": Pool(connections=3),
-            "phases": Phases(warm_up_s=0.2, measure_s=0.5, drain_s=5.0),
+            "phases": Phases(warm_up_s=0.1, measure_s=0.3, drain_s=5.0),
             "operations": (HASH,),
             "keys": Keys(prefix=PREFIX, count=50),
             "documents": Documents(payload_bytes=100, field_bytes=10),

@@ -185,7 +185,7 @@ def _plan(
 def _phases(lab: Lab) -> Phases:
     """Until each of some 70 operations was drawn, however slow the machine is."""
     until = {"measure_operations": 1500, "measure_max_s": 60.0} if lab.can("measure_operations") else {}
-    return Phases(warm_up_s=0.0, measure_s=0.5 if until else 2.0, drain_s=2.0, **until)
+    return Phases(warm_up_s=0.0, measure_s=0.1 if until else 2.0, drain_s=2.0, **until)
 
 
 def _while_written(lab: Lab) -> None:

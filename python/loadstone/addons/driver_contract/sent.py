@@ -388,7 +388,7 @@ def _filled(lab: Lab, seed: int, payload: int, field: int, count: int) -> int:
 def _phases(lab: Lab) -> Phases:
     """Until every number was drawn, however slowly a runtime begins beside others."""
     until = {"measure_operations": 200, "measure_max_s": 30.0} if lab.can("measure_operations") else {}
-    return Phases(warm_up_s=0.0, measure_s=0.3 if until else 0.5, drain_s=2.0, **until)
+    return Phases(warm_up_s=0.0, measure_s=0.1 if until else 0.5, drain_s=2.0, **until)
 
 
 def _due(texts: Texts, command: list[bytes]) -> Iterator[str]:
