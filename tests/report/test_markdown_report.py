@@ -88,7 +88,7 @@ def test_empty_and_all_invalid(empty_analysis: Analysis, build: Callable[..., An
     assert files == set()
     assert "No check was made." in text
     text, files = written(build(all_invalid=True, missing=()))
-    assert files == {"charts/timeline.svg", "charts/checks.svg"}
+    assert files == {"charts/timeline.svg", "charts/percentiles.svg", "charts/checks.svg"}
     assert "0 valid and 83 invalid of 83 trials" in text
     assert not re.search(r"^\| ✓ \[", text, re.MULTILINE)
 

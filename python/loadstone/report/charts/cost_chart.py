@@ -204,7 +204,7 @@ def _picture(wholes: ChartData, parts: list[str], *, narrow: bool = False) -> Ve
     figures = max(_FIGURE_PX, _LETTER_PX * max(len(one["figure"]) for one in wholes))
     width = theme.WIDTH_NARROW - 20 if narrow else theme.WIDTH - (room - theme.LABEL_LIMIT) - figures
     legend = alt.Legend(title=None, symbolType="square") if len(parts) > 1 else None
-    colours = alt.Scale(domain=parts, range=[theme.SERIES[place % len(theme.SERIES)] for place in range(len(parts))])
+    colours = alt.Scale(domain=parts, range=list(theme.PARTS))
     y = alt.Y("condition:N", sort=order, axis=None if narrow else alt.Axis(title=None, grid=False, labelLimit=room))
     axis = length_axis(_("CPU per request"), 3 if narrow else 5)
     base = named("wholes").encode(y=y)
