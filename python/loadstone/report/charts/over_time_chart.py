@@ -148,7 +148,7 @@ def _picture(
             dashes = alt.Scale(domain=dashed, range=list(_QUANTILES.values()))
             legend = alt.Legend(title=None, symbolType="stroke")
             encoded = encoded.encode(strokeDash=alt.StrokeDash("figure:N", scale=dashes, legend=legend))
-        line = encoded.mark_line(strokeWidth=1.5, strokeCap="butt", strokeJoin="round")
+        line = encoded.mark_line(strokeWidth=1.5, strokeCap="round", strokeJoin="round")
         title = {"title": {"text": panel, "offset": 4, "fontSize": 11.5}} if panel else {}
         made.append({**layer(line, width=theme.WIDTH, height=height), **title})
     return {"vconcat": made, "spacing": 14, "resolve": {"scale": {"x": "shared", "color": "shared"}}}

@@ -9,6 +9,6 @@ def timeline_section(analysis: Analysis) -> Section | None:
     """Pictures; None where nothing was recorded."""
     if not analysis.timeline:
         return None
-    hint = _("rates, P99 and CPU, second by second")
+    hint = _("rates, percentiles, errors and CPU, second by second")
     pictures = (Picture("timeline"), Picture("percentiles"), Picture("errors"))
     return Section("timeline", _("Time line"), pictures, hint=hint, layouts=("page", "markdown"))
