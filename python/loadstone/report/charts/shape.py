@@ -6,6 +6,7 @@ from itertools import cycle
 
 from loadstone.experiment.spec.levels import Level, is_level
 from loadstone.judge.analysis.analysis import Analysis, FactorView, ResultTable, Row, TrialView
+from loadstone.judge.verdict import Side
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
 from loadstone.text.units import parse_any
@@ -42,7 +43,7 @@ class ChartAxes:
         title = self.title(factor)
         return title[:1].lower() + title[1:] if title[1:2].islower() else title
 
-    def text(self, factor: str | None, row: Row | TrialView) -> str:
+    def text(self, factor: str | None, row: Row | Side | TrialView) -> str:
         """The row's level of `factor` as text; empty where it has none."""
         if factor is None or factor not in row.condition:
             return ""
@@ -52,11 +53,11 @@ class ChartAxes:
         """All levels of `factor` as text, in the table's order."""
         return [level_text(level, self.factors.get(factor or "")) for level in self.levels.get(factor or "", [])]
 
-    def panel(self, row: Row | TrialView) -> str:
+    def panel(self, row: Row | Side | TrialView) -> str:
         """The row's panel, e.g. `Payload 1 kB` or `8 workers`; empty when all rows share one."""
         return ", ".join(self._panel_part(name, self.text(name, row)) for name in self.panels if name in row.condition)
 
-    def colour_of(self, row: Row | TrialView) -> str:
+    def colour_of(self, row: Row | Side | TrialView) -> str:
         """The row's colour, the same in all pictures and tables of a report."""
         return self.palette.get(self.text(self.colour, row), theme.SERIES[0])
 
