@@ -60,8 +60,6 @@ def serve_command(
         told = _("anyone with this link can start runs here; Ctrl-C ends it")
         terminal.result(f"{_('the pages are at')}\n\n  {address}\n\n{told}\n")
         terminal.STDOUT.flush()
-        if run is None:
-            place.memory.apart.load()
         if open_:
             webbrowser.open(once)
 

@@ -53,6 +53,8 @@ class _FormRequest:
 
 async def _list(request: Request) -> Response:
     place = place_of(request)
+    if request.headers.get("sec-fetch-mode") == "navigate":  # somebody reads the list before they open a form
+        await run_in_threadpool(place.memory.apart.load)
     return page(
         request,
         "experiments.html",

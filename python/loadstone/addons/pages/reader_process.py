@@ -42,7 +42,7 @@ class Apart:
 
     @staticmethod
     def load() -> None:
-        """Have it loaded what calls need, which takes seconds; returns at once."""
+        """Begin to load what calls need, which takes seconds; returns at once."""
         _start_server()
 
     async def call(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
