@@ -52,7 +52,7 @@ def _point(operations: Sequence[IntervalLine], shares: Sequence[Sample]) -> Time
     cpu[_DRIVER] = sum(line.cpu_s) / line.duration_s
     completed = sum(o.ok + sum(o.errors.values()) for o in operations)
     answered = [o.response_ns for o in operations if o.response_ns.count]
-    errors = sum((Counter(o.errors) for o in operations), Counter[str]())
+    errors = sum((Counter({**o.errors, "timeouts": o.timeouts}) for o in operations), Counter[str]())
     return TimelinePoint(
         unix_s=start_s,
         trial=line.trial,
