@@ -1,6 +1,5 @@
 """What each condition did over the time of a run: its percentiles, and its errors by kind."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from math import ceil
@@ -51,10 +50,11 @@ def percentiles_chart(analysis: Analysis) -> Chart | None:
 
 def errors_chart(analysis: Analysis) -> Chart | None:
     """Errors a second by kind, in the colours of the conditions; None where there were none."""
-    totals = Counter[str]()
+    totals: dict[str, float] = {}
     for point in analysis.timeline:
-        totals.update(point.errors_per_s)
-    kinds = [kind for kind, total in totals.most_common() if total]
+        for kind, per_s in point.errors_per_s.items():
+            totals[kind] = totals.get(kind, 0.0) + per_s
+    kinds = sorted((kind for kind in totals if totals[kind]), key=lambda kind: -totals[kind])
     if not kinds:
         return None
     shape = shape_of_run(analysis)
