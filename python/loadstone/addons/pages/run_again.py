@@ -25,7 +25,10 @@ Fields = list[tuple[str, str]]
 async def _again(request: Request) -> Response:
     """Lead to the form. Raises UserError where no form has all that the command says."""
     folder, place = folder_of(request), place_of(request)
-    words = await run_in_threadpool(command_of, folder)
+    try:
+        words = await run_in_threadpool(command_of, folder)
+    except UserError:  # of a gate, or with a secret that the folder does not keep
+        raise UserError("{run}: no form has this run's command; start it from a terminal", run=folder.name) from None
     address, fields = again(words, place)
     return RedirectResponse(f"{address}?{urlencode(fields)}", 303)
 
