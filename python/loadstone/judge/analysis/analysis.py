@@ -470,7 +470,7 @@ class TimelinePoint(AnalysisModel):
     p95_ns: int | None = None
     p99_ns: int | None
     errors_per_s: dict[str, float] = {}
-    """By kind; only kinds that occurred."""
+    """Kind -> its rate; only kinds that occurred are there."""
     cpu_share: dict[str, float]
 
 

@@ -102,7 +102,7 @@ def shape_of_run(analysis: Analysis) -> ChartAxes:
 
 
 def _own_shape(table: ResultTable, analysis: Analysis) -> ChartAxes:
-    """Of the names, which change slowest first, the last has the colours."""
+    """The last of the names, which change slowest first, has the colours."""
     levels = {name: _present(name, table) for name in table.vary}
     varied = [name for name in levels if len(levels[name]) > 1]
     quantities = [
