@@ -140,8 +140,8 @@ def _picture(
     height = 150 if len(panels) == 1 else 80
     made = []
     for panel in panels:
-        x = time_axis(length_s if panel == panels[-1] else None)
-        x.scale = alt.Scale(nice=False, domain=[0, max(length_s, 1.0)])
+        whole = alt.Scale(nice=False, domain=[0, max(length_s, 1.0)])
+        x = time_axis(length_s if panel == panels[-1] else None, whole)
         base = named("points").transform_filter(alt.FieldEqualPredicate(field="panel", equal=panel))
         encoded = base.encode(x=x, y=alt.Y("y:Q", axis=axis, scale=scale), color=color, detail=["trial:N", "figure:N"])
         if dashed:

@@ -157,14 +157,17 @@ def _marked(trials: ChartData) -> ChartData:
     return kept[:: ceil(len(kept) / _MARKS_MAX)]
 
 
-def time_axis(length_s: float | None) -> alt.X:
-    """The time axis, in minutes and seconds; only the last panel, which gets the run's length, prints it."""
+def time_axis(length_s: float | None, scale: alt.Scale | None = None) -> alt.X:
+    """The time axis, in minutes and seconds; only the last panel, which gets the run's length, prints it.
+
+    `scale`: another one than from the first second on.
+    """
     axis = alt.Axis(labels=False, ticks=False, title=None)
     if length_s is not None:
         step_s = next((step for step in _TICK_STEPS_S if length_s / step <= _TICKS_MAX), _TICK_STEPS_S[-1])
         values = list(range(0, int(length_s) + 1, step_s))
         axis = alt.Axis(title=_("time since the start"), labelExpr=_CLOCK, values=values, labelOverlap=True)
-    return alt.X("s:Q", axis=axis, scale=alt.Scale(nice=False, zero=True))
+    return alt.X("s:Q", axis=axis, scale=scale or alt.Scale(nice=False, zero=True))
 
 
 def _lines(data: str, x: alt.X, figure: str, color: Any, **y: Any) -> list[alt.Chart]:
