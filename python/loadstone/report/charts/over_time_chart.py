@@ -20,8 +20,8 @@ from loadstone.text.language import _
 _QUANTILES = {"P50": [1, 3], "P95": [5, 2], "P99": [1, 0]}
 """Each with the dashes of its line."""
 _PANELS_MAX = 12
-_POINTS_MAX = 2400
-"""In one picture: some 40 kB of a page."""
+_POINTS_MAX = 1500
+"""In one picture: some 30 kB of a page."""
 Figures = Callable[[list[TimelinePoint]], dict[str, float | None]]
 
 
