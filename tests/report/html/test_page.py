@@ -128,7 +128,7 @@ def test_a_study_of_an_application_opens_whole(browser: webdriver.Chrome, study:
     open_page(browser, study, width, scheme)
     assert browser.get_log("browser") == []
     assert requests_of(browser) == [study.as_uri()]
-    assert ask(browser, f"{SHOWN}.length") == 6
+    assert ask(browser, f"{SHOWN}.length") == 5
     browser.execute_script("document.querySelectorAll('details.observed').forEach((d) => { d.open = true; })")
     assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
     assert ask(browser, "document.getElementById('crashes').clientHeight") > 100
@@ -327,7 +327,7 @@ def test_without_scripts_tables_and_pictures_are_there(browser: webdriver.Chrome
         browser.get(report.as_uri())
         for fold in browser.find_elements(By.CSS_SELECTOR, "details.fold > summary"):
             fold.send_keys(Keys.ENTER)
-        assert ask(browser, f"{SHOWN}.filter((s) => s.clientWidth > 200 && s.clientHeight > 60).length") == 10
+        assert ask(browser, f"{SHOWN}.filter((s) => s.clientWidth > 200 && s.clientHeight > 60).length") == 11
         assert len(browser.find_elements(By.CSS_SELECTOR, "#results table.figures tbody th")) == 83
         assert browser.find_elements(By.CSS_SELECTOR, "thead button") == []
     finally:
