@@ -190,6 +190,8 @@ class Builder:
                     phase=phase,
                     throughput_per_s=rate * share,
                     goodput_per_s=rate * share,
+                    p50_ns=p99_ns and p99_ns // 4,
+                    p95_ns=p99_ns and p99_ns // 2,
                     p99_ns=p99_ns,
                     cpu_share=cpu,
                 )

@@ -7,11 +7,16 @@ import altair as alt
 import pytest
 
 from loadstone.judge.analysis.analysis import Analysis
+from loadstone.report import figure_format as fmt
+from loadstone.report.charts import theme
 from loadstone.report.charts.chart import Chart, draw
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.charts.latency_chart import latency_chart
 from loadstone.report.charts.rate_chart import rate_chart
+from loadstone.report.charts.shape import shape_of, shape_of_run
 from loadstone.report.charts.timeline_chart import _marked
+from loadstone.report.tables.columns import columns_for
+from loadstone.report.tables.figure_table import figure_table
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +32,12 @@ def values_of(chart: Chart, data: str) -> list[dict[str, Any]]:
 def test_every_table_has_its_two_pictures_and_the_run_two_more(charts: dict[str, Chart]) -> None:
     tables = ["by-size", "by-concurrency", "storage", "two"]
     pairs = [f"{table}-{kind}" for table in tables for kind in ("rps", "latency")]
-    assert list(charts) == [*pairs, "timeline", "checks"]
+    assert list(charts) == [*pairs, "timeline", "percentiles", "checks"]
 
 
-@pytest.mark.parametrize("name", ["by-concurrency-rps", "storage-latency", "two-rps", "timeline", "checks"])
+@pytest.mark.parametrize(
+    "name", ["by-concurrency-rps", "storage-latency", "two-rps", "timeline", "percentiles", "checks"]
+)
 def test_a_specification_keeps_to_the_schema(charts: dict[str, Chart], name: str) -> None:
     chart = charts[name]
     assert chart.spec["datasets"]
@@ -212,7 +219,8 @@ def test_without_data_there_are_no_pictures(empty_analysis: Analysis) -> None:
 
 
 def test_an_all_invalid_run_shows_its_course_and_its_checks_only(build: Callable[..., Analysis]) -> None:
-    assert [chart.kind for chart in charts_of(build(all_invalid=True, missing=()))] == ["timeline", "checks"]
+    kinds = [chart.kind for chart in charts_of(build(all_invalid=True, missing=()))]
+    assert kinds == ["timeline", "percentiles", "checks"]
 
 
 def test_tables_of_like_names_do_not_share_a_file(analysis: Analysis) -> None:
@@ -245,3 +253,38 @@ def test_a_long_name_takes_room_from_the_picture(application: Analysis) -> None:
     assert long["width"] < short["width"]
     limits = [layer["encoding"]["y"]["axis"]["labelLimit"] for layer in long["layer"]]
     assert min(limits) >= 6 * max(len(row.label) for row in application.tables[1].rows)
+
+
+def test_a_condition_has_one_colour_in_all_pictures_and_tables(analysis: Analysis, charts: dict[str, Chart]) -> None:
+    shape = shape_of_run(analysis)
+    assert len({*shape.palette.values()}) == len(shape.palette) > 1
+    for table in analysis.tables:
+        own = shape_of(table, analysis)
+        by_row = {fmt.plain(row.label): own.colour_of(row) for row in table.rows}
+        if own.colour == shape.colour:
+            assert by_row == {fmt.plain(row.label): shape.colour_of(row) for row in table.rows}
+        for point in values_of(charts[f"{table.name}-latency"], "percentiles"):
+            assert point["colour"] == by_row[point["condition"]]
+        shown = figure_table(columns_for(table), table.rows, shape=own)
+        assert [theme.SERIES[line.hue or 0] for line in shown.lines] == [own.colour_of(row) for row in table.rows]
+
+
+def test_errors_over_time_have_a_panel_for_each_kind(analysis: Analysis) -> None:
+    assert not any(chart.kind == "errors" for chart in charts_of(analysis))
+    seconds = [
+        point.model_copy(update={"errors_per_s": {"timeout": 2.0, "moved": 9.0}}) if number % 2 else point
+        for number, point in enumerate(analysis.timeline)
+    ]
+    chart = next(c for c in charts_of(analysis.model_copy(update={"timeline": seconds})) if c.kind == "errors")
+    assert [panel["title"]["text"] for panel in chart.spec["vconcat"]] == ["moved", "timeout"]
+    assert {point["y"] for point in values_of(chart, "points")} == {0.0, 2.0, 9.0}
+    alt.Chart.from_dict({**chart.spec, "datasets": {}})
+
+
+def test_percentiles_over_time_are_the_largest_of_what_a_point_covers(analysis: Analysis) -> None:
+    points = values_of(next(c for c in charts_of(analysis) if c.kind == "percentiles"), "points")
+    measured = [point for point in analysis.timeline if point.phase == "measure"]
+    for figure, of in (("P50", "p50_ns"), ("P99", "p99_ns")):
+        most = max(getattr(point, of) for point in measured)
+        assert max(point["y"] for point in points if point["figure"] == figure) <= most
+    assert {point["figure"] for point in points} == {"P50", "P95", "P99"}

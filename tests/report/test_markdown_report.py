@@ -37,7 +37,7 @@ def test_it_opens_with_question_answer_and_validity(analysis: Analysis, report: 
 def test_every_picture_it_shows_is_written_beside(report: tuple[str, set[str]]) -> None:
     text, files = report
     assert set(re.findall(r"\]\((charts/[^)]+)\)", text)) == files
-    assert len(files) == 10
+    assert len(files) == 11
 
 
 def test_the_table_of_the_study(report: tuple[str, set[str]]) -> None:
@@ -88,7 +88,7 @@ def test_empty_and_all_invalid(empty_analysis: Analysis, build: Callable[..., An
     assert files == set()
     assert "No check was made." in text
     text, files = written(build(all_invalid=True, missing=()))
-    assert files == {"charts/timeline.svg", "charts/checks.svg"}
+    assert files == {"charts/timeline.svg", "charts/percentiles.svg", "charts/checks.svg"}
     assert "0 valid and 83 invalid of 83 trials" in text
     assert not re.search(r"^\| ✓ \[", text, re.MULTILINE)
 

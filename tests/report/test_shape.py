@@ -11,11 +11,15 @@ from loadstone.report.charts.shape import ChartAxes, axis_text, level_text, numb
 from loadstone.report.charts.theme import duration_ticks
 
 
-def shape(build: Callable[..., Analysis], **vary: list[Level]) -> ChartAxes:
-    """The shape of a table that varies just this."""
-    row = build().tables[0].rows[0]
+def shape(build: Callable[..., Analysis], *, alone: bool = True, **vary: list[Level]) -> ChartAxes:
+    """The shape of a table that varies just this; `alone`: no other table of its report has colours."""
+    analysis = build()
+    row = analysis.tables[0].rows[0]
     rows = [row.model_copy(update={"condition": dict(zip(vary, c, strict=True))}) for c in product(*vary.values())]
-    return shape_of(ResultTable(name="t", title="T", note="", vary=vary, rows=rows), build())
+    return shape_of(
+        ResultTable(name="t", title="T", note="", vary=vary, rows=rows),
+        analysis.model_copy(update={"tables": []} if alone else {}),
+    )
 
 
 def test_a_size_runs_along_the_axis_and_the_name_has_the_colours(build: Callable[..., Analysis]) -> None:
@@ -34,6 +38,9 @@ def test_the_longest_quantity_runs_along_and_the_other_makes_panels(build: Calla
 def test_the_name_that_changes_fastest_has_the_colours(build: Callable[..., Analysis]) -> None:
     found = shape(build, operation=["set", "get"], storage=["json", "hash"])
     assert (found.along, found.colour, found.panels, found.group) == (None, "storage", ("operation",), "operation")
+    among = shape(build, alone=False, operation=["set", "get"], storage=["json", "hash"])
+    assert (among.colour, among.panels) == ("operation", ("storage",)), "as in the first table of the report"
+    assert among.palette["set"] != among.palette["get"]
 
 
 def test_two_levels_of_a_quantity_are_compared_as_bars(build: Callable[..., Analysis]) -> None:

@@ -87,6 +87,8 @@ class TableRow:
     """What could not be measured, or is wrong with it, and why."""
     verdict: RowVerdict | None = None
     """The mark before the label."""
+    hue: int | None = None
+    """Place of the colour that pictures give the condition, on the page."""
     target: str | None = None
     """Anchor of what the label leads to."""
     anchor: str = ""

@@ -3,14 +3,25 @@
 import html
 import json
 import re
+from pathlib import Path
 from urllib.parse import unquote, urlencode
 
 import pytest
 from tests.calling import called
 
-from loadstone.addons.pages.command_lines import of_experiment, of_gate, of_quick, references_in, without_secrets
+from loadstone.addons.pages.command_lines import (
+    OF_RUNS,
+    of_experiment,
+    of_gate,
+    of_quick,
+    references_in,
+    without_secrets,
+)
+from loadstone.addons.pages.experiment_facts import ExperimentFacts, FactorFacts, LevelFacts
 from loadstone.addons.pages.field_errors import at_field
 from loadstone.addons.pages.forms import Form
+from loadstone.addons.pages.run_again import again, filled
+from loadstone.addons.pages.settings import PageSettings
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import resolve
 
@@ -43,6 +54,32 @@ def test_each_field_becomes_its_option() -> None:
         *("--server", "redis=redis://h:1", "--subject", "spring=http://h", "--set", "workload.model.users=9"),
         *("--set", "a.b=1", "--set", "c=d e", "--quick", "--budget", "2m", "--seed=-1"),
     )
+
+
+def test_a_command_line_becomes_its_form_again(tmp_path: Path) -> None:
+    place = PageSettings(experiments=tmp_path, here=tmp_path)
+    (tmp_path / "x").write_text("")
+    levels = (("level.size", "10 kB"), ("level.client", "a,b"), ("level.client", "c"))
+    given = (("quick", "on"), ("seed", "-1"), ("set.workload.model.users", "16"), ("server.redis", "redis://h:1"))
+    words = of(*levels, *given, ("further", "a.b=1"))
+    address, fields = again([*words, "--wait", "--out", "runs"], place)
+    assert address == "/own/x"
+    factors = [
+        FactorFacts(name, "", "", tuple(LevelFacts(text, on=text in USUAL[name], usual=False) for text in texts))
+        for name, texts in FACTORS.items()
+    ]
+    facts = ExperimentFacts("x", "x", "", "", tuple(factors), (), (), None, (), "", "", as_published=False)
+    known = {*OF_RUNS, *PARTS, "set.workload.model.users", *(f"level.{name}" for name in FACTORS)}
+    form = filled(Form(fields), facts, known)
+    assert of(*form.fields) == words
+    assert of(*filled(Form(again(["run", "x"], place)[1]), facts, known).fields) == ("run", "x")
+    for option in ("--driver", "--trials"):
+        with pytest.raises(UserError, match=option):
+            again(["run", "x", option, "2"], place)
+    quick = [("kind", "redis"), ("search", "on"), ("url", "redis://h:1"), ("seed", "3")]
+    command = of_quick(Form(quick)).words
+    assert sorted(again(command, place)[1]) == sorted(quick)
+    assert again(command, place)[0] == "/quick"
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_the_list_is_a_table_of_figures(pages: Pages) -> None:
 def test_a_figure_over_runs(pages: Pages) -> None:
     text = figures_read(pages, "redis")
     assert text.count("<h3>Line ") == 1
-    assert all(f'href="/runs/{name}/report"' in text for name in (A, B))
+    assert all(f'href="/runs/{name}/report" title="{name}">redis, ' in text for name in (A, B)), "name and time"
     assert text.count("<svg") == 1
     for odd in ({}, {"experiment": "nowhere"}, {"experiment": "redis", "place": "x", "metric": "y"}):
         assert pages.client.get("/figures", params=odd).status_code == 200

@@ -250,8 +250,8 @@ def test_the_picture_has_each_interval_where_it_belongs() -> None:
     first, second, last = drawn.bars
     assert (first.cut_low, first.cut_high, second.cut_low, last.newest) == (True, True, False, True)
     assert first.x < second.x < last.x
-    assert first.low == drawn.bottom and first.high == drawn.top  # noqa: PT018
-    pixels = (drawn.zero - drawn.top) / drawn.reach
+    assert first.low == drawn.frame.bottom and first.high == drawn.frame.top  # noqa: PT018
+    pixels = (drawn.zero - drawn.frame.top) / drawn.reach
     assert drawn.zero - last.low == pytest.approx(0.05 * pixels, abs=0.1)
     assert drawn.zero - last.high == pytest.approx(0.2 * pixels, abs=0.1)
     assert drawn.zero - drawn.margin_top == pytest.approx(math.log(1.05) * pixels, abs=0.1)

@@ -43,8 +43,12 @@ def test_without_samples_the_drivers_own_cpu_is_left(synthetic: ModuleType, tmp_
 
 def test_an_interval_without_a_correct_reply_has_no_p99(run: RecordedRun) -> None:
     line = run.intervals["b01-001"][1]
-    silent = line.model_copy(update={"ok": 0, "response_ns": replace(line.response_ns, count=0, p99=0)})
+    failed = {"ok": 0, "errors": {"moved": 3}, "timeouts": 2}
+    silent = line.model_copy(update={**failed, "response_ns": replace(line.response_ns, count=0, p99=0)})
     changed = RecordedRun(**{**run.__dict__, "intervals": {"b01-001": (silent,)}})
     point = make_timeline(changed, run.trials)[0]
-    assert point.p99_ns is None
+    assert (point.p50_ns, point.p95_ns, point.p99_ns) == (None, None, None)
     assert point.goodput_per_s == 0
+    assert point.errors_per_s == pytest.approx(
+        {"moved": 3 / line.duration_s, "timeouts": 2 / line.duration_s}, abs=1e-3
+    )

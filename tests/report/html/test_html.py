@@ -265,7 +265,7 @@ def test_only_its_own_scripts_may_run(page: Page) -> None:
 
 def test_pictures_have_texts_for_those_who_cannot_see_them(page: Page) -> None:
     pictures = page.all("svg")
-    assert len(pictures) == 10 + 8, "those of rates and of latencies are there for phones, too"
+    assert len(pictures) == 11 + 8, "those of rates and of latencies are there for phones, too"
     assert len(page.all("svg", role="img")) == len(pictures)
     assert all(len(picture["aria-label"]) > 20 for picture in pictures)
 
@@ -312,7 +312,7 @@ def test_a_run_without_tables_is_a_page_too(empty_analysis: Analysis) -> None:
 def test_an_all_invalid_run_shows_reasons_and_no_rate(build: Callable[..., Analysis]) -> None:
     page = page_of(build(all_invalid=True, missing=()))
     assert "0 valid and 83 invalid of 83 trials" in page.words
-    assert len(page.all("svg")) == 2
+    assert len(page.all("svg")) == 3
 
 
 def test_the_environment_is_reported_with_units(page: Page) -> None:

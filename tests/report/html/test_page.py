@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -92,7 +93,7 @@ def test_every_picture_is_drawn_without_an_error_or_a_request(
     browser: webdriver.Chrome, report: Path, scheme: str
 ) -> None:
     open_page(browser, report, scheme=scheme)
-    assert ask(browser, f"{SHOWN}.length") == 10
+    assert ask(browser, f"{SHOWN}.length") == 11
     assert ask(browser, f"Math.min(...{SHOWN}.map(s => s.clientHeight))") > 60
     labels = "getComputedStyle(document.querySelector('svg.marks text')).fill"
     assert ask(browser, labels) == {"light": "rgb(86, 96, 109)", "dark": "rgb(169, 177, 188)"}[scheme]
@@ -176,6 +177,38 @@ def test_a_block_leads_to_its_trial(browser: webdriver.Chrome, judged: Analysis,
     browser.execute_script("arguments[0].click()", browser.find_element(By.LINK_TEXT, name))
     target = f"document.getElementById('trial-{name}').closest('details').open"
     WebDriverWait(browser, PATIENCE_S).until(lambda b: ask(b, target))
+
+
+def test_a_picture_is_saved_and_a_stretch_of_time_enlarged(browser: webdriver.Chrome, report: Path) -> None:
+    open_page(browser, report)
+    assert ask(browser, "document.querySelectorAll('.tools').length") == ask(browser, f"{SHOWN}.length")
+    browser.execute_script(
+        "HTMLAnchorElement.prototype.click = function () { window.saved = [this.download, this.href.slice(0, 22)]; };"
+        "document.querySelector('#picture-timeline .tools button').click()"
+    )
+    WebDriverWait(browser, PATIENCE_S).until(lambda b: ask(b, "window.saved"))
+    assert ask(browser, "window.saved") == ["timeline.png", "data:image/png;base64,"]
+    frame = browser.find_element(By.CSS_SELECTOR, "#picture-percentiles .frame")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", frame)
+    clocks = (
+        "[...document.querySelectorAll('#picture-percentiles text')].map((t) => t.textContent)"
+        ".filter((t) => /^\\d+:\\d\\d$/.test(t))"
+    )
+    whole = ask(browser, clocks)
+    WebDriverWait(browser, PATIENCE_S).until(
+        lambda b: ask(b, "document.querySelector('#picture-percentiles .tools').childNodes.length") == 3
+    )
+    drawing = frame.find_element(By.CSS_SELECTOR, "svg.marks")
+    ActionChains(browser).move_to_element(drawing).click_and_hold().move_by_offset(160, 0).release().perform()
+    assert ask(browser, clocks) != whole
+    back = browser.find_element(By.CSS_SELECTOR, "#picture-percentiles .tools button:last-of-type")
+    assert back.is_displayed()
+    browser.execute_script("arguments[0].click()", back)
+    assert ask(browser, clocks) == whole
+    assert not back.is_displayed()
+    frame.send_keys("+")
+    assert ask(browser, clocks) != whole
+    assert browser.get_log("browser") == []
 
 
 @pytest.mark.parametrize("width", [1280, 768, 400, 360])
@@ -294,7 +327,7 @@ def test_without_scripts_tables_and_pictures_are_there(browser: webdriver.Chrome
         browser.get(report.as_uri())
         for fold in browser.find_elements(By.CSS_SELECTOR, "details.fold > summary"):
             fold.send_keys(Keys.ENTER)
-        assert ask(browser, f"{SHOWN}.filter((s) => s.clientWidth > 200 && s.clientHeight > 60).length") == 10
+        assert ask(browser, f"{SHOWN}.filter((s) => s.clientWidth > 200 && s.clientHeight > 60).length") == 11
         assert len(browser.find_elements(By.CSS_SELECTOR, "#results table.figures tbody th")) == 83
         assert browser.find_elements(By.CSS_SELECTOR, "thead button") == []
     finally:

@@ -21,6 +21,7 @@ from loadstone.addons.pages import (
     page,
     reports,
     run_actions,
+    run_again,
     start_run,
 )
 from loadstone.addons.pages.access import LANGUAGE_COOKIE, Access, RefusedRequest, own_address
@@ -49,6 +50,7 @@ ROUTES = (
     Route("/language/{name}", choose_language),
     *start_run.routes,
     *run_actions.routes,
+    *run_again.routes,
     *machine.routes,
     *in_progress.routes,
     *live.routes,

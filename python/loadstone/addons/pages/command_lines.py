@@ -21,11 +21,13 @@ from loadstone.safety.secrets.known import learn
 VARIABLE = "LOADSTONE_PASSWORD_"
 _SECRET_SETTING = re.compile(r"(?P<head>[?&][\w.-]+=)(?P<value>[^&#]+)")
 _NEXT_URL = re.compile(r",(?=[a-z][a-z0-9+.-]*://)")
-_SWITCHES, _OPTIONS = ("quick", "as-published", "twin"), ("budget", "blocks", "seed", "at-rate", "fleet")
-OF_RUNS = ("sent", "further", *_SWITCHES, *_OPTIONS)
+OF_SWITCHES, OF_OPTIONS = ("quick", "as-published", "twin"), ("budget", "blocks", "seed", "at-rate", "fleet")
+OF_RUNS = ("sent", "further", *OF_SWITCHES, *OF_OPTIONS)
 OF_QUICK = ("kind", "url", "against", "connections", "time", "seed", "search")
 OF_GATE = ("base", "head", "start", "build", "path", "tolerance", "tolerance-p99", "budget")
 """The fields that a form may have; each option that one becomes stands here by its name."""
+OF_QUICK_OPTIONS = {"--against": "against", "--connections": "connections", "--duration": "time", "--seed": "seed"}
+"""The options of a quick run, and their fields."""
 TEXT_MAX = 4000
 """Characters of a field."""
 
@@ -133,8 +135,9 @@ def of_quick(form: Form) -> CommandLine:
         raise UserError("write the first address, too: the second one is compared with it")
     made.url("", form.one("url"))
     made.url("--against", form.one("against"))
-    for option, name in (("--connections", "connections"), ("--duration", "time"), ("--seed", "seed")):
-        made.option(option, form.one(name))
+    for option, name in OF_QUICK_OPTIONS.items():
+        if option != "--against":
+            made.option(option, form.one(name))
     return made.done()
 
 
@@ -212,10 +215,10 @@ def _only(made: _Words, name: str, levels: Sequence[str]) -> None:
 
 
 def _common(made: _Words, form: Form) -> None:
-    for switch in _SWITCHES:
+    for switch in OF_SWITCHES:
         if form.one(switch) == "on":
             made.words.append(f"--{switch}")
-    for option in _OPTIONS:
+    for option in OF_OPTIONS:
         made.option(f"--{option}", form.one(option))
 
 

@@ -12,6 +12,13 @@ from typing import Any, NoReturn
 
 from typer.exceptions import TyperException
 
+from loadstone.addons.pages.experiment_facts import (
+    ExperimentFacts,
+    FactorFacts,
+    LevelFacts,
+    PartFacts,
+    SettingFacts,
+)
 from loadstone.addons.pages.settings import ShownConsent
 from loadstone.experiment.plan.run_plan import RunPlan
 from loadstone.experiment.plan.run_size import extent
@@ -56,65 +63,6 @@ class Described:
     """Factor -> its levels that are measured, as the form has them: a quick run leaves out others."""
     shown: ShownConsent
     """What an answer to them would allow; without a hash where nothing is asked."""
-
-
-@dataclass(frozen=True)
-class LevelFacts:
-    """A level of a factor."""
-
-    text: str
-    on: bool
-    usual: bool
-
-
-@dataclass(frozen=True)
-class FactorFacts:
-    """What is varied."""
-
-    name: str
-    title: str
-    unit: str
-    levels: tuple[LevelFacts, ...]
-
-
-@dataclass(frozen=True)
-class PartFacts:
-    """A server or an application of the experiment."""
-
-    name: str
-    what: str
-    """Its kind, or its manifest."""
-
-
-@dataclass(frozen=True)
-class SettingFacts:
-    """A setting that has one value for all conditions, and what it may be."""
-
-    path: str
-    value: str
-    description: str
-    lowest: float | None
-    highest: float | None
-
-
-@dataclass(frozen=True)
-class ExperimentFacts:
-    """What a form of an experiment is made from."""
-
-    word: str
-    """As the command line names it."""
-    name: str
-    question: str
-    description: str
-    factors: tuple[FactorFacts, ...]
-    servers: tuple[PartFacts, ...]
-    subjects: tuple[PartFacts, ...]
-    users: SettingFacts | None
-    """How many virtual users there are; None where a factor or another model says it."""
-    settings: tuple[SettingFacts, ...]
-    budget: str
-    quick_budget: str
-    as_published: bool
 
 
 class _Found(Exception):
@@ -290,7 +238,7 @@ def _schema() -> dict[str, Any]:
     return Plan.model_json_schema()
 
 
-def _settings(experiment: Experiment, schema: Mapping[str, Any]) -> "list[SettingFacts]":
+def _settings(experiment: Experiment, schema: Mapping[str, Any]) -> list[SettingFacts]:
     """The numbers below `workload` that stand for all conditions: each with the bounds that the schema gives it."""
     found: list[SettingFacts] = []
     kinds = schema["$defs"]

@@ -19,13 +19,14 @@ from loadstone.addons.pages.command_lines import (
     of_gate,
     of_quick,
 )
-from loadstone.addons.pages.command_preview import ExperimentFacts
+from loadstone.addons.pages.experiment_facts import ExperimentFacts
 from loadstone.addons.pages.field_errors import at_field
 from loadstone.addons.pages.forms import Form, form_of
 from loadstone.addons.pages.in_progress import in_progress
 from loadstone.addons.pages.literal_secrets import ShownText, as_page_shows, has_mask, shown
 from loadstone.addons.pages.own_files import own_files, own_path, read_own, text_there, version_of, write_own
 from loadstone.addons.pages.page import page
+from loadstone.addons.pages.run_again import filled
 from loadstone.addons.pages.settings import PageSettings, as_typed, place_of
 from loadstone.addons.pages.start_run import begin, describe
 from loadstone.cli.init_command import TEMPLATE
@@ -52,6 +53,8 @@ class _FormRequest:
 
 async def _list(request: Request) -> Response:
     place = place_of(request)
+    if request.headers.get("sec-fetch-mode") == "navigate":  # somebody reads the list before they open a form
+        await run_in_threadpool(place.memory.apart.load)
     return page(
         request,
         "experiments.html",
@@ -74,7 +77,9 @@ async def _form(request: Request) -> Response:
         if asked.file and is_saved:  # the editor says what is wrong with it, and that it is kept
             return _to_editor(asked.file)
         raise
-    return _form_page(request, asked, found, Form(()), is_saved=is_saved)
+    asked_again = Form(request.query_params.multi_items())
+    form = filled(asked_again, found, fields_of(found)) if asked_again.one("again") else Form(())
+    return _form_page(request, asked, found, form, is_saved=is_saved)
 
 
 def _form_page(
@@ -103,7 +108,7 @@ async def _check(request: Request) -> Response:
 async def _facts(request: Request, asked: _FormRequest) -> ExperimentFacts:
     """What the form of an experiment is made from; a built-in one is read once. Raises UserError."""
     kept, key = place_of(request).memory.facts, (asked.word, language())
-    found: ExperimentFacts | None = kept.get(key)
+    found = kept.get(key)
     if found is None:
         found = await place_of(request).memory.apart.call(command_preview.facts, asked.word)
     if not asked.file:
@@ -191,8 +196,9 @@ class _CommandForm:
         return _placed(place_of(request), made, always=made.words[0] != "saturate")
 
     async def page(self, request: Request) -> Response:
-        """The form, empty."""
-        return self._page(request, Form(()))
+        """The form, empty or as a run was started."""
+        given = [(name, value) for name, value in request.query_params.multi_items() if name in self.fields]
+        return self._page(request, Form(given))
 
     async def check(self, request: Request) -> Response:
         """What it would do now, as a part of its page."""

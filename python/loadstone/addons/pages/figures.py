@@ -1,7 +1,6 @@
 """A figure of one condition over all runs of an experiment, in lines of what is alike."""
 
 import time
-from datetime import UTC, datetime
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,7 +13,7 @@ from loadstone.addons.history.trends import in_order, metrics_of, places_of
 from loadstone.addons.history.trends_chart import over_runs_chart
 from loadstone.addons.history.trends_text import differs_text, figure_name, hint_text, interval_text
 from loadstone.addons.pages.comparing import drawn
-from loadstone.addons.pages.history import renewed_index
+from loadstone.addons.pages.history import name_of, renewed_index
 from loadstone.addons.pages.page import page
 from loadstone.addons.pages.settings import place_of
 from loadstone.report import figure_format as fmt
@@ -42,6 +41,7 @@ def _figures(request: Request) -> Response:
     metric = asked["metric"] if asked["metric"] in metrics else next(iter(metrics), "")
     history = history_of(experiment, found.runs, [(key, metric)], found.unread).figures[0] if metric else None
     over, hints = (None, []) if history is None else (history.over, history.hints)
+    names = {row.name: name_of(row) for row in rows}
     numbers = {run.run: number for number, run in enumerate(in_order(found.runs), start=1)}
     return page(
         request,
@@ -55,6 +55,7 @@ def _figures(request: Request) -> Response:
         left=found.left + unlisted,
         unread=found.unread,
         over=over,
+        without=[] if over is None else [(run, names[run]) for run in over.without],
         hints=[(hint_text(hint), differs_text(hint)) for hint in hints],
         picture=None if over is None else drawn(over_runs_chart(over, hints)),
         lines=[] if over is None else [
@@ -62,17 +63,13 @@ def _figures(request: Request) -> Response:
                 "line": line,
                 "unlike": [fmt.sentence(one) for one in line.unlike],
                 "points": [
-                    (numbers[point.run], point, _time(point.began_unix_s), interval_text(over.metric, point))
+                    (numbers[point.run], point, names[point.run], interval_text(over.metric, point))
                     for point in reversed(line.points)
                 ],
             }
             for line in over.lines
         ],
     )  # fmt: skip
-
-
-def _time(unix_s: float) -> str:
-    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 routes = (Route("/figures", _figures, name="figures"),)

@@ -17,23 +17,23 @@ class Form:
     """The fields of a form, in their order."""
 
     def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
-        self._fields = tuple(fields)
+        self.fields = tuple(fields)
 
     def one(self, name: str) -> str:
         """The text of a field, without blanks around it; empty where it is missing."""
-        return next((value.strip() for key, value in self._fields if key == name), "")
+        return next((value.strip() for key, value in self.fields if key == name), "")
 
     def raw(self, name: str) -> str:
         """The text of a field as it is."""
-        return next((value for key, value in self._fields if key == name), "")
+        return next((value for key, value in self.fields if key == name), "")
 
     def all(self, name: str) -> list[str]:
         """The texts of all fields of this name."""
-        return [value for key, value in self._fields if key == name]
+        return [value for key, value in self.fields if key == name]
 
     def require_only(self, known: Collection[str]) -> None:
         """Raises UserError where it has a field that the page does not offer now: a choice would be left out."""
-        for key, _value in self._fields:
+        for key, _value in self.fields:
             if key not in known:
                 raise UserError(
                     "{field}: this form has no such field now; load its page again, and fill it in", field=key[:80]
@@ -41,7 +41,7 @@ class Form:
 
     def named(self, prefix: str) -> list[tuple[str, str]]:
         """What follows the prefix in the name of a field, and its text, without those that are empty."""
-        found = [(key.removeprefix(prefix), value.strip()) for key, value in self._fields if key.startswith(prefix)]
+        found = [(key.removeprefix(prefix), value.strip()) for key, value in self.fields if key.startswith(prefix)]
         return [(key, value) for key, value in found if value]
 
 

@@ -9,10 +9,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadstone.addons.pages.frame import PictureFrame
 from loadstone.addons.pages.live_view import Compared, LiveVerdict
 
-WIDTH, HEIGHT = 380.0, 168.0
-LEFT, RIGHT, TOP, BOTTOM = 52.0, 14.0, 12.0, 26.0
+FRAME = PictureFrame.within(380, 168, left=52, right=14, top=12, bottom=26)
 _REACH = tuple(math.log1p(share) for share in (0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1, 2, 4, 9, 99, 999))
 """How far the picture reaches up, and as far down as a ratio: +100 % and -50 %."""
 
@@ -33,7 +33,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Narrowing:
-    """What is drawn, in pixels of a picture of `WIDTH` by `HEIGHT`."""
+    """What is drawn, in pixels."""
 
     bars: list[Bar]
     band: str
@@ -48,12 +48,7 @@ class Narrowing:
     looks: list[tuple[float, int, bool]]
     """Where it is looked at, at how many rounds, and whether that number has room to be printed."""
     kind: str
-    left: float = LEFT
-    right: float = WIDTH - RIGHT
-    top: float = TOP
-    bottom: float = HEIGHT - BOTTOM
-    width: float = WIDTH
-    height: float = HEIGHT
+    frame: PictureFrame = FRAME
 
 
 def narrowing(group: Compared, looks: Sequence[LiveVerdict]) -> Narrowing:
@@ -65,13 +60,13 @@ def narrowing(group: Compared, looks: Sequence[LiveVerdict]) -> Narrowing:
 
     def x(count: float) -> float:
         if len(counts) == 1:
-            return (LEFT + WIDTH - RIGHT) / 2
+            return (FRAME.left + FRAME.right) / 2
         share = math.log(count / counts[0]) / math.log(counts[-1] / counts[0])
-        return round(LEFT + 10 + share * (WIDTH - RIGHT - LEFT - 24), 1)
+        return round(FRAME.left + 10 + share * (FRAME.across - 24), 1)
 
     def y(ratio: float) -> float:
-        middle = (TOP + HEIGHT - BOTTOM) / 2
-        return round(middle - max(-1.0, min(1.0, ratio / reach)) * (HEIGHT - BOTTOM - TOP) / 2, 1)
+        middle = (FRAME.top + FRAME.bottom) / 2
+        return round(middle - max(-1.0, min(1.0, ratio / reach)) * FRAME.up / 2, 1)
 
     bars = [
         Bar(

@@ -26,7 +26,7 @@ WALL_S, CPU_S = 20.0, 15
 MEMORY_BYTES = 4 * 1024**3
 AT_ONCE = 2
 """Calls at the same time; more wait."""
-LOADED = ["loadstone.addons.pages.whole_command", "loadstone.addons.pages.command_preview"]
+LOADED = ["loadstone.addons.pages.preloaded"]
 P = ParamSpec("P")
 R = TypeVar("R")
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -39,6 +39,11 @@ class Apart:
 
     def __init__(self) -> None:
         self._free = asyncio.Semaphore(AT_ONCE)
+
+    @staticmethod
+    def load() -> None:
+        """Begin to load what calls need, which takes seconds; returns at once."""
+        _start_server()
 
     async def call(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
         """What the function returns. Raises UserError as it does, or where it takes too long."""

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from loadstone.addons.pages.frame import PictureFrame
 from loadstone.report import figure_format as fmt
 
-WIDTH, HEIGHT = 460.0, 220.0
-LEFT, RIGHT, TOP, BOTTOM = 64.0, 16.0, 12.0, 40.0
+FRAME = PictureFrame.within(460, 220, left=64, right=16, top=12, bottom=40)
 _TICKS = 4
 _ROOM = 40.0
 """Pixels between two numbers of an axis."""
@@ -16,7 +16,7 @@ _ROOM = 40.0
 
 @dataclass(frozen=True)
 class SearchCurve:
-    """What is drawn of one condition, in pixels of a picture of `WIDTH` by `HEIGHT`."""
+    """What is drawn of one condition, in pixels."""
 
     label: str
     offered: bool
@@ -26,12 +26,7 @@ class SearchCurve:
     """Each step, with what it says."""
     across: list[tuple[float, str]]
     up: list[tuple[float, str]]
-    left: float = LEFT
-    right: float = WIDTH - RIGHT
-    top: float = TOP
-    bottom: float = HEIGHT - BOTTOM
-    width: float = WIDTH
-    height: float = HEIGHT
+    frame: PictureFrame = FRAME
 
 
 def search_curves(steps: Iterable[Mapping[str, Any]]) -> list[SearchCurve]:
@@ -52,10 +47,10 @@ def _curve(label: str, offered: bool, steps: Mapping[float, float]) -> SearchCur
     reach = step * math.ceil(most / step)
 
     def x(load: float) -> float:
-        return round(LEFT + 10 + (math.log(load) - first) / (last - first) * (WIDTH - RIGHT - LEFT - 20), 1)
+        return round(FRAME.left + 10 + (math.log(load) - first) / (last - first) * (FRAME.across - 20), 1)
 
     def y(per_s: float) -> float:
-        return round(HEIGHT - BOTTOM - per_s / reach * (HEIGHT - BOTTOM - TOP), 1)
+        return round(FRAME.bottom - per_s / reach * FRAME.up, 1)
 
     text = fmt.rate if offered else fmt.count
     across: list[tuple[float, str]] = []

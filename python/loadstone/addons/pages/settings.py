@@ -5,12 +5,13 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from loadstone.addons.pages.command_lines import CommandLine, references_in
+from loadstone.addons.pages.experiment_facts import ExperimentFacts
 from loadstone.addons.pages.reader_process import Apart
 from loadstone.addons.pages.started_runs import Starts
 from loadstone.run_folder.earlier_runs import RUNS
@@ -36,8 +37,8 @@ class Memory:
     """The passwords that were given in a page, by the names of their variables."""
     started: dict[str, CommandLine] = field(default_factory=dict, repr=False)
     """The commands of the newest starts, by their names: one that did not begin can be started again."""
-    facts: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
-    """What the forms of built-in experiments are made from (`command_preview.ExperimentFacts`), in each language."""
+    facts: dict[tuple[str, str], ExperimentFacts] = field(default_factory=dict, repr=False)
+    """What the forms of built-in experiments are made from, by their word and the language."""
     _pending: dict[str, "Pending"] = field(default_factory=dict, repr=False)
 
     def with_variables(self, command: CommandLine) -> CommandLine:

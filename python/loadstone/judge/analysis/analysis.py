@@ -459,14 +459,18 @@ class MachineSpeed(AnalysisModel):
 
 
 class TimelinePoint(AnalysisModel):
-    """One second of the run, for the picture: rates, latency, and CPU of each part."""
+    """One second of the run, for the pictures: rates, latencies, errors, and CPU of each part."""
 
     unix_s: float
     trial: str
     phase: str
     throughput_per_s: float
     goodput_per_s: float
+    p50_ns: int | None = None
+    p95_ns: int | None = None
     p99_ns: int | None
+    errors_per_s: dict[str, float] = {}
+    """Kind -> its rate; only kinds that occurred are there."""
     cpu_share: dict[str, float]
 
 

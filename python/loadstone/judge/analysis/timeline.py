@@ -1,5 +1,6 @@
 """The time line of a run: a point an interval, bounded in number."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from math import ceil
@@ -43,26 +44,31 @@ def _of_trial(run: RecordedRun, trial: TrialRecord, of_block: Sequence[Sample]) 
 
 
 def _point(operations: Sequence[IntervalLine], shares: Sequence[Sample]) -> TimelinePoint:
-    """One interval, all operations together. Of several operations the P99 is the slowest one's."""
+    """One interval, all operations together. Of several operations a percentile is the slowest one's."""
     line = operations[0]
     start_s = line.start_unix_ns / 1e9
     window = Window(shares, start_s, start_s + line.duration_s)
     cpu = {part: window.mean(part, _SHARE) for part in window.parts(_SHARE)}
     cpu[_DRIVER] = sum(line.cpu_s) / line.duration_s
     completed = sum(o.ok + sum(o.errors.values()) for o in operations)
+    answered = [o.response_ns for o in operations if o.response_ns.count]
+    errors = sum((Counter({**o.errors, "timeouts": o.timeouts}) for o in operations), Counter[str]())
     return TimelinePoint(
         unix_s=start_s,
         trial=line.trial,
         phase=line.phase,
         throughput_per_s=completed / line.duration_s,
         goodput_per_s=sum(o.ok for o in operations) / line.duration_s,
-        p99_ns=max((o.response_ns.p99 for o in operations if o.response_ns.count), default=None),
+        p50_ns=max((latency.p50 for latency in answered), default=None),
+        p95_ns=max((latency.p95 for latency in answered), default=None),
+        p99_ns=max((latency.p99 for latency in answered), default=None),
+        errors_per_s={kind: round(count / line.duration_s, 3) for kind, count in sorted(errors.items())},
         cpu_share={part: round(share, 4) for part, share in sorted(cpu.items()) if share is not None},
     )
 
 
 def _together(points: list[TimelinePoint], step: int) -> list[TimelinePoint]:
-    """Each `step` neighbours as one: mean rates and shares, the highest P99."""
+    """Each `step` neighbours as one: mean rates and shares, the highest percentiles."""
     found: list[TimelinePoint] = []
     for _, group in groupby(points, key=lambda point: (point.trial, point.phase)):
         stretch = list(group)
@@ -72,11 +78,15 @@ def _together(points: list[TimelinePoint], step: int) -> list[TimelinePoint]:
 
 def _one(points: list[TimelinePoint]) -> TimelinePoint:
     parts = {part for point in points for part in point.cpu_share}
+    kinds = sorted({kind for point in points for kind in point.errors_per_s})
     return points[0].model_copy(
         update={
             "throughput_per_s": sum(p.throughput_per_s for p in points) / len(points),
             "goodput_per_s": sum(p.goodput_per_s for p in points) / len(points),
+            "p50_ns": max((p.p50_ns for p in points if p.p50_ns is not None), default=None),
+            "p95_ns": max((p.p95_ns for p in points if p.p95_ns is not None), default=None),
             "p99_ns": max((p.p99_ns for p in points if p.p99_ns is not None), default=None),
+            "errors_per_s": {kind: _mean([p.errors_per_s.get(kind, 0.0) for p in points]) for kind in kinds},
             "cpu_share": {part: _mean([p.cpu_share[part] for p in points if part in p.cpu_share]) for part in parts},
         }
     )

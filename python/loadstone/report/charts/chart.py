@@ -20,8 +20,8 @@ _NAME_MAX = 100
 """A file's name has at most 255 bytes."""
 ChartData = list[dict[str, Any]]
 MarkKind = Literal[
-    "effects", "forest", "cost-forest", "blocks", "cost", "rps", "latency", "timeline", "checks", "saturation", "ramp",
-    "capacity", "two-rates", "two-latencies", "over-runs",
+    "effects", "forest", "cost-forest", "blocks", "cost", "rps", "latency", "timeline", "percentiles", "errors",
+    "checks", "saturation", "ramp", "capacity", "two-rates", "two-latencies", "over-runs",
 ]  # fmt: skip
 _VEGA_LITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
 _TITLE_PX = 30

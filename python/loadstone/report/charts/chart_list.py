@@ -14,6 +14,7 @@ from loadstone.report.charts.cost_chart import cost_chart
 from loadstone.report.charts.effects_chart import effects_chart
 from loadstone.report.charts.forest_chart import cost_forest_chart, forest_chart
 from loadstone.report.charts.latency_chart import latency_chart
+from loadstone.report.charts.over_time_chart import errors_chart, percentiles_chart
 from loadstone.report.charts.rate_chart import rate_chart
 from loadstone.report.charts.timeline_chart import timeline_chart
 from loadstone.slot import Slot
@@ -65,7 +66,7 @@ def _all_of(analysis: Analysis) -> Iterator[Chart | None]:
     yield cost_chart(analysis)
     for table in analysis.tables:
         yield from (rate_chart(table, analysis), latency_chart(table, analysis))
-    yield from (timeline_chart(analysis), checks_chart(analysis))
+    yield from (timeline_chart(analysis), percentiles_chart(analysis), errors_chart(analysis), checks_chart(analysis))
 
 
 def render_svg(analysis: Analysis) -> dict[str, bytes]:

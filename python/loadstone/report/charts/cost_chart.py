@@ -14,6 +14,7 @@ from loadstone.report import verdicts
 from loadstone.report.charts import theme
 from loadstone.report.charts.axes import length_axis
 from loadstone.report.charts.chart import TIP, Chart, ChartData, VegaSpec, either, fixed, layer, make, named, tooltip
+from loadstone.report.charts.shape import ChartAxes, shape_of_run
 from loadstone.report.figure_quality import different_rows
 from loadstone.report.tables.columns import most_telling
 from loadstone.text.english.figures import listed, part_text, whole_percent
@@ -39,6 +40,8 @@ class _Request:
     costs: dict[str, CpuCost]
     whole: CpuCost | None
     """With its interval; None where only the parts are known."""
+    hue: str
+    """The condition's colour, of a bar that has one part."""
     invalid: bool = False
 
     @property
@@ -94,15 +97,18 @@ def _top(requests: list[_Request]) -> float:
 def _requests(analysis: Analysis) -> list[_Request]:
     """Compared conditions first, also those that no table has; no two have one name."""
     every = {identity(row.condition): row for row in different_rows(analysis)}
+    shape = shape_of_run(analysis)
     found: dict[str, _Request] = {}
     for comparison in verdicts.all_comparisons(analysis):
         for side in (comparison.primary.a, comparison.primary.b):
             key = identity(side.condition)
-            if key not in found and (bar := _of_row(every[key]) if key in every else _of_side(comparison, side)):
+            if key not in found and (
+                bar := _of_row(every[key], shape) if key in every else _of_side(comparison, side, shape)
+            ):
                 found[key] = bar
     for row in most_telling(analysis, _ROWS_MAX):
         if (key := identity(row.condition)) not in found and row.costs:
-            found[key] = _of_row(row)
+            found[key] = _of_row(row, shape)
     tables = {identity(row.condition): fmt.plain(table.title) for table in analysis.tables for row in table.rows}
     many = Counter(one.name for one in found.values())
     return [
@@ -121,15 +127,17 @@ def _parts(requests: list[_Request]) -> list[str]:
     return list(dict.fromkeys(part_text(part) for part in sorted(after, key=lambda part: -after[part])))
 
 
-def _of_row(row: Row) -> _Request:
-    return _Request(fmt.plain(row.label) or _("this run"), row.costs, row.cost, row.verdict == "invalid")
+def _of_row(row: Row, shape: ChartAxes) -> _Request:
+    name = fmt.plain(row.label) or _("this run")
+    return _Request(name, row.costs, row.cost, shape.colour_of(row), row.verdict == "invalid")
 
 
-def _of_side(comparison: Comparison, side: Side) -> _Request:
+def _of_side(comparison: Comparison, side: Side, shape: ChartAxes) -> _Request:
     """A condition that no table has: what its rounds cost, typically."""
     judged = [(one.metric.removeprefix(COST), one.a if one.a.name == side.name else one.b) for one in comparison.costs]
     costs = {part: CpuCost(ns=one.typical) for part, one in judged if one.typical}
-    return _Request(", ".join(filter(None, (fmt.plain(side.name), fmt.plain(comparison.place)))), costs, None)
+    name = ", ".join(filter(None, (fmt.plain(side.name), fmt.plain(comparison.place))))
+    return _Request(name, costs, None, shape.colour_of(side))
 
 
 def _pieces(request: _Request, top: float) -> ChartData:
@@ -141,7 +149,7 @@ def _pieces(request: _Request, top: float) -> ChartData:
         ends = None if cost.low_ns is None else (cost.low_ns, cost.high_ns)
         said = {part_text(part): f"{fmt.duration(cost.ns)}{fmt.around(cost.ns, ends)}", "share": share}
         drawn = {"begin": min(begin, top), "end": min(end, top)}
-        piece = {"condition": request.name, "part": part_text(part), **drawn}
+        piece = {"condition": request.name, "part": part_text(part), "hue": request.hue, **drawn}
         found.append({**piece, "invalid": request.invalid, "tip": tooltip(condition=request.name, **said)})
     return found
 
@@ -203,8 +211,12 @@ def _picture(wholes: ChartData, parts: list[str], *, narrow: bool = False) -> Ve
     room = theme.room_for(order)
     figures = max(_FIGURE_PX, _LETTER_PX * max(len(one["figure"]) for one in wholes))
     width = theme.WIDTH_NARROW - 20 if narrow else theme.WIDTH - (room - theme.LABEL_LIMIT) - figures
-    legend = alt.Legend(title=None, symbolType="square") if len(parts) > 1 else None
-    colours = alt.Scale(domain=parts, range=[theme.SERIES[place % len(theme.SERIES)] for place in range(len(parts))])
+    if len(parts) > 1:
+        colours = alt.Scale(domain=parts, range=list(theme.PARTS))
+        color = alt.Color("part:N", scale=colours, legend=alt.Legend(title=None, symbolType="square"))
+    else:
+        hues = [*theme.SERIES]
+        color = alt.Color("hue:N", scale=alt.Scale(domain=hues, range=hues), legend=None)
     y = alt.Y("condition:N", sort=order, axis=None if narrow else alt.Axis(title=None, grid=False, labelLimit=room))
     axis = length_axis(_("CPU per request"), 3 if narrow else 5)
     base = named("wholes").encode(y=y)
@@ -215,7 +227,7 @@ def _picture(wholes: ChartData, parts: list[str], *, narrow: bool = False) -> Ve
             y=y,
             x=alt.X("begin:Q", scale=alt.Scale(zero=True, nice=True), axis=axis),
             x2=alt.X2("end:Q"),
-            color=alt.Color("part:N", scale=colours, legend=legend),
+            color=color,
             fillOpacity=either(alt.FillOpacityValue, "datum.invalid", 0.15, 0.9),
             description=TIP,
         )

@@ -116,12 +116,11 @@ def _marks(base: alt.Chart, values: ChartData, shift: float) -> list[alt.Chart]:
         x=alt.X("min(ns):Q"), x2=alt.X2("max(ns):Q")
     )
     there = {point["quantile"] for point in values}
+    colours = list(dict.fromkeys(point["colour"] for point in values))
     names = [header for _, header, _ in _QUANTILES if header in there]
     shapes = [mark for _, header, mark in _QUANTILES if header in there]
     marks = base.mark_point(filled=True, size=52, opacity=1, aria=True, yOffset=shift).encode(
-        color=alt.Color(
-            "quantile:N", scale=alt.Scale(domain=names, range=list(theme.SERIES[: len(names)])), title=None
-        ),
+        color=alt.Color("colour:N", scale=alt.Scale(domain=colours, range=colours), legend=None),
         shape=alt.Shape("quantile:N", scale=alt.Scale(domain=names, range=shapes), title=None),
         description=TIP,
     )
@@ -139,7 +138,11 @@ def _points(row: Row, shape: ChartAxes, table: ResultTable) -> ChartData:
     source = _source(row, table)
     if source is None:
         return []
-    common = {"condition": fmt.plain(row.label), "group": shape.text(shape.group, row)}
+    common = {
+        "condition": fmt.plain(row.label),
+        "group": shape.text(shape.group, row),
+        "colour": shape.colour_of(row),
+    }
     found = [(header, printed_ns(source, name)) for name, header, _ in _QUANTILES]
     return [
         {**common, "quantile": header, "ns": value, "tip": f"{common['condition']}\n{header}: {fmt.duration(value)}"}

@@ -161,17 +161,19 @@ def _legend(shape: ChartAxes) -> alt.Legend | None:
 def _colour(shape: ChartAxes) -> Any:
     if shape.colour is None:
         return fixed(alt.ColorValue, theme.SERIES[0])
-    scale = alt.Scale(domain=shape.texts(shape.colour), range=list(theme.SERIES))
-    return alt.Color("colour:N", scale=scale, legend=_legend(shape))
+    return alt.Color("colour:N", scale=_colour_scale(shape), legend=_legend(shape))
 
 
 def _stroke(shape: ChartAxes) -> Any:
     """The colour of a line; the legend is the marks' own."""
     if shape.colour is None:
         return fixed(alt.StrokeValue, theme.SERIES[0])
-    return alt.Stroke(
-        "colour:N", scale=alt.Scale(domain=shape.texts(shape.colour), range=list(theme.SERIES)), legend=None
-    )
+    return alt.Stroke("colour:N", scale=_colour_scale(shape), legend=None)
+
+
+def _colour_scale(shape: ChartAxes) -> alt.Scale:
+    texts = shape.texts(shape.colour)
+    return alt.Scale(domain=texts, range=[shape.palette[text] for text in texts])
 
 
 def _marker(shape: ChartAxes) -> Any:

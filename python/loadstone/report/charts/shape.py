@@ -1,10 +1,14 @@
 """What a table varies decides its pictures: which factor runs along the axis, which has the colours."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle
 
 from loadstone.experiment.spec.levels import Level, is_level
-from loadstone.judge.analysis.analysis import Analysis, FactorView, ResultTable, Row
+from loadstone.judge.analysis.analysis import Analysis, FactorView, ResultTable, Row, TrialView
+from loadstone.judge.verdict import Side
 from loadstone.report import figure_format as fmt
+from loadstone.report.charts import theme
 from loadstone.text.units import parse_any
 
 _LOG_FROM = 8.0
@@ -15,7 +19,7 @@ _LINE_LEVELS = 3
 
 @dataclass(frozen=True)
 class ChartAxes:
-    """Parts that the factors of one table play in its pictures; None or empty where no factor plays it.
+    """Parts that the factors of one table, or of all, play in pictures; None or empty where no factor plays it.
 
     along: the quantity along the axis; colour: the factor reported by colour and mark;
     panels: factors with a panel a level; group: the factor whose levels head a long list.
@@ -27,6 +31,8 @@ class ChartAxes:
     group: str | None
     levels: dict[str, list[Level]]
     factors: dict[str, FactorView]
+    palette: dict[str, str]
+    """The colour of each level of `colour`, as text, in the whole report."""
 
     def title(self, factor: str | None) -> str:
         """The factor as text; empty for None."""
@@ -37,7 +43,7 @@ class ChartAxes:
         title = self.title(factor)
         return title[:1].lower() + title[1:] if title[1:2].islower() else title
 
-    def text(self, factor: str | None, row: Row) -> str:
+    def text(self, factor: str | None, row: Row | Side | TrialView) -> str:
         """The row's level of `factor` as text; empty where it has none."""
         if factor is None or factor not in row.condition:
             return ""
@@ -47,9 +53,13 @@ class ChartAxes:
         """All levels of `factor` as text, in the table's order."""
         return [level_text(level, self.factors.get(factor or "")) for level in self.levels.get(factor or "", [])]
 
-    def panel(self, row: Row) -> str:
+    def panel(self, row: Row | Side | TrialView) -> str:
         """The row's panel, e.g. `Payload 1 kB` or `8 workers`; empty when all rows share one."""
-        return ", ".join(self._panel_part(name, self.text(name, row)) for name in self.panels)
+        return ", ".join(self._panel_part(name, self.text(name, row)) for name in self.panels if name in row.condition)
+
+    def colour_of(self, row: Row | Side | TrialView) -> str:
+        """The row's colour, the same in all pictures and tables of a report."""
+        return self.palette.get(self.text(self.colour, row), theme.SERIES[0])
 
     def _panel_part(self, factor: str, text: str) -> str:
         view = self.factors.get(factor)
@@ -70,7 +80,29 @@ class ChartAxes:
 
 
 def shape_of(table: ResultTable, analysis: Analysis) -> ChartAxes:
-    """The longest quantity goes along the axis; of the names, which change slowest first, the last has the colours."""
+    """The longest quantity goes along the axis; the report's factor has the colours, else one of the table's own."""
+    shape, first = _own_shape(table, analysis), _factor_of_colours(analysis)
+    colour = first if first != shape.along and len(shape.levels.get(first or "", ())) > 1 else shape.colour
+    panels = tuple(
+        name for name, levels in shape.levels.items() if len(levels) > 1 and name not in (shape.along, colour)
+    )
+    return replace(shape, colour=colour, panels=panels, palette=_palette(colour, analysis, [*analysis.tables, table]))
+
+
+def shape_of_run(analysis: Analysis) -> ChartAxes:
+    """All tables together, where time goes along the axis."""
+    levels: dict[str, list[Level]] = {}
+    for table in analysis.tables:
+        for name in table.vary:
+            known = levels.setdefault(name, [])
+            known += [level for level in _present(name, table) if not is_level(level, known)]
+    colour = _factor_of_colours(analysis)
+    panels = tuple(name for name in levels if len(levels[name]) > 1 and name != colour)
+    return ChartAxes(None, colour, panels, None, levels, analysis.factors, _palette(colour, analysis, analysis.tables))
+
+
+def _own_shape(table: ResultTable, analysis: Analysis) -> ChartAxes:
+    """The last of the names, which change slowest first, has the colours."""
     levels = {name: _present(name, table) for name in table.vary}
     varied = [name for name in levels if len(levels[name]) > 1]
     quantities = [
@@ -82,7 +114,24 @@ def shape_of(table: ResultTable, analysis: Analysis) -> ChartAxes:
     rest = [name for name in varied if name != along]
     names = [name for name in rest if any(number_of(level) is None for level in levels[name])] or rest
     colour, group = (names[-1], names[0]) if names else (None, None)
-    return ChartAxes(along, colour, tuple(name for name in rest if name != colour), group, levels, analysis.factors)
+    return ChartAxes(along, colour, (), group, levels, analysis.factors, {})
+
+
+def _factor_of_colours(analysis: Analysis) -> str | None:
+    """The factor whose levels have colours throughout the report: that of the first table with one."""
+    colours = (_own_shape(table, analysis).colour for table in analysis.tables)
+    return next((colour for colour in colours if colour is not None), None)
+
+
+def _palette(factor: str | None, analysis: Analysis, tables: Sequence[ResultTable]) -> dict[str, str]:
+    """A colour for each level that any table has, in their order."""
+    if factor is None:
+        return {}
+    view = analysis.factors.get(factor)
+    texts = dict.fromkeys(
+        level_text(level, view) for table in tables if factor in table.vary for level in _present(factor, table)
+    )
+    return dict(zip(texts, cycle(theme.SERIES)))
 
 
 def _present(factor: str, table: ResultTable) -> list[Level]:

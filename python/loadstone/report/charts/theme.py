@@ -21,6 +21,8 @@ _OUTSIZE = 5.0
 """An interval's end so many times as far off as the usual one is cut, so that it does not flatten the others."""
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#B8860B", "#56A0D3", "#7A7A7A", "#8C564B")
 """After Okabe and Ito, a little darker where theirs fade on white paper."""
+PARTS = SERIES[::-1]
+"""Those of parts, e.g. `redis`: conditions take theirs from the other end."""
 VERDICTS = {"valid": "#2B7A9B", "suspect": "#C98A00", "invalid": "#D1495B", "unknown": "#8A9099", "missing": "#8A9099"}
 INK, SOFT, GRID = "#1D2530", "#56606D", "#E4E8EC"
 """Headings, other text, and lines behind the figures."""
@@ -80,7 +82,7 @@ def config() -> dict[str, Any]:
         "axisX": {"grid": False, "domain": True, "ticks": True},
         "legend": {
             "labelColor": INK, "titleColor": SOFT, "labelFontSize": 11.5, "titleFontSize": 11,
-            "titleFontWeight": "normal", "titleOrient": "left", "titlePadding": 14, "orient": "top",
+            "titleFontWeight": "normal", "titleOrient": "left", "titlePadding": 24, "orient": "top",
             "direction": "horizontal", "symbolSize": 70, "columnPadding": 18, "labelLimit": 240, "offset": 14,
             "layout": {"top": {"anchor": "start", "direction": "horizontal", "margin": 26}},
         },

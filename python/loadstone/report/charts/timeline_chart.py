@@ -1,6 +1,6 @@
 """The run second by second: rate and P99 above, CPU of each part below, on one time axis."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import ceil
 from statistics import fmean
@@ -13,6 +13,7 @@ from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.axes import duration_axis, duration_scale
 from loadstone.report.charts.chart import TIP, Chart, ChartData, fixed, layer, make, named
+from loadstone.report.charts.shape import ChartAxes, shape_of_run
 from loadstone.report.tables.columns import Rate, rate_of_run
 from loadstone.text.language import _, translated
 
@@ -39,8 +40,9 @@ def timeline_chart(analysis: Analysis) -> Chart | None:
     step = ceil(len(analysis.timeline) / _POINTS_MAX)
     start = analysis.timeline[0].unix_s
     stretches = list(_stretches(analysis.timeline, step))
-    rate = rate_of_run(analysis)
-    seconds = _with_gaps([_point(stretch, start, rate) for stretch in stretches])
+    rate, shape = rate_of_run(analysis), shape_of_run(analysis)
+    hues = {view.trial: shape.text(shape.colour, view) for view in analysis.trials}
+    seconds = _with_gaps([_point(stretch, start, rate, hues) for stretch in stretches])
     parts = list(dict.fromkeys(part for point in analysis.timeline for part in point.cpu_share))
     cpu = [point for part in parts for point in _with_gaps([_cpu_point(stretch, start, part) for stretch in stretches])]
     trials = _trials(analysis, start)
@@ -48,7 +50,9 @@ def timeline_chart(analysis: Analysis) -> Chart | None:
         return None
     length_s = analysis.timeline[-1].unix_s - start
     slowest = [point["p99"] for point in seconds if point["p99"]]
-    panels = [_rates(rate), _latencies(slowest or [1e6], None if cpu else length_s)]
+    there = [point["hue"] for point in seconds]
+    rates = _rates(rate, hue(shape, there))
+    panels = [rates, _latencies(slowest or [1e6], hue(shape, there, has_legend=False), None if cpu else length_s)]
     if cpu:
         panels.append(_cpu(list(dict.fromkeys(point["part"] for point in cpu)), length_s))
     return make(
@@ -79,13 +83,24 @@ def _common(points: list[TimelinePoint], start: float) -> dict[str, Any]:
     return {"s": round(points[0].unix_s - start, 2), "trial": fmt.plain(points[0].trial)}
 
 
-def _point(points: list[TimelinePoint], start: float, rate: Rate) -> dict[str, Any]:
+def hue(shape: ChartAxes, there: Sequence[str], *, has_legend: bool = True) -> Any:
+    """The colours of the conditions whose levels, as text, are `there`; one for all where nothing has colours."""
+    names = [text for text in shape.palette if text in there]
+    if not names:
+        return fixed(alt.ColorValue, theme.SERIES[0])
+    legend = alt.Legend(title=shape.title(shape.colour), symbolType="stroke", symbolOpacity=1)
+    scale = alt.Scale(domain=names, range=[shape.palette[text] for text in names])
+    return alt.Color("hue:N", scale=scale, legend=legend if has_legend and len(names) > 1 else None)
+
+
+def _point(points: list[TimelinePoint], start: float, rate: Rate, hues: dict[str, str]) -> dict[str, Any]:
     """The mean rate of the seconds, and the largest P99: percentiles are never averaged."""
     mean = round(fmean(rate.of_point(point) for point in points), 1)
     slowest = max((point.p99_ns for point in points if point.p99_ns), default=None)
     measured = points[0].phase == "measure"
     return {
         **_common(points, start),
+        "hue": hues.get(points[0].trial, ""),
         "rps": mean,
         "rps_measured": mean if measured else None,
         "p99": slowest,
@@ -103,9 +118,10 @@ def _cpu_point(points: list[TimelinePoint], start: float, part: str) -> dict[str
 def _with_gaps(points: ChartData) -> ChartData:
     """The points with an empty one after each trial, where the line breaks."""
     found: ChartData = []
-    for trial, group in groupby(points, key=lambda point: point["trial"]):
+    for _trial, group in groupby(points, key=lambda point: point["trial"]):
         own = list(group)
-        found += [*own, {**dict.fromkeys(own[-1]), "s": own[-1]["s"], "trial": trial, "part": own[-1].get("part")}]
+        kept = {key: own[-1].get(key) for key in ("s", "trial", "part", "hue")}
+        found += [*own, {**dict.fromkeys(own[-1]), **kept}]
     return found
 
 
@@ -141,14 +157,17 @@ def _marked(trials: ChartData) -> ChartData:
     return kept[:: ceil(len(kept) / _MARKS_MAX)]
 
 
-def _x(length_s: float | None) -> alt.X:
-    """The time axis, in minutes and seconds; only the last panel, which gets the run's length, prints it."""
+def time_axis(length_s: float | None, scale: alt.Scale | None = None) -> alt.X:
+    """The time axis, in minutes and seconds; only the last panel, which gets the run's length, prints it.
+
+    `scale`: another one than from the first second on.
+    """
     axis = alt.Axis(labels=False, ticks=False, title=None)
     if length_s is not None:
         step_s = next((step for step in _TICK_STEPS_S if length_s / step <= _TICKS_MAX), _TICK_STEPS_S[-1])
         values = list(range(0, int(length_s) + 1, step_s))
         axis = alt.Axis(title=_("time since the start"), labelExpr=_CLOCK, values=values, labelOverlap=True)
-    return alt.X("s:Q", axis=axis, scale=alt.Scale(nice=False, zero=True))
+    return alt.X("s:Q", axis=axis, scale=scale or alt.Scale(nice=False, zero=True))
 
 
 def _lines(data: str, x: alt.X, figure: str, color: Any, **y: Any) -> list[alt.Chart]:
@@ -186,24 +205,24 @@ def _panel(x: alt.X, lines: list[alt.Chart], height: int) -> Panel:
     return layer(*_backdrop(x, height), *lines, width=theme.WIDTH, height=height)
 
 
-def _rates(rate: Rate) -> Panel:
-    x = _x(None)
+def _rates(rate: Rate, color: Any) -> Panel:
+    x = time_axis(None)
     axis = alt.Axis(title=rate.unit, labelExpr="format(datum.value, '~s')", tickCount=4)
-    lines = _lines("seconds", x, "rps", fixed(alt.ColorValue, theme.SERIES[0]), axis=axis, scale=alt.Scale(zero=True))
+    lines = _lines("seconds", x, "rps", color, axis=axis, scale=alt.Scale(zero=True))
     return _panel(x, lines, 150)
 
 
-def _latencies(lengths_ns: list[float], length_s: float | None) -> Panel:
-    x = _x(length_s)
+def _latencies(lengths_ns: list[float], color: Any, length_s: float | None) -> Panel:
+    x = time_axis(length_s)
     axis, scale = duration_axis("P99", lengths_ns), duration_scale(lengths_ns)
-    return _panel(x, _lines("seconds", x, "p99", fixed(alt.ColorValue, theme.SERIES[1]), axis=axis, scale=scale), 120)
+    return _panel(x, _lines("seconds", x, "p99", color, axis=axis, scale=scale), 120)
 
 
 def _cpu(parts: list[str], length_s: float) -> Panel:
     """CPU of each part; a line at one full core, where a single thread can go no further."""
-    x = _x(length_s)
+    x = time_axis(length_s)
     axis, zero = alt.Axis(title=_("CPU, share of a core"), format="%", tickCount=4), alt.Scale(zero=True)
-    scale = alt.Scale(domain=parts, range=list(theme.SERIES[2:]))
+    scale = alt.Scale(domain=parts, range=list(theme.PARTS))
     color = alt.Color("part:N", scale=scale, legend=alt.Legend(title=_("CPU of"), symbolType="stroke", symbolOpacity=1))
     one_core = named("one").mark_rule(color=theme.NEUTRAL, strokeDash=[4, 4]).encode(y=alt.Y("share:Q"))
     return _panel(x, [one_core, *_lines("cpu", x, "share", color, axis=axis, scale=zero)], 150)

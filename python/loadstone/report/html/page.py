@@ -167,10 +167,16 @@ def _source(name: str) -> str:
 
 def _stylesheet() -> str:
     """The page's own; Korean lines end between words, in a Korean font of the reader's system."""
-    style = _source("report.css") + _dark_pictures()
+    style = _source("report.css") + _hues() + _dark_pictures()
     if language() == ENGLISH:
         return style
     return f"{style}body {{ font-family: {theme.font()}; word-break: keep-all; }}\n"
+
+
+def _hues() -> str:
+    """The colours of conditions beside their names in tables."""
+    rules = (f".h{place}{{background:{colour}}}" for place, colour in enumerate(theme.SERIES))
+    return "".join(rules) + "\n"
 
 
 def _dark_pictures() -> str:
@@ -178,7 +184,8 @@ def _dark_pictures() -> str:
     rules = (
         f'.marks [{what}="{light}"]{{{what}:{dark}}}' for light, dark in theme.ON_DARK.items() for what in _PAINTED
     )
-    return f"@media screen and (prefers-color-scheme: dark) {{ {''.join(rules)} }}\n"
+    hues = (f".h{place}{{background:{theme.ON_DARK[colour]}}}" for place, colour in enumerate(theme.SERIES))
+    return f"@media screen and (prefers-color-scheme: dark) {{ {''.join((*rules, *hues))} }}\n"
 
 
 _PAINTED = ("fill", "stroke")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from loadstone.report import figure_format as fmt
+from loadstone.report.charts import theme
 from loadstone.report.charts.pictures import NOT_DRAWN
 from loadstone.report.document import Finding, SectionCell, SectionColumn
 from loadstone.report.summary import Anchors
@@ -14,6 +15,9 @@ from loadstone.text.message import Message
 
 if TYPE_CHECKING:  # what draws may be missing
     from loadstone.report.charts.chart import Chart
+
+OVER_TIME = ("timeline", "percentiles", "errors")
+"""Kinds of pictures in which a stretch of time can be chosen: panels as wide as each other, below each other."""
 
 
 def figure(chart: "Chart") -> dict[str, Any]:
@@ -23,6 +27,7 @@ def figure(chart: "Chart") -> dict[str, Any]:
         "title": chart.heading,
         "caption": chart.caption,
         "two": chart.narrow is not None,
+        "width": theme.WIDTH if chart.kind in OVER_TIME else 0,
         "drawing": Markup(chart.inline()) if chart.is_drawn() else NOT_DRAWN,
     }
 

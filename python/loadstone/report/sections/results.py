@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from loadstone.judge.analysis.analysis import Analysis, ResultTable
 from loadstone.report import figure_format as fmt
 from loadstone.report import summary
+from loadstone.report.charts.shape import shape_of, shape_of_run
 from loadstone.report.document import (
     Block,
     Fold,
@@ -50,7 +51,7 @@ def main_section(analysis: Analysis) -> Section | None:
     more = plural(left, "{n} more condition, and all columns", "{n} more conditions, and all columns")
     blocks: tuple[Block, ...] = (
         *([] if any(family.comparisons for family in analysis.families) else [Picture("rps")]),
-        figure_table(columns, rows, anchors_of(analysis), label=_("Main figures")),
+        figure_table(columns, rows, anchors_of(analysis), label=_("Main figures"), shape=shape_of_run(analysis)),
         *(Paragraph(f"{one.title}: {one.meaning}", "note") for one in columns if one.ranks),
         Picture("cost"),
         *([Paragraph(more, "note", target="results")] if left else []),
@@ -98,6 +99,7 @@ def _table(analysis: Analysis, table: ResultTable, number: int) -> Part:
         anchors_of(analysis),
         label=table.title,
         vary=table.vary,
+        shape=shape_of(table, analysis),
         has_reasons=True,
         has_busiest=busiest,
     )

@@ -6,8 +6,9 @@ from loadstone.text.language import _
 
 
 def timeline_section(analysis: Analysis) -> Section | None:
-    """A picture; None where nothing was recorded."""
+    """Pictures; None where nothing was recorded."""
     if not analysis.timeline:
         return None
-    hint = _("rates, P99 and CPU, second by second")
-    return Section("timeline", _("Time line"), (Picture("timeline"),), hint=hint, layouts=("page", "markdown"))
+    hint = _("rates, percentiles, errors and CPU, second by second")
+    pictures = (Picture("timeline"), Picture("percentiles"), Picture("errors"))
+    return Section("timeline", _("Time line"), pictures, hint=hint, layouts=("page", "markdown"))

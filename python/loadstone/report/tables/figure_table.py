@@ -6,6 +6,8 @@ from typing import Literal
 
 from loadstone.judge.analysis.analysis import Row
 from loadstone.report import figure_format as fmt
+from loadstone.report.charts import theme
+from loadstone.report.charts.shape import ChartAxes
 from loadstone.report.document import SectionCell, SectionColumn, SectionTable, TableRow, Words
 from loadstone.report.glossary import meaning
 from loadstone.report.summary import Anchors
@@ -25,15 +27,16 @@ def figure_table(
     *,
     label: Words = "",
     vary: Mapping[str, Sequence[object]] | None = None,
+    shape: ChartAxes | None = None,
     has_bars: bool = True,
     has_reasons: bool = False,
     has_busiest: bool = False,
 ) -> SectionTable:
     """Rows of results in these columns.
 
-    `anchors`: where the labels lead to. `vary`: levels of each factor that the table varies. `has_bars`: the rates that
-    rows are ranked by are drawn. `has_reasons`: what is wrong with a row stands below it. `has_busiest`: a column says
-    which part was busiest.
+    `anchors`: where the labels lead to. `vary`: levels of each factor that the table varies. `shape`: how pictures
+    colour these rows. `has_bars`: the rates that rows are ranked by are drawn. `has_reasons`: what is wrong with a row
+    stands below it. `has_busiest`: a column says which part was busiest.
     """
     heads = [SectionColumn(_("condition"), meaning("condition"))]
     for one in columns:
@@ -49,6 +52,7 @@ def figure_table(
             row.label,
             (*(_cell(column, row, best) for column in columns), *([_busiest(row)] if has_busiest else [])),
             verdict=row.verdict,
+            hue=None if shape is None or not shape.colour else theme.SERIES.index(shape.colour_of(row)),
             target=None if anchors is None else anchors.condition(row.trials),
             problems=tuple(_problems(row)) if has_reasons else (),
             group=str(row.condition.get(factor)) if len(levels) < len(rows) else "",
