@@ -19,9 +19,9 @@ from loadstone.text.language import _
 
 _QUANTILES = {"P50": [1, 3], "P95": [5, 2], "P99": [1, 0]}
 """Each with the dashes of its line."""
-_PANELS_MAX = 12
-_POINTS_MAX = 1500
-"""In one picture: some 30 kB of a page."""
+_PANELS_MAX = 8
+_POINTS_MAX = 1000
+"""In one picture: some 20 kB of a page."""
 Figures = Callable[[list[TimelinePoint]], dict[str, float | None]]
 
 

@@ -25,6 +25,8 @@ _BOUNDARIES_MAX = 120
 """With more trials than this, only blocks are parted by lines."""
 _MARKS_MAX = 400
 """With more stretches than this, only those that are not valid are marked; with more of these, the invalid ones."""
+_NAMED_MAX = 120
+"""More trials than this say their names in the first panel alone: in each they are a tenth of a page."""
 _CLOCK = "floor(datum.value / 60) + ':' + format(datum.value % 60, '02')"
 _TICK_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
 _TICKS_MAX = 12
@@ -52,9 +54,11 @@ def timeline_chart(analysis: Analysis) -> Chart | None:
     slowest = [point["p99"] for point in seconds if point["p99"]]
     there = [point["hue"] for point in seconds]
     rates = _rates(rate, hue(shape, there))
-    panels = [rates, _latencies(slowest or [1e6], hue(shape, there, has_legend=False), None if cpu else length_s)]
+    are_named, hues_below = len(trials) <= _NAMED_MAX, hue(shape, there, has_legend=False)
+    panels = [rates, _latencies(slowest or [1e6], hues_below, None if cpu else length_s, are_named=are_named)]
     if cpu:
-        panels.append(_cpu(list(dict.fromkeys(point["part"] for point in cpu)), length_s))
+        drawn = list(dict.fromkeys(point["part"] for point in cpu))
+        panels.append(_cpu(drawn, length_s, are_named=are_named))
     return make(
         "timeline",
         _("The run, second by second"),
@@ -178,7 +182,7 @@ def _lines(data: str, x: alt.X, figure: str, color: Any, **y: Any) -> list[alt.C
     return [thin, strong.encode(y=alt.Y(f"{figure}_measured:Q", **y))]
 
 
-def _backdrop(x: alt.X, height: int) -> list[alt.Chart]:
+def _backdrop(x: alt.X, height: int, *, are_named: bool) -> list[alt.Chart]:
     """Trial boundaries, and a strip below every trial that is not valid; each trial says its name when pointed at.
 
     Trials that take turns lie over each other: a shade behind the lines would hide them.
@@ -198,11 +202,11 @@ def _backdrop(x: alt.X, height: int) -> list[alt.Chart]:
         )
     )
     edges = trials.transform_filter("datum.edge").mark_rule(color=theme.NEUTRAL, strokeWidth=0.6, opacity=0.28)
-    return [names, strips, edges]
+    return [*([names] if are_named else []), strips, edges]
 
 
-def _panel(x: alt.X, lines: list[alt.Chart], height: int) -> Panel:
-    return layer(*_backdrop(x, height), *lines, width=theme.WIDTH, height=height)
+def _panel(x: alt.X, lines: list[alt.Chart], height: int, *, are_named: bool = True) -> Panel:
+    return layer(*_backdrop(x, height, are_named=are_named), *lines, width=theme.WIDTH, height=height)
 
 
 def _rates(rate: Rate, color: Any) -> Panel:
@@ -212,20 +216,20 @@ def _rates(rate: Rate, color: Any) -> Panel:
     return _panel(x, lines, 150)
 
 
-def _latencies(lengths_ns: list[float], color: Any, length_s: float | None) -> Panel:
+def _latencies(lengths_ns: list[float], color: Any, length_s: float | None, *, are_named: bool) -> Panel:
     x = time_axis(length_s)
     axis, scale = duration_axis("P99", lengths_ns), duration_scale(lengths_ns)
-    return _panel(x, _lines("seconds", x, "p99", color, axis=axis, scale=scale), 120)
+    return _panel(x, _lines("seconds", x, "p99", color, axis=axis, scale=scale), 120, are_named=are_named)
 
 
-def _cpu(parts: list[str], length_s: float) -> Panel:
+def _cpu(parts: list[str], length_s: float, *, are_named: bool) -> Panel:
     """CPU of each part; a line at one full core, where a single thread can go no further."""
     x = time_axis(length_s)
     axis, zero = alt.Axis(title=_("CPU, share of a core"), format="%", tickCount=4), alt.Scale(zero=True)
     scale = alt.Scale(domain=parts, range=list(theme.PARTS))
     color = alt.Color("part:N", scale=scale, legend=alt.Legend(title=_("CPU of"), symbolType="stroke", symbolOpacity=1))
     one_core = named("one").mark_rule(color=theme.NEUTRAL, strokeDash=[4, 4]).encode(y=alt.Y("share:Q"))
-    return _panel(x, [one_core, *_lines("cpu", x, "share", color, axis=axis, scale=zero)], 150)
+    return _panel(x, [one_core, *_lines("cpu", x, "share", color, axis=axis, scale=zero)], 150, are_named=are_named)
 
 
 def _caption(step: int, trials: ChartData) -> str:
