@@ -31,6 +31,9 @@ _OF_THE_SYSTEM = ("/run/systemd/", "/run/dbus/", "/var/run/dbus/")
 """Unix sockets that the processes of a system have in common: its journal, its bus."""
 _FIRST = 1
 """The first process of the machine, which may hold the sockets of services that it starts on demand."""
+_UNIX_LOOKS, _UNIX_LONGEST = 100, 10
+"""Looks at connections by Unix sockets that are made where time is given, and how many times as long they may take on a
+machine that is busy."""
 _LOCAL = re.compile(r"\|-- (\S+)\n\s+/32 host LOCAL")
 
 
@@ -122,11 +125,12 @@ def _connected_by_unix(pids: Collection[int], for_s: float) -> list[ConnectedSer
     """Those that these processes have connections to by Unix sockets, each once."""
     links: set[str] = set()
     sockets: dict[int, UnixSocket] = {}
-    until_s = time.monotonic() + for_s
+    begun_s, looks = time.monotonic(), 0
     while True:
         links |= {link for pid in pids for link in _files(pid)}
         sockets |= (seen := unix_sockets())
-        if time.monotonic() >= until_s:
+        looks, looked_s = looks + 1, time.monotonic() - begun_s
+        if looked_s >= (for_s if looks >= _UNIX_LOOKS else _UNIX_LONGEST * for_s):
             break
     ends: dict[tuple[str, bytes], int] = {}
     for one in sockets.values():
