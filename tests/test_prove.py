@@ -1,5 +1,6 @@
 """What scripts/prove calls proven, by stand-ins of what it runs: each proof finished on the commit that is named."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -20,6 +21,7 @@ def tree(tmp_path: Path) -> Path:
     for proof in PROOFS:
         (tmp_path / proof).write_text("# mark.prove\n")
     program(tmp_path / "scripts" / "calibrate", "true")
+    program(tmp_path / ".venv" / "bin" / "cargo", "true")
     program(tmp_path / ".venv" / "bin" / "python", 'cat says; exit "$(cat status)"')
     (tmp_path / TABLE).write_text("")
     (tmp_path / ".gitignore").write_text("runs\nsays\nstatus\n")
@@ -42,7 +44,10 @@ def proven(tree: Path, says: str, status: int = 0) -> tuple[int, str]:
     """The script's status, and its table, where the tests say this."""
     (tree / "says").write_text(f"{says}\n")
     (tree / "status").write_text(str(status))
-    done = subprocess.run(["scripts/prove"], cwd=tree, capture_output=True, text=True, check=False)
+    path = f"{tree / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["scripts/prove"], cwd=tree, capture_output=True, text=True, check=False, env=os.environ | {"PATH": path}
+    )
     return done.returncode, (tree / TABLE).read_text()
 
 
@@ -56,7 +61,7 @@ def test_each_proof_names_the_commit_although_the_table_changed_meanwhile(tree: 
 def test_a_change_beside_the_table_is_said(tree: Path) -> None:
     (tree / PROOFS[0]).write_text("# mark.prove, changed\n")
     _, table = proven(tree, "== 2 passed in 1.00s ==")
-    assert table.count("-dirty |") == 2
+    assert table.count("-dirty |") == 3
 
 
 @pytest.mark.parametrize(

@@ -114,14 +114,19 @@ def test_threads_that_keep_to_other_cpus_are_not_counted() -> None:
 def test_what_runs_while_it_does_not_count_is_left_out() -> None:
     server, generator = cpus()
     with kept_to((generator,)), burning(server):
-        counted = ServerCpuTime((server,))
+        whole, counted, between = (ServerCpuTime((server,)) for _ in range(3))
+        whole.begin()
         counted.begin()
         counted.end()
+        between.begin()
         time.sleep(0.2)
+        between.end()
         counted.begin()
         counted.end()
         counted.end()
-    assert counted.ns < 0.1e9
+        whole.end()
+    assert between.ns > 0
+    assert counted.ns <= whole.ns - between.ns
 
 
 def test_nothing_is_known_of_unknown_cpus() -> None:

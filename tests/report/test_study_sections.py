@@ -38,7 +38,7 @@ def in_markdown(analysis: Analysis) -> str:
 def on_the_page(analysis: Analysis) -> str:
     """The page's words, without its tags."""
     text = html.render(analysis)["report.html"].decode()
-    text = text.partition("<body>")[2].partition('<script type="application')[0]
+    text = text.partition("<body")[2].partition('<script type="application')[0]
     return " ".join(re.sub(r"<[^>]+>", " ", text).replace("&#39;", "'").split())
 
 

@@ -57,7 +57,7 @@ impl Clock {
     pub fn now(&self) -> u64 {
         #[cfg(test)]
         if self.is_simulated {
-            return crate::net::simulated::now_ns().saturating_sub(self.base_ns);
+            return simulated::now_ns().saturating_sub(self.base_ns);
         }
         // As `self.base.elapsed()`, whose checks cost more than the clock.
         system_ns(MONOTONIC).saturating_sub(self.base_ns)
@@ -130,6 +130,35 @@ impl Clock {
                 return reading - previous;
             }
         }
+    }
+}
+
+/// The time of the calling thread's simulated network.
+#[cfg(test)]
+pub mod simulated {
+    use std::cell::Cell;
+
+    thread_local! {
+        static NOW_NS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// What a reading of the clock takes.
+    const READING_NS: u64 = 40;
+
+    /// Reads the clock.
+    pub fn now_ns() -> u64 {
+        set(reached() + READING_NS);
+        reached()
+    }
+
+    /// How far time has come.
+    pub fn reached() -> u64 {
+        NOW_NS.get()
+    }
+
+    /// Lets time go on until then.
+    pub fn set(now_ns: u64) {
+        NOW_NS.set(now_ns);
     }
 }
 

@@ -5,27 +5,17 @@
 
 use super::event::Event;
 use crate::content::rng::Rng;
-use std::cell::{Cell, RefCell};
+use crate::machine::clock::simulated as time;
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::io::{self, ErrorKind};
 
 thread_local! {
-    static NOW_NS: Cell<u64> = const { Cell::new(0) };
     static NETWORK: RefCell<Option<Network>> = const { RefCell::new(None) };
 }
 
-/// What a reading of the clock takes.
-const READING_NS: u64 = 40;
 const MS_NS: u64 = 1_000_000;
-
-/// Reads the clock of this thread's network.
-pub fn now_ns() -> u64 {
-    NOW_NS.with(|now| {
-        now.set(now.get() + READING_NS);
-        now.get()
-    })
-}
 
 /// How often something goes wrong, as one of so many; 0 is never.
 #[derive(Debug, Clone, Copy, Default)]
@@ -154,7 +144,7 @@ fn with<T>(act: impl FnOnce(&mut Network) -> T) -> T {
 
 /// Gives this thread a network, whose time begins at a second.
 pub fn begin(seed: u64, faults: Faults) {
-    NOW_NS.set(1_000 * MS_NS);
+    time::set(1_000 * MS_NS);
     let network = Network {
         rng: Rng::new(seed, 77),
         faults,
@@ -182,7 +172,7 @@ pub fn executed() -> u64 {
 
 /// Has something done so many ms from now on.
 pub fn call_in(ms: f64, call: impl FnMut() + 'static) {
-    let at_ns = NOW_NS.get() + (ms * MS_NS as f64) as u64;
+    let at_ns = time::reached() + (ms * MS_NS as f64) as u64;
     with(|network| {
         network.calls.push(Box::new(call));
         let number = network.calls.len() - 1;
@@ -216,13 +206,13 @@ impl Network {
             let held_up_ns = self.rng.below(self.faults.held_up_ms * MS_NS);
             self.truth.held_up_ns = self.truth.held_up_ns.max(held_up_ns);
             self.truth.held_up += 1;
-            NOW_NS.set(NOW_NS.get() + held_up_ns);
+            time::set(time::reached() + held_up_ns);
         }
         if self.one_of(50) {
             return None;
         }
         loop {
-            let now_ns = NOW_NS.get();
+            let now_ns = time::reached();
             while let Some(&Reverse((at_ns, key))) = self.agenda.peek().filter(|next| next.0.0 <= now_ns) {
                 self.agenda.pop();
                 let (end, what) = self.due.remove(&key).expect("it is planned");
@@ -242,7 +232,7 @@ impl Network {
             }
             let next_ns = self.agenda.peek().map_or(u64::MAX, |next| next.0.0);
             assert!(next_ns.min(until_ns) < u64::MAX, "the drive waits for ever");
-            NOW_NS.set(now_ns.max(next_ns.min(until_ns)));
+            time::set(now_ns.max(next_ns.min(until_ns)));
             if next_ns > until_ns {
                 return None;
             }
@@ -406,7 +396,7 @@ impl Socket {
             let is_silent = refused && network.rng.below(3) == 0;
             network.truth.refused += u64::from(refused);
             let room = 1 + network.rng.below(4000) as usize;
-            let now_ns = NOW_NS.get();
+            let now_ns = time::reached();
             network.ends.push(End {
                 number,
                 state: if refused && !is_silent { State::Refused } else { State::Connecting },
@@ -479,7 +469,7 @@ impl Socket {
                 return Err(ErrorKind::WouldBlock.into());
             }
             end.room -= count;
-            let now_ns = now_ns();
+            let now_ns = time::now_ns();
             let at_ns = (now_ns + 1_000 + network.rng.below(20_000)).max(network.ends[self.0].sent_ns + 1);
             network.ends[self.0].sent_ns = at_ns;
             network.truth.bytes_taken += count as u64;

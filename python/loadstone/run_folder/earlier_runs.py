@@ -55,7 +55,7 @@ TAKEN = frozenset(
         *("--requests", "--rps", "--scale", "--secret-file", "--seed", "--server", "--set", "--slice", "--sni"),
         *("--speed", "--streams", "--subject", "--subscribers", "--sweeps", "--test-time", "--tests", "--think"),
         *("--threads", "--timeout", "--uri", "--user", "--users-max", "--value-size", "--vus", "--warm-up", "--zipf"),
-        *("-D", "-H", "-P", "-R", "-a", "-c", "-d", "-h", "-i", "-m", "-n", "-p", "-r", "-t", "-u", "-z"),
+        *("-D", "-H", "-P", "-R", "-X", "-a", "-c", "-d", "-h", "-i", "-m", "-n", "-p", "-r", "-t", "-u", "-z"),
     }
 )
 """Options with a value that a folder's command may have: they say what is measured. What may not stand here is not

@@ -7,7 +7,7 @@ from loadstone.experiment.plan.design import run_design
 from loadstone.experiment.software import SOFTWARE
 from loadstone.experiment.spec.experiment import Experiment
 from loadstone.run import actions, confinement, consent, describe
-from loadstone.servers import software_rooms
+from loadstone.servers import registry
 
 __all__ = [
     "Experiment",
@@ -21,5 +21,5 @@ __all__ = [
 ]
 
 for _name in SOFTWARE:
-    software_rooms.room(_name)
+    registry.room(_name)
 gc.freeze()  # a child that collects would copy all of it

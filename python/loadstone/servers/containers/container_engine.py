@@ -39,6 +39,8 @@ ANSWER_S = 120.0
 """How long the engine may take to answer, to the last byte; making a container is slow on a busy disk."""
 PULL_S = 3600.0
 """Longest time of an image that it pulls."""
+NETWORK_TRIES, INTERFACE_GONE = 4, "no such network interface"
+"""How often a network is asked for, and what Podman says where an interface of the machine went meanwhile."""
 ANSWER_MAX_BYTES = 64 * 1024 * 1024
 SAID_MAX = 400
 OUTPUT_BYTES_MAX = 16 * 1024 * 1024
@@ -206,9 +208,19 @@ class Engine:
                 )
 
     def make_network(self, name: str) -> None:
-        """A network of that name, for containers of ours and no one else."""
+        """A network of that name, for containers of ours and no one else.
+
+        Podman fails where an interface of another network goes while it lists them all: it is asked again.
+        """
         with self.telling(f"network '{name}'"):
-            self._client.networks.create(name, driver="bridge", labels={LABEL: name})
+            for left in reversed(range(NETWORK_TRIES)):
+                try:
+                    self._client.networks.create(name, driver="bridge", labels={LABEL: name})
+                except APIError as error:
+                    if not left or INTERFACE_GONE not in str(message_of(error)):
+                        raise
+                else:
+                    return
 
     def start(self, recipe: Recipe, progress: Callable[[str], None]) -> Container:
         """A container named `recipe.name` in the network of that name, started. It stays if this fails.
