@@ -108,6 +108,7 @@ def test_a_known_difference_is_found_as_large_as_it_is(tmp_path: Path) -> None:
     assert sorted(set(spans[0])) == sorted(set(spans[1])) == each, "all drives end their intervals at the same rounds"
 
 
+@pytest.mark.alone  # on a busy machine equal servers stay undecided
 @pytest.mark.parametrize("metric", METRICS)
 def test_equal_servers_are_equivalent(equal: tuple[Path, PairBlock], metric: str) -> None:
     found = judged(*equal, metric, margin=0.5)
