@@ -138,7 +138,7 @@ def _by_size(options: argparse.Namespace, peers: Sequence[Peer]) -> Iterator[lis
     loads = [load for load in options.loads.split(",") if load] or [kind for peer in peers for kind in peer.kinds]
     connections = [int(count) for count in options.connections.split(",") if count] or throughput.CONNECTIONS
     for cases in throughput.cases_by_size(sizes, connections):
-        if chosen := [case for case in cases if case.kind in loads]:
+        if chosen := [case for case in cases if not loads or case.kind in loads]:
             yield chosen
 
 

@@ -57,8 +57,7 @@ impl Turns {
     }
 
     fn go_on_in(self, ms: f64) {
-        let mut own = Some(self);
-        simulated::call_in(ms, move || own.take().into_iter().for_each(Self::go_on));
+        simulated::call_in(ms, move || self.go_on());
     }
 
     fn go_on(mut self) {

@@ -7,8 +7,7 @@ use super::event::Event;
 use crate::content::rng::Rng;
 use crate::machine::clock::simulated as time;
 use std::cell::RefCell;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, ErrorKind};
 
 thread_local! {
@@ -65,7 +64,6 @@ pub struct Truth {
 }
 
 /// What is to happen.
-#[derive(Debug)]
 enum What {
     Connects,
     /// The bytes of a send are at the server; when the kernel took them.
@@ -79,7 +77,7 @@ enum What {
         in_order: bool,
     },
     /// Whatever a test does at this time.
-    Calls(usize),
+    Calls(Call),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,18 +111,17 @@ struct End {
     replied_ns: u64,
 }
 
-type Call = Box<dyn FnMut()>;
+type Call = Box<dyn FnOnce()>;
 
 pub struct Network {
     rng: Rng,
     faults: Faults,
     ends: Vec<End>,
-    agenda: BinaryHeap<Reverse<(u64, u64)>>,
-    due: HashMap<u64, (usize, What)>,
-    next: u64,
+    /// Of which connection what happens, by its time and then in the order in which it was planned.
+    agenda: BTreeMap<(u64, u64), (usize, What)>,
+    planned: u64,
     stands_until_ns: u64,
     stored: HashMap<Vec<u8>, Vec<u8>>,
-    calls: Vec<Call>,
     truth: Truth,
 }
 
@@ -149,12 +146,10 @@ pub fn begin(seed: u64, faults: Faults) {
         rng: Rng::new(seed, 77),
         faults,
         ends: Vec::new(),
-        agenda: BinaryHeap::new(),
-        due: HashMap::new(),
-        next: 0,
+        agenda: BTreeMap::new(),
+        planned: 0,
         stands_until_ns: 0,
         stored: HashMap::new(),
-        calls: Vec::new(),
         truth: Truth { least_ns: u64::MAX, ..Truth::default() },
     };
     NETWORK.set(Some(network));
@@ -171,20 +166,15 @@ pub fn executed() -> u64 {
 }
 
 /// Has something done so many ms from now on.
-pub fn call_in(ms: f64, call: impl FnMut() + 'static) {
+pub fn call_in(ms: f64, call: impl FnOnce() + 'static) {
     let at_ns = time::reached() + (ms * MS_NS as f64) as u64;
-    with(|network| {
-        network.calls.push(Box::new(call));
-        let number = network.calls.len() - 1;
-        network.plan(at_ns, usize::MAX, What::Calls(number));
-    });
+    with(|network| network.plan(at_ns, usize::MAX, What::Calls(Box::new(call))));
 }
 
 /// Waits for events until an instant at the latest; it may return earlier with none.
 pub fn wait(events: &mut Vec<Event>, until_ns: u64) {
     events.clear();
-    if let Some(number) = with(|network| network.go_on(events, until_ns)) {
-        let mut call = with(|network| std::mem::replace(&mut network.calls[number], Box::new(|| {})));
+    if let Some(call) = with(|network| network.go_on(events, until_ns)) {
         call();
     }
 }
@@ -195,13 +185,12 @@ impl Network {
     }
 
     fn plan(&mut self, at_ns: u64, end: usize, what: What) {
-        self.due.insert(self.next, (end, what));
-        self.agenda.push(Reverse((at_ns, self.next)));
-        self.next += 1;
+        self.agenda.insert((at_ns, self.planned), (end, what));
+        self.planned += 1;
     }
 
-    /// Lets time pass until something is to be handled; the number of a call that is due, if that is what came first.
-    fn go_on(&mut self, events: &mut Vec<Event>, until_ns: u64) -> Option<usize> {
+    /// Lets time pass until something is to be handled; a call that is due, if that is what came first.
+    fn go_on(&mut self, events: &mut Vec<Event>, until_ns: u64) -> Option<Call> {
         if self.one_of(self.faults.held_up) {
             let held_up_ns = self.rng.below(self.faults.held_up_ms * MS_NS);
             self.truth.held_up_ns = self.truth.held_up_ns.max(held_up_ns);
@@ -213,12 +202,11 @@ impl Network {
         }
         loop {
             let now_ns = time::reached();
-            while let Some(&Reverse((at_ns, key))) = self.agenda.peek().filter(|next| next.0.0 <= now_ns) {
-                self.agenda.pop();
-                let (end, what) = self.due.remove(&key).expect("it is planned");
+            while let Some(next) = self.agenda.first_entry().filter(|next| next.key().0 <= now_ns) {
+                let ((at_ns, _), (end, what)) = next.remove_entry();
                 self.truth.steps += 1;
-                if let What::Calls(number) = what {
-                    return Some(number);
+                if let What::Calls(call) = what {
+                    return Some(call);
                 }
                 self.happen(end, what, at_ns);
             }
@@ -230,7 +218,7 @@ impl Network {
             if !events.is_empty() {
                 return None;
             }
-            let next_ns = self.agenda.peek().map_or(u64::MAX, |next| next.0.0);
+            let next_ns = self.agenda.first_key_value().map_or(u64::MAX, |(&(at_ns, _), _)| at_ns);
             assert!(next_ns.min(until_ns) < u64::MAX, "the drive waits for ever");
             time::set(now_ns.max(next_ns.min(until_ns)));
             if next_ns > until_ns {
