@@ -1,13 +1,12 @@
 """What a container printed is kept without secrets, whatever ended loadstone; a small engine stands for Docker."""
 
-import socketserver
 import stat
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from tests.servers.containers.small_engine import OnUnixSocket, served
 
 from loadstone.safety.secrets.known import learn
 from loadstone.servers.containers.container_engine import Removal
@@ -25,7 +24,7 @@ OUTPUT = (
 )
 
 
-class Engine(BaseHTTPRequestHandler):
+class Engine(OnUnixSocket, BaseHTTPRequestHandler):
     """The three requests that the guard sends."""
 
     removed: list[str]
@@ -40,21 +39,12 @@ class Engine(BaseHTTPRequestHandler):
         self.send_response(204)
         self.end_headers()
 
-    def address_string(self) -> str:
-        return "unix"
-
-    def log_message(self, *_: object) -> None:
-        pass
-
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[tuple[Path, list[str]]]:
     removed: list[str] = []
-    handler = type("Handler", (Engine,), {"removed": removed})
-    with socketserver.ThreadingUnixStreamServer(str(tmp_path / "s"), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield tmp_path / "s", removed
-        server.shutdown()
+    with served(tmp_path / "s", Engine, removed=removed) as path:
+        yield path, removed
 
 
 def check(log: Path) -> None:

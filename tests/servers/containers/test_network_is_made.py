@@ -2,14 +2,13 @@
 
 import json
 import re
-import socketserver
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.servers.containers.small_engine import OnUnixSocket, served
 
 from loadstone.safety.errors import UserError
 from loadstone.servers.containers.container_engine import NETWORK_TRIES, Engine
@@ -17,7 +16,7 @@ from loadstone.servers.containers.container_engine import NETWORK_TRIES, Engine
 GONE = "route ip+net: no such network interface"
 
 
-class Podman(BaseHTTPRequestHandler):
+class Podman(OnUnixSocket, BaseHTTPRequestHandler):
     """It refuses a network for these reasons, and makes it once there are none left."""
 
     refusals: list[str]
@@ -41,12 +40,6 @@ class Podman(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def address_string(self) -> str:
-        return "unix"
-
-    def log_message(self, *_: object) -> None:
-        pass
-
 
 @pytest.fixture
 def refusals() -> list[str]:
@@ -55,14 +48,10 @@ def refusals() -> list[str]:
 
 @pytest.fixture
 def engine(tmp_path: Path, refusals: list[str]) -> Iterator[Engine]:
-    handler = type("Handler", (Podman,), {"refusals": refusals})
-    with socketserver.ThreadingUnixStreamServer(str(tmp_path / "s"), handler) as server:
-        server.block_on_close = False
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        engine = Engine(tmp_path / "s")
+    with served(tmp_path / "s", Podman, refusals=refusals) as path:
+        engine = Engine(path)
         yield engine
         engine.close()
-        server.shutdown()
 
 
 def test_a_network_is_made_once_no_other_ends_meanwhile(engine: Engine, refusals: list[str]) -> None:

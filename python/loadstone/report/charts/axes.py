@@ -1,7 +1,7 @@
 """Axes and scales of the pictures, with the ticks of `theme`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -15,6 +15,11 @@ _DURATION_LABEL = (
     "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' ms' : "
     "datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' µs' : format(datum.value, '~g') + ' ns'"
 )
+
+
+def colour_scale(palette: Mapping[str, str], texts: Sequence[str]) -> alt.Scale:
+    """The colours that these levels, as text, have in the whole report."""
+    return alt.Scale(domain=list(texts), range=[palette[text] for text in texts])
 
 
 def percent_axis(title: str | list[str] | None, low: float, high: float, most: int, **more: Any) -> alt.Axis:

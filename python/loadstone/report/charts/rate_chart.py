@@ -8,6 +8,7 @@ import altair as alt
 from loadstone.judge.analysis.analysis import Analysis, ResultTable, Row
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
+from loadstone.report.charts.axes import colour_scale
 from loadstone.report.charts.chart import TIP, Chart, ChartData, VegaSpec, either, fixed, layer, make, named, tooltip
 from loadstone.report.charts.shape import ChartAxes, number_of, shape_of
 from loadstone.report.tables.column import rate_range
@@ -161,19 +162,14 @@ def _legend(shape: ChartAxes) -> alt.Legend | None:
 def _colour(shape: ChartAxes) -> Any:
     if shape.colour is None:
         return fixed(alt.ColorValue, theme.SERIES[0])
-    return alt.Color("colour:N", scale=_colour_scale(shape), legend=_legend(shape))
+    return alt.Color("colour:N", scale=colour_scale(shape.palette, shape.texts(shape.colour)), legend=_legend(shape))
 
 
 def _stroke(shape: ChartAxes) -> Any:
     """The colour of a line; the legend is the marks' own."""
     if shape.colour is None:
         return fixed(alt.StrokeValue, theme.SERIES[0])
-    return alt.Stroke("colour:N", scale=_colour_scale(shape), legend=None)
-
-
-def _colour_scale(shape: ChartAxes) -> alt.Scale:
-    texts = shape.texts(shape.colour)
-    return alt.Scale(domain=texts, range=[shape.palette[text] for text in texts])
+    return alt.Stroke("colour:N", scale=colour_scale(shape.palette, shape.texts(shape.colour)), legend=None)
 
 
 def _marker(shape: ChartAxes) -> Any:

@@ -11,7 +11,7 @@ import altair as alt
 from loadstone.judge.analysis.analysis import Analysis, TimelinePoint
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.axes import duration_axis, duration_scale
+from loadstone.report.charts.axes import colour_scale, duration_axis, duration_scale
 from loadstone.report.charts.chart import TIP, Chart, ChartData, fixed, layer, make, named
 from loadstone.report.charts.shape import ChartAxes, shape_of_run
 from loadstone.report.tables.columns import Rate, rate_of_run
@@ -93,7 +93,7 @@ def hue(shape: ChartAxes, there: Sequence[str], *, has_legend: bool = True) -> A
     if not names:
         return fixed(alt.ColorValue, theme.SERIES[0])
     legend = alt.Legend(title=shape.title(shape.colour), symbolType="stroke", symbolOpacity=1)
-    scale = alt.Scale(domain=names, range=[shape.palette[text] for text in names])
+    scale = colour_scale(shape.palette, names)
     return alt.Color("hue:N", scale=scale, legend=legend if has_legend and len(names) > 1 else None)
 
 
