@@ -14,7 +14,13 @@ from tests.namespaces import ADDRESS, OTHER, PORT, listener
 from tests.real_servers import wait_until
 
 from loadstone.machine import listening_process as module
-from loadstone.machine.listening_process import ConnectedServer, closed_connections, connected_servers, serving
+from loadstone.machine.listening_process import (
+    ConnectedServer,
+    closed_connections,
+    connected_servers,
+    serving,
+    unix_servers,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own files are read")
 
@@ -121,7 +127,10 @@ def test_short_connections_by_unix_sockets_are_seen_by_looking_again_and_again(t
     path = str(tmp_path / "db.sock")
     with server(path) as (pid, _), subprocess.Popen([sys.executable, "-c", SHORT, path]) as client:
         try:
-            wait_until(lambda: connected_servers([client.pid], 1.0) == [ConnectedServer(path, "db", pid)], 20.0)
+            wait_until(lambda: unix_servers([client.pid], 1.0).certain == [ConnectedServer(path, "db", pid)], 20.0)
+            (passing,) = (one for one in unix_servers([os.getpid()], 1.0).passing if one.address == path)
+            assert passing == ConnectedServer(path, "db", pid, closed=passing.closed)
+            assert 3 < passing.closed < 500
         finally:
             client.kill()
 

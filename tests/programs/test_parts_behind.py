@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 
 from loadstone.experiment.plan.endpoints import Endpoint
-from loadstone.machine.listening_process import ConnectedServer, connected_servers
+from loadstone.machine.listening_process import ConnectedServer, UnixServers, connected_servers
 from loadstone.measure.processes import read_by_driver, watch_of
 from loadstone.monitors.host.others import InterferenceMonitor
 from loadstone.programs import parts_behind as module
@@ -216,6 +216,36 @@ def test_connections_that_follow_the_requests_are_the_services(
         assert f"{address} for its requests cannot be told" in line
         assert f"--part NAME={database.pid}" in line
     assert behind.of({}, subjects(service.pid), at_once=True) == found
+
+
+@pytest.mark.parametrize(("seen", "after", "counts"), [(3, 0, True), (2, 0, False), (9, 3, False)])
+def test_unix_connections_that_follow_the_requests_are_the_services(
+    started: ExitStack, monkeypatch: pytest.MonkeyPatch, seen: int, after: int, counts: bool
+) -> None:
+    database, service = Started(started), Started(started)
+    looks = iter([seen, after])
+    monkeypatch.setattr(module, "closed_connections", lambda *_: [])
+
+    def looked(*_: object) -> UnixServers:
+        return UnixServers([], [ConnectedServer("/run/a.sock", "a", database.pid, closed=next(looks))])
+
+    monkeypatch.setattr(module, "unix_servers", looked)
+    told: list[str] = []
+    behind = PartsBehind(progress=told.append)
+    assert behind.of({}, subjects(service.pid), at_once=True) == {}
+    found = behind.of({}, subjects(service.pid), at_once=True, asked_from_s=time.monotonic() - 0.1)
+    assert [part.pid for part in found.values()] == [database.pid] * counts
+    said = [f"(process {database.pid}) was connected to at /run/a.sock while", "/run/a.sock for its requests cannot be"]
+    assert [text in line for line, text in zip(told, [said[not counts]], strict=False)] == [True] * (seen > 2)
+
+
+def test_what_has_ended_is_no_part(started: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    service = Started(started)
+    gone = ConnectedServer("127.0.0.1:1", "1", ended.pid)
+    monkeypatch.setattr(module, "connected_servers", lambda *_: [gone])
+    assert PartsBehind().of({}, subjects(service.pid)) == {}
 
 
 def test_a_part_is_not_among_the_other_programs(started: ExitStack) -> None:

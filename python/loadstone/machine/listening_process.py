@@ -73,14 +73,23 @@ class ConnectedServer(NamedTuple):
     pid: int | None
     """The process that listens there; None: it is another user's, and may not be looked at."""
     closed: int = 0
-    """Number of connections to it, by whomever, that were closed; 0 of one that has a connection."""
+    """Number of connections to it, by whomever, that were closed, or of those of them that were seen; 0 of one that has
+    a connection."""
 
 
-def connected_servers(pids: Collection[int], unix_s: float = 0.0) -> list[ConnectedServer]:
+class UnixServers(NamedTuple):
+    """The servers of this machine that were connected to by Unix sockets in some time."""
+
+    certain: list[ConnectedServer]
+    """Those that processes which are asked about had a connection to, each once; not these processes themselves."""
+    passing: list[ConnectedServer]
+    """Those with connections of others, or of whom there was no time to tell, that ended meanwhile."""
+
+
+def connected_servers(pids: Collection[int]) -> list[ConnectedServer]:
     """The servers of this machine that these processes have connections to, each once; not these processes themselves.
 
-    Connections that came in are none. Those by Unix sockets are looked at again and again for `unix_s`, since
-    some last for a request only; those of other networks than this process's are not seen.
+    Connections that came in are none. Unix sockets of other networks than this process's are not seen.
     """
     servers: dict[str, ConnectedServer] = {}
     for network in _networks():
@@ -93,7 +102,37 @@ def connected_servers(pids: Collection[int], unix_s: float = 0.0) -> list[Connec
             place = shown_address(str(row.peer), row.peer_port)
             if outgoing and place not in servers and (found := _at_other_end(network, rows, row)) is not None:
                 servers[place] = found
-    return [one for one in (*servers.values(), *_connected_by_unix(pids, unix_s)) if one.pid not in pids]
+    return [one for one in (*servers.values(), *unix_servers(pids).certain) if one.pid not in pids]
+
+
+def unix_servers(pids: Collection[int], for_s: float = 0.0) -> UnixServers:
+    """The servers that are connected to by Unix sockets, of which some last for a request only: looked at for `for_s`.
+
+    Whose such a connection is can be told if it lasts from one look to the next.
+    """
+    links: set[str] = set()
+    ends: dict[int, UnixSocket] = {}  # a server's
+    begun_s, looks = time.monotonic(), 0
+    while True:
+        links |= {link for pid in pids for link in _files(pid)}
+        seen = unix_sockets()
+        ends |= {one.inode: one for one in seen.values() if one.path and not one.listens}
+        looks, looked_s = looks + 1, time.monotonic() - begun_s
+        if looked_s >= (for_s if looks >= _UNIX_LOOKS else _UNIX_LONGEST * for_s):
+            break
+    certain: dict[tuple[str, bytes], int] = {}
+    passing: Counter[tuple[str, bytes]] = Counter()
+    for one in ends.values():
+        if one.path.startswith(_OF_THE_SYSTEM):
+            continue
+        if f"socket:[{one.peer}]" in links:
+            certain[one.path, one.file] = one.inode
+        elif one.inode not in seen:
+            passing[one.path, one.file] += 1
+    servers = [(_at_path(*place, inode, seen.values()), 0) for place, inode in certain.items()]
+    servers += [(_at_path(*place, 0, seen.values()), passing[place]) for place in passing.keys() - certain.keys()]
+    found = [one._replace(closed=closed) for one, closed in servers if one is not None and one.pid not in pids]
+    return UnixServers([one for one in found if not one.closed], [one for one in found if one.closed])
 
 
 def closed_connections(pids: Collection[int], since_s: float) -> list[ConnectedServer]:
@@ -119,27 +158,6 @@ def closed_connections(pids: Collection[int], since_s: float) -> list[ConnectedS
 def shown_address(host: str, port: int) -> str:
     """A host and a port as one word."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _connected_by_unix(pids: Collection[int], for_s: float) -> list[ConnectedServer]:
-    """Those that these processes have connections to by Unix sockets, each once."""
-    links: set[str] = set()
-    sockets: dict[int, UnixSocket] = {}
-    begun_s, looks = time.monotonic(), 0
-    while True:
-        links |= {link for pid in pids for link in _files(pid)}
-        sockets |= (seen := unix_sockets())
-        looks, looked_s = looks + 1, time.monotonic() - begun_s
-        if looked_s >= (for_s if looks >= _UNIX_LOOKS else _UNIX_LONGEST * for_s):
-            break
-    ends: dict[tuple[str, bytes], int] = {}
-    for one in sockets.values():
-        other = sockets.get(one.peer)
-        if other is not None and other.path and f"socket:[{one.inode}]" in links:
-            ends[other.path, other.file] = other.inode
-    ends = {place: inode for place, inode in ends.items() if not place[0].startswith(_OF_THE_SYSTEM)}
-    found = (_at_path(*place, inode, seen.values()) for place, inode in ends.items())
-    return [one for one in found if one is not None]
 
 
 def _at_path(path: str, file: bytes, inode: int, sockets: Iterable[UnixSocket]) -> ConnectedServer | None:

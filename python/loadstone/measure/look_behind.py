@@ -14,9 +14,15 @@ from loadstone.experiment.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.measure.measurement import Measurement, PreparedTrial
 from loadstone.safety.errors import DriveFailed
 
-LENGTH_S, PAUSE_MS = 0.5, 50.0
-"""One user for so long, with such pauses: ten requests at most. Meanwhile the connections are looked at a few times, as
-some applications close them with the user's own; afterwards it is looked which ones were closed."""
+LENGTH_S, LONGEST_S, PAUSE_MS = 0.5, 3.0, 2.0
+"""One user with such pauses, until connections were looked at for so long: some two hundred requests. At most for so
+long, on a machine that is busy. They are looked at a few times, as some applications close them with the user's own;
+afterwards it is looked which ones were closed. With longer pauses a connection that is made for each request, and lasts
+a third of a millisecond, is missed by the looks."""
+
+
+class _Seen(Exception):
+    """Ends the requests: what they have the application connect to was looked at."""
 
 
 def look_behind_each(steps: Measurement, prepared: Sequence[PreparedTrial]) -> None:
@@ -27,10 +33,19 @@ def look_behind_each(steps: Measurement, prepared: Sequence[PreparedTrial]) -> N
     for trial in prepared:
         if _is_unseen(steps, trial):
             from_s = time.monotonic()
-            with suppress(DriveFailed):
-                drive_alone(steps.driver, _few_requests(trial.plan), on_rest=partial(_look, steps, prepared))
+            with suppress(DriveFailed, _Seen):
+                drive_alone(
+                    steps.driver, _few_requests(trial.plan), on_rest=partial(_look_at_work, steps, prepared, from_s)
+                )
             _look(steps, prepared, from_s)
             steps.require_going_on()
+
+
+def _look_at_work(steps: Measurement, prepared: Sequence[PreparedTrial], from_s: float) -> None:
+    """Raises _Seen."""
+    _look(steps, prepared)
+    if time.monotonic() - from_s >= LENGTH_S:
+        raise _Seen
 
 
 def _look(steps: Measurement, prepared: Sequence[PreparedTrial], asked_from_s: float | None = None) -> None:
@@ -55,6 +70,6 @@ def _few_requests(plan: Plan) -> Plan:
             "pool": Pool(connections=1),
             "threads": 1,
             "cpus": plan.cpus[-1:],
-            "phases": Phases(ramp_up_s=0.0, warm_up_s=0.0, measure_s=LENGTH_S),
+            "phases": Phases(ramp_up_s=0.0, warm_up_s=0.0, measure_s=LONGEST_S),
         }
     )

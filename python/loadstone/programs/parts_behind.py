@@ -20,6 +20,7 @@ from loadstone.machine.listening_process import (
     connected_servers,
     is_another_users,
     shown_address,
+    unix_servers,
 )
 from loadstone.machine.process_identity import started
 from loadstone.machine.start_context import LastingStep, silent
@@ -61,6 +62,8 @@ class PartsBehind:
     """Names of services -> what was found behind them: connections come and go with the load, and with each start."""
     _looked_s: dict[frozenset[int], float] = field(default_factory=dict)
     """Processes of services -> when their connections were looked at last."""
+    _passing: list[ConnectedServer] = field(default_factory=list)
+    """Those that were connected to by Unix sockets while services were at work, and perhaps by these."""
     _seen: set[str] = field(default_factory=set)
     """Services that were looked at under load."""
     _hidden: set[str] = field(default_factory=set)
@@ -101,8 +104,8 @@ class PartsBehind:
         servers_pids = {pid for one in servers.values() for pid in one.processes.values()}
         parts = {part.pid for part in (*named.values(), *kept.values()) if part.pid is not None}
         taken = {*named, *servers, *subjects, *(part for one in subjects.values() for part in one.subject.pids)}
-        unix_s = UNIX_S if at_once and asked_from_s is None else 0.0
-        found = self._connected({*roots, *parts}, servers_pids, {*taken, *kept}, unix_s, asked_from_s)
+        at_work = at_once and asked_from_s is None
+        found = self._connected({*roots, *parts}, servers_pids, {*taken, *kept}, at_work, asked_from_s)
         self._behind[services] = kept = kept | found
         return named | kept
 
@@ -115,7 +118,7 @@ class PartsBehind:
         roots: Iterable[int],
         known: Collection[int],
         taken: Collection[str],
-        unix_s: float,
+        at_work: bool,
         asked_from_s: float | None,
     ) -> dict[str, PartBehind]:
         """What these processes have connections to, and what that has, without what is known already."""
@@ -123,17 +126,20 @@ class PartsBehind:
         seen = process_table.tree([*roots, *known])
         own = _started_here()
         looked_at = process_table.tree(roots) - own
-        closed = [] if asked_from_s is None else self._closed(looked_at, seen | own, asked_from_s)
+        others = [] if asked_from_s is None else self._closed(looked_at, seen | own, asked_from_s)
+        if at_work:
+            others, self._passing = unix_servers(looked_at, UNIX_S)
         while looked_at and len(found) < MOST:
-            connected = [*connected_servers(looked_at, unix_s), *closed]
+            connected = [*connected_servers(looked_at), *others]
             servers = [one for one in connected if one.pid is None or one.pid not in seen | own]
-            looked_at, closed = set(), []
+            looked_at, others = set(), []
             for server in servers:
                 if server.pid is None:
                     self._say_that_it_is_hidden(server)
                 elif server.pid not in seen and len(found) < MOST:
                     tree = process_table.tree([server.pid])
-                    if tree.isdisjoint((*roots, os.getpid())):  # what started the service, or us, is no part
+                    # What started the service, or us, is no part; nor is what has ended.
+                    if tree.isdisjoint((*roots, os.getpid())) and process_table.process(server.pid) is not None:
                         name = self._name(server.pid, server, {*taken, *found})
                         found[name] = PartBehind(name, server.pid, kind_of(server.pid))
                         looked_at |= tree
@@ -143,11 +149,13 @@ class PartsBehind:
     def _closed(self, services: Collection[int], known: Collection[int], asked_from_s: float) -> list[ConnectedServer]:
         """The servers that the services connected to for each request, as the number of connections follows these."""
         length_s = time.monotonic() - asked_from_s
-        during = [one for one in closed_connections(services, length_s) if one.closed >= SHORT_LEAST]
-        if not (during := [one for one in during if one.pid not in known]):
+        during = [*closed_connections(services, length_s), *self._passing]
+        if not (during := [one for one in during if one.closed >= SHORT_LEAST and one.pid not in known]):
             return []
-        time.sleep(length_s)
-        after = {one.address: one.closed for one in closed_connections(services, length_s)}
+        until_s = time.monotonic() + length_s
+        passing = unix_servers(services, UNIX_S).passing if self._passing else []
+        time.sleep(max(until_s - time.monotonic(), 0.0))
+        after = {one.address: one.closed for one in (*closed_connections(services, length_s), *passing)}
         for one in during:
             if one.closed * SHORT_QUIET < after.get(one.address, 0):
                 self._say(
@@ -218,8 +226,8 @@ def _started_here() -> set[int]:
 
 
 def _short(program: str, pid: int, server: ConnectedServer, name: str) -> str:
-    """That a server was connected to for each request."""
-    return _(
+    """That a server was connected to for each request. Not all connections by Unix sockets are seen."""
+    times = _(
         "{program} (process {pid}) was connected to {closed} times at {address} while the service was sent requests, "
         "and not after: counted as the part {name}; --part none leaves it out",
         program=program,
@@ -228,3 +236,12 @@ def _short(program: str, pid: int, server: ConnectedServer, name: str) -> str:
         address=server.address,
         name=name,
     )
+    seen = _(
+        "{program} (process {pid}) was connected to at {address} while the service was sent requests, and not after: "
+        "counted as the part {name}; --part none leaves it out",
+        program=program,
+        pid=pid,
+        address=server.address,
+        name=name,
+    )
+    return seen if server.address.startswith(("/", "@")) else times

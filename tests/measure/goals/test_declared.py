@@ -146,6 +146,8 @@ def test_a_run_answers_it_in_every_report_and_goes_on(
     """The whole way, on a Redis of its own; in this process, where nothing is drawn."""
     (tmp_path / "cold.yaml").write_text(TINY.replace("measure_s: 1 s", "measure_s: 300 ms, drain_s: 200 ms") + GOALS)
 
+    monkeypatch.setattr("loadstone.run.command_line._OF_FOLDER", [])  # the last command is one of a folder's
+
     def loadstone(*arguments: object) -> str:
         monkeypatch.setattr(sys, "argv", ["loadstone", *map(str, arguments)])
         with nothing_drawn(), pytest.raises(SystemExit) as ended:
