@@ -95,6 +95,15 @@ def test_a_quiet_run_says_nothing_but_its_result(world: World, screen: Screen) -
     assert screen.of(screen.results)
 
 
+def test_two_lines_of_the_announcement_that_are_equal_are_both_printed(
+    world: World, screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["jedis is a program, which cannot be", "  paused", "lettuce is a program, which cannot be", "  paused"]
+    monkeypatch.setattr(run_module, "print_announcement", lambda *_, **__: lines)
+    ran(world, screen)
+    assert screen.of(screen.remarks).count("paused") == 2
+
+
 def test_an_objective_that_is_missed_is_the_status(world: World, screen: Screen) -> None:
     done = ran(world, screen, objectives("goodput < 1000000"))
     assert done.status == MISSED_STATUS

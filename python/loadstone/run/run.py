@@ -13,6 +13,7 @@ from loadstone.judge.analysis.analyse import analyse
 from loadstone.judge.analysis.analysis import Analysis
 from loadstone.judge.analysis.looks import look_at
 from loadstone.judge.analysis.objectives import FailIfObjective, missed
+from loadstone.machine.start_context import Step
 from loadstone.measure.goals.goal import GoalContext
 from loadstone.measure.loop import RunLoop
 from loadstone.report.json_report import with_texts
@@ -72,7 +73,9 @@ def run(
     experiment = prepared.experiment  # 1. spec: what the user wrote
     run_plan = prepared.run_plan  # 2. plan: its conditions, blocks and trials
     announced = () if options.quiet else print_announcement(run_plan, experiment, report=bool(formats))
-    announcement = () if options.quiet else (*map(in_language, prepared.remarks), *announced)
+    # Each is a part of a text, of which two may be equal: none is left out as one that was said.
+    lines = [Step(line, f"announced {number}") for number, line in enumerate(announced)]
+    announcement = () if options.quiet else (*map(in_language, prepared.remarks), *lines)
     progress = RunProgress(remarks, seams.monotonic_s, verbose=options.verbose, quiet=options.quiet)
     with progress.events as events:
         with progress, open_run(options, prepared, progress, announcement, seams) as parts:  # 3. deploy

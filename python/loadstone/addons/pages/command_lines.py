@@ -70,6 +70,8 @@ class _Words:
             raise UserError("{value}: not an address; write for example redis://HOST:PORT", value=value[:80])
         _require_no_mask(value)
         safe, found = without_secrets(_text(option, value))
+        for variable, secret in found.items():
+            learn(secret, f"${{env:{variable}}}")
         self.variables |= found
         self.words += [*([option] if option else []), f"{name}={safe}" if name else safe]
 
@@ -201,9 +203,20 @@ def _setting(found: "re.Match[str]", variables: dict[str, str], scheme: str, add
 def _kept(secret: str, place: str, variables: dict[str, str]) -> str:
     """A reference to a secret. Its name follows from the place, so that the same command is made the next time."""
     name = f"{VARIABLE}{hashlib.sha256(place.encode(errors='replace')).hexdigest()[:6].upper()}"
-    learn(secret, f"${{env:{name}}}")
     variables[name] = secret
     return f"${{env:{name}}}"
+
+
+def own_references(words: Sequence[str]) -> list[str]:
+    """The variables that a command line refers to at the very places after which they are called: elsewhere a name
+    says nothing of whose password it is."""
+    found: list[str] = []
+    for word in words:
+        begin = word.rfind("=", 0, max(word.find("://"), 0)) + 1  # behind `NAME=`
+        url = REFERENCE.sub(PROBE, word[begin:])
+        made = without_secrets(url)[1]
+        found += [name for name in references_in([word]) if name in made]
+    return found
 
 
 def _only(made: _Words, name: str, levels: Sequence[str]) -> None:

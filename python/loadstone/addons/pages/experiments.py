@@ -26,7 +26,7 @@ from loadstone.addons.pages.in_progress import in_progress
 from loadstone.addons.pages.literal_secrets import ShownText, as_page_shows, has_mask, shown
 from loadstone.addons.pages.own_files import own_files, own_path, read_own, text_there, version_of, write_own
 from loadstone.addons.pages.page import page
-from loadstone.addons.pages.run_again import filled
+from loadstone.addons.pages.run_again import allowed, filled
 from loadstone.addons.pages.settings import PageSettings, as_typed, place_of
 from loadstone.addons.pages.start_run import begin, describe
 from loadstone.cli.init_command import TEMPLATE
@@ -77,8 +77,9 @@ async def _form(request: Request) -> Response:
         if asked.file and is_saved:  # the editor says what is wrong with it, and that it is kept
             return _to_editor(asked.file)
         raise
-    asked_again = Form(request.query_params.multi_items())
-    form = filled(asked_again, found, fields_of(found)) if asked_again.one("again") else Form(())
+    form = Form(())
+    if request.query_params.get("again"):
+        form = filled(Form(allowed(request.query_params.multi_items())), found, fields_of(found))
     return _form_page(request, asked, found, form, is_saved=is_saved)
 
 
@@ -198,7 +199,7 @@ class _CommandForm:
     async def page(self, request: Request) -> Response:
         """The form, empty or as a run was started."""
         given = [(name, value) for name, value in request.query_params.multi_items() if name in self.fields]
-        return self._page(request, Form(given))
+        return self._page(request, Form(allowed(given)))
 
     async def check(self, request: Request) -> Response:
         """What it would do now, as a part of its page."""

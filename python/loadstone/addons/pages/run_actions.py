@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from loadstone.addons.history.run_row import is_written
-from loadstone.addons.pages.command_lines import CommandLine, references_in, variables_of
+from loadstone.addons.pages.command_lines import CommandLine, own_references, references_in, variables_of
 from loadstone.addons.pages.forms import form_of
 from loadstone.addons.pages.page import page, refusal
 from loadstone.addons.pages.running import stop, writer_of
@@ -44,8 +44,10 @@ async def _resume(request: Request) -> Response:
     try:
         folder_to_resume(folder)
         words = command_of(folder)
-        known = place.memory.variables
+        kept = place.memory.variables
+        known = {name: kept[name] for name in own_references(words) if name in kept}
         known.update(variables_of(form, [name for name in references_in(words) if name not in os.environ]))
+        kept.update(known)
         missing = [name for name in references_in(words) if name not in known and name not in os.environ]
         if missing:
             return page(request, "ask_variables.html", run=folder.name, missing=missing, minutes=form.one("minutes"))

@@ -1,5 +1,11 @@
-"""A run once more: its form, filled in from its command, where anything can be changed before Start."""
+"""A run once more: its form, filled in from its command, where anything can be changed before Start.
 
+The folder may be a stranger's, and what a form says counts as typed by the user. So what may fill a form is listed: its
+own switches and levels, numbers, and plain addresses. All of it stands in the form in full. No address brings a name, a
+password, a variable or a parameter, and no setting a program or a file: those the user writes.
+"""
+
+import re
 from collections.abc import Collection, Iterator, Sequence
 from urllib.parse import quote, urlencode
 
@@ -8,17 +14,23 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from loadstone.addons.pages.command_lines import OF_OPTIONS, OF_QUICK_OPTIONS, OF_SWITCHES
+from loadstone.addons.pages.command_lines import OF_QUICK_OPTIONS, OF_SWITCHES
 from loadstone.addons.pages.experiment_facts import ExperimentFacts
 from loadstone.addons.pages.forms import Form
 from loadstone.addons.pages.settings import PageSettings, folder_of, place_of
 from loadstone.experiment.spec.built_in import names
-from loadstone.run_folder.earlier_runs import command_of
+from loadstone.run_folder.earlier_runs import CommandWord, command_of, words_of
 from loadstone.safety.errors import UserError
 
-_OF_THIS_START = ("--out", "--wait", "--share-machine", "--trust", "--watch", "--no-color")
+_OF_THIS_START = {"--out", "--wait", "--share-machine", "--trust", "--watch", "--no-color"}
 """Options that say how it was started, and not what is measured."""
-_WITHOUT_VALUE = ("--wait", "--share-machine", "--trust", "--watch", "--no-color", *(f"--{one}" for one in OF_SWITCHES))
+_NUMBER = re.compile(r"-?[0-9][0-9A-Za-z.,%/ ]{0,40}")
+"""With its unit."""
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}://[A-Za-z0-9.:\[\]-]{1,60}(/[A-Za-z0-9._~-]{0,40}){0,4}")
+_ADDRESS_MAX = 80
+"""Characters that a field shows."""
+_SWITCHES = {"again", "sent", "search", *OF_SWITCHES}
+_NUMBERS = {"budget", "blocks", "seed", "at-rate", "connections", "time"}
 Fields = list[tuple[str, str]]
 
 
@@ -35,51 +47,77 @@ async def _again(request: Request) -> Response:
 
 def again(words: Sequence[str], place: PageSettings) -> tuple[str, Fields]:
     """The address of the form for a command line, and its fields. Raises UserError."""
-    options = _options(words[1:])
-    match words:
-        case ["run", *_]:
-            return _of_experiment(options, place)
-        case [("redis" | "http") as kind, *_]:
-            return "/quick", [("kind", kind), *_named(options)]
-        case ["saturate", ("redis" | "http") as kind, *_]:
-            return "/quick", [("kind", kind), ("search", "on"), *_named(options[1:])]
-    raise _no_form(" ".join(words[:1]))
+    options = [one for one in words_of(words) if one.name not in _OF_THIS_START]
+    match [one.value for one in options if not one.name]:
+        case ["run", word]:
+            return _form_of(word, place), allowed([("again", "1"), *_of_experiment(options)])
+        case ["redis" | "http" as kind, *url] if len(url) < 2:
+            return "/quick", allowed([("kind", kind), *_of_quick(options, url)])
+        case ["saturate", "redis" | "http" as kind, *url] if len(url) < 2:
+            return "/quick", allowed([("kind", kind), ("search", "on"), *_of_quick(options, url)])
+        case plain:
+            raise _no_form(" ".join(plain))
+
+
+def allowed(fields: Collection[tuple[str, str]]) -> Fields:
+    """The fields, where all may be filled by a folder or a link. Raises UserError."""
+    for name, value in fields:
+        if not _may(name, value):
+            raise _no_form(f"{name}={value}")
+    return list(fields)
+
+
+def _may(name: str, value: str) -> bool:
+    part, dot, _ = name.partition(".")
+    if name in _SWITCHES:
+        return value in ("on", "1", "")
+    if name in _NUMBERS or (dot and part == "set"):
+        return not value or _NUMBER.fullmatch(value) is not None
+    if name in ("url", "against") or (dot and part in ("server", "subject")):
+        return not value or (len(value) <= _ADDRESS_MAX and _ADDRESS.fullmatch(value) is not None)
+    return (name == "kind" and value in ("redis", "http")) or (bool(dot) and part == "level")
 
 
 def filled(form: Form, found: ExperimentFacts, fields: Collection[str]) -> Form:
-    """The form of an experiment: what is not said is as the experiment has it, and what no field has is a line."""
+    """The form of an experiment: what is not said is as the experiment has it. Raises UserError where it has no field
+    for what is said."""
+    for name, value in form.fields:
+        if name not in fields and name != "again":
+            raise _no_form(f"{name}={value}")
     kept = [(name, value) for name, value in form.fields if name in fields and not name.startswith("level.")]
-    lines = [f"{name[4:]}={value}" for name, value in form.fields if name.startswith("set.") and name not in fields]
     for factor in found.factors:
-        name, given = f"level.{factor.name}", form.all(f"level.{factor.name}")
-        chosen = {*given, *(level for one in given for level in one.split(","))}
-        kept += [(name, level.text) for level in factor.levels if (level.text in chosen if given else level.on)]
-    return Form([*kept, ("sent", "1"), ("further", "\n".join(lines))])
+        name = f"level.{factor.name}"
+        kept += [(name, text) for text in _levels(form.all(name), [level.text for level in factor.levels])]
+        kept += [(name, level.text) for level in factor.levels if level.on and not form.all(name)]
+    return Form([*kept, ("sent", "1")])
 
 
-def _of_experiment(options: Sequence[tuple[str, str]], place: PageSettings) -> tuple[str, Fields]:
-    fields: Fields = []
-    word = ""
-    for option, value in options:
-        match option:
+def _levels(given: Sequence[str], there: Sequence[str]) -> Iterator[str]:
+    """The levels that are given, alone or several behind commas. Raises UserError where the form has no such one."""
+    for one in given:
+        levels = [one] if one in there else one.split(",")
+        for level in levels:
+            if level not in there:
+                raise _no_form(f"--only {level}")
+        yield from levels
+
+
+def _of_experiment(options: Sequence[CommandWord]) -> Iterator[tuple[str, str]]:
+    for one in options:
+        name, _, value = one.value.partition("=")
+        match one.name:
             case "":
-                word = value
+                continue
             case "--only":
-                name, _, levels = value.partition("=")
-                fields.append((f"level.{name}", levels))
-            case "--set":
-                path, _, level = value.partition("=")
-                fields.append((f"set.{path}", level))
-            case "--server" | "--subject":
-                name, _, url = value.partition("=")
-                fields.append((f"{option[2:]}.{name}", url))
-            case _ if option[2:] in OF_SWITCHES:
-                fields.append((option[2:], "on"))
-            case _ if option[2:] in OF_OPTIONS:
-                fields.append((option[2:], value))
+                yield f"level.{name}", value
+            case "--set" | "--server" | "--subject":
+                yield f"{one.name[2:]}.{name}", value
+            case _ if one.name[2:] in OF_SWITCHES:
+                yield one.name[2:], "on"
+            case _ if one.name[2:] in _NUMBERS:
+                yield one.name[2:], one.value
             case _:
-                raise _no_form(option)
-    return _form_of(word, place), [("again", "1"), *fields]
+                raise _no_form(one.name)
 
 
 def _form_of(word: str, place: PageSettings) -> str:
@@ -92,35 +130,18 @@ def _form_of(word: str, place: PageSettings) -> str:
     raise UserError("{name}: this experiment is not among those here; start it from a terminal", name=word[:200])
 
 
-def _named(options: Sequence[tuple[str, str]]) -> Fields:
-    """The fields of a quick command. Raises UserError."""
-    found: Fields = []
-    for option, value in options:
-        if option and option not in OF_QUICK_OPTIONS:
-            raise _no_form(option)
-        found.append((OF_QUICK_OPTIONS[option] if option else "url", value))
-    return found
-
-
-def _options(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Each option with its value, arguments without one; those of the start are left out."""
-    return [(name, value) for name, value in _every(words) if name not in _OF_THIS_START]
-
-
-def _every(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    rest = iter(words)
-    for word in rest:
-        name, equals, value = word.partition("=")
-        if not word.startswith("--"):
-            yield "", word
-        elif equals or name in _WITHOUT_VALUE:
-            yield name, value
-        else:
-            yield name, next(rest, "")
+def _of_quick(options: Sequence[CommandWord], urls: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The fields of a quick command. Its seed is its own. Raises UserError."""
+    yield from (("url", url) for url in urls)
+    for one in options:
+        if one.name and one.name not in OF_QUICK_OPTIONS:
+            raise _no_form(one.name)
+        if one.name and one.name != "--seed":
+            yield OF_QUICK_OPTIONS[one.name], one.value
 
 
 def _no_form(what: str) -> UserError:
-    return UserError("{option}: no form has this; start it from a terminal as before", option=what[:80])
+    return UserError("{option}: no form takes this from a run; start it from a terminal as before", option=what[:80])
 
 
 routes = (Route("/runs/{name}/again", _again),)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from loadstone.addons.pages.command_lines import CommandLine, references_in
+from loadstone.addons.pages.command_lines import CommandLine, own_references
 from loadstone.addons.pages.experiment_facts import ExperimentFacts
 from loadstone.addons.pages.reader_process import Apart
 from loadstone.addons.pages.started_runs import Starts
@@ -42,9 +42,9 @@ class Memory:
     _pending: dict[str, "Pending"] = field(default_factory=dict, repr=False)
 
     def with_variables(self, command: CommandLine) -> CommandLine:
-        """The command with the passwords that were given for it, now or before."""
+        """The command with the passwords that were given for it now, and before at the same places."""
         self.variables.update(command.variables)
-        named = {name: self.variables[name] for name in references_in(command.words) if name in self.variables}
+        named = {name: self.variables[name] for name in own_references(command.words) if name in self.variables}
         return CommandLine(command.words, {**named, **command.variables})
 
     def keep(self, pending: "Pending") -> str:

@@ -26,7 +26,7 @@ def make_timeline(run: RecordedRun, trials: Iterable[TrialRecord], points_max: i
     points = [point for trial in trials for point in _of_trial(run, trial, blocks.get(_block(trial), ()))]
     points.sort(key=lambda point: point.unix_s)
     step = ceil(len(points) / points_max)
-    return points if step <= 1 else _together(points, step)
+    return points if step <= 1 else _thinned(points, step)
 
 
 def _block(trial: TrialRecord) -> object:
@@ -67,16 +67,17 @@ def _point(operations: Sequence[IntervalLine], shares: Sequence[Sample]) -> Time
     )
 
 
-def _together(points: list[TimelinePoint], step: int) -> list[TimelinePoint]:
-    """Each `step` neighbours as one: mean rates and shares, the highest percentiles."""
+def _thinned(points: list[TimelinePoint], step: int) -> list[TimelinePoint]:
+    """Each `step` neighbours of a trial and phase as one."""
     found: list[TimelinePoint] = []
     for _, group in groupby(points, key=lambda point: (point.trial, point.phase)):
         stretch = list(group)
-        found += [_one(stretch[first : first + step]) for first in range(0, len(stretch), step)]
+        found += [together(stretch[first : first + step]) for first in range(0, len(stretch), step)]
     return found
 
 
-def _one(points: list[TimelinePoint]) -> TimelinePoint:
+def together(points: list[TimelinePoint]) -> TimelinePoint:
+    """Several as one, at the time of the first: mean rates and shares, the highest percentiles."""
     parts = {part for point in points for part in point.cpu_share}
     kinds = sorted({kind for point in points for kind in point.errors_per_s})
     return points[0].model_copy(

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from math import ceil
-from statistics import fmean
 from typing import Any
 
 import altair as alt
 
 from loadstone.judge.analysis.analysis import Analysis, TimelinePoint, TrialView
+from loadstone.judge.analysis.timeline import together
 from loadstone.report import figure_format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.axes import duration_axis, duration_scale
@@ -22,7 +22,7 @@ _QUANTILES = {"P50": [1, 3], "P95": [5, 2], "P99": [1, 0]}
 _PANELS_MAX = 8
 _POINTS_MAX = 1000
 """In one picture: some 20 kB of a page."""
-Figures = Callable[[list[TimelinePoint]], dict[str, float | None]]
+Figures = Callable[[TimelinePoint], dict[str, float | None]]
 
 
 def percentiles_chart(analysis: Analysis) -> Chart | None:
@@ -54,37 +54,33 @@ def errors_chart(analysis: Analysis) -> Chart | None:
     for point in analysis.timeline:
         for kind, per_s in point.errors_per_s.items():
             totals[kind] = totals.get(kind, 0.0) + per_s
-    kinds = sorted((kind for kind in totals if totals[kind]), key=lambda kind: -totals[kind])
+    every = sorted((kind for kind in totals if totals[kind]), key=lambda kind: -totals[kind])
+    kinds = every[:_PANELS_MAX]  # first of all: a file may name any number
     if not kinds:
         return None
     shape = shape_of_run(analysis)
 
-    def errors(points: list[TimelinePoint]) -> dict[str, float | None]:
-        return {kind: round(fmean(point.errors_per_s.get(kind, 0.0) for point in points), 3) for kind in kinds}
+    def errors(point: TimelinePoint) -> dict[str, float | None]:
+        return {kind: round(point.errors_per_s.get(kind, 0.0), 3) for kind in kinds}
 
     points = _points(analysis, shape, errors, len(kinds), phases=("ramp_up", "warm_up", "measure"))
     order = {kind: place for place, kind in enumerate(kinds)}
     ordered = sorted(points, key=lambda point: order[point["figure"]])
-    values, left_out = _first_panels([{**point, "panel": fmt.plain(point["figure"])} for point in ordered])
+    values = [{**point, "panel": fmt.plain(point["figure"])} for point in ordered]
     named_kinds = ", ".join(map(fmt.plain, kinds))
     axis = alt.Axis(title=None, labelExpr="format(datum.value, '~s')", tickCount=3)
     return make(
         "errors",
         _("Errors over time"),
-        " ".join([_("Errors a second by kind, warm-up included."), *_said(points, left_out)]),
+        " ".join([_("Errors a second by kind, warm-up included."), *_said(points, len(every) - len(kinds))]),
         _("Errors a second over time, by kind: {kinds}.", kinds=named_kinds),
         _picture(values, shape, analysis, axis, alt.Scale(zero=True), []),
         {"points": values},
     )
 
 
-def _percentiles(points: list[TimelinePoint]) -> dict[str, float | None]:
-    """The largest of several seconds: percentiles are never averaged."""
-    return {
-        "P50": max((point.p50_ns for point in points if point.p50_ns), default=None),
-        "P95": max((point.p95_ns for point in points if point.p95_ns), default=None),
-        "P99": max((point.p99_ns for point in points if point.p99_ns), default=None),
-    }
+def _percentiles(point: TimelinePoint) -> dict[str, float | None]:
+    return {"P50": point.p50_ns or None, "P95": point.p95_ns or None, "P99": point.p99_ns or None}
 
 
 def _points(
@@ -102,7 +98,7 @@ def _points(
         for first in range(0, len(own), step):
             stretch = own[first : first + step]
             common = {"s": round(stretch[0].unix_s - start, 2), "seconds": step, **_series(views[trial], shape)}
-            found += [{**common, "figure": name, "y": y} for name, y in figures(stretch).items()]
+            found += [{**common, "figure": name, "y": y} for name, y in figures(together(stretch)).items()]
     return found
 
 

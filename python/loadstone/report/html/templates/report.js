@@ -100,11 +100,13 @@
   const enlargeable = (frame, tools) => {
     const svg = frame.querySelector("svg.marks");
     const width = Number(frame.dataset.width);
-    const labels = [...svg.querySelectorAll("text")].filter((text) => CLOCK.test(text.textContent));
-    if (labels.length < 2) return;
+    const alike = [...svg.querySelectorAll("text")].filter((text) => CLOCK.test(text.textContent));
+    const axis = alike.find((text, at) => at > 0 && alike[at - 1].parentNode === text.parentNode)?.parentNode;  // a name has none beside it
+    if (!axis) return;
+    const labels = alike.filter((text) => text.parentNode === axis);
     const ends = [labels[0], labels.at(-1)].map((text) => [placeOf(text).e, secondsOf(text)]);
     const perSecond = (ends[1][0] - ends[0][0]) / (ends[1][1] - ends[0][1]);
-    const axis = labels[0].parentNode;
+    if (!(perSecond > 1e-3 && perSecond < 1e6)) return;
     /* A rule across the whole panel, an axis and what stands beside it stay; a mark's own x is in its path. */
     const drawn = [...svg.querySelectorAll("path")].filter((path) => !path.closest("defs") && inPanel(path));
     function inPanel(path) {
@@ -141,7 +143,8 @@
       const from = ends[0][1] + (first - ends[0][0]) / perSecond;
       const lasting = (last - first) / perSecond;
       const step = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400].find((one) => lasting / one <= 12) ?? 14400;
-      for (let at = Math.ceil(from / step - 1e-9) * step; at <= from + lasting + 1e-9; at += step) {
+      const earliest = Math.ceil(from / step - 1e-9) * step;
+      for (let at = earliest; at <= from + lasting + 1e-9 && at < earliest + 20 * step; at += step) {
         const text = labels[0].cloneNode(true);
         text.setAttribute("text-anchor", "middle");
         text.setAttribute("transform", `translate(${((at - from) / lasting) * width},${placeOf(labels[0]).f})`);
