@@ -87,6 +87,8 @@ def test_what_is_no_run_and_what_does_not_say_how_it_was_started(tmp_path: Path)
         command_of(tmp_path / "nowhere")
     with pytest.raises(UserError, match="name the experiment, too"):
         command_of(run(tmp_path, "a", ""))
+    with pytest.raises(UserError, match="longer than 64,000 characters"):
+        command_of(run(tmp_path, "b", f"loadstone redis --body {'a' * 64_000}"))
 
 
 @pytest.mark.fault("a run's folder says where to write a file", "`--resume` ignores it and says so", area="disk")

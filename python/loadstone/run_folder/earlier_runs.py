@@ -162,7 +162,15 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
     An experiment's file that is gone is replaced by the folder's copy. Raises UserError.
     """
     require_run(folder, "--resume ", [PLAN])
-    arguments = options_given(_document(folder / ENVIRONMENT).get("command"))
+    command = _document(folder / ENVIRONMENT).get("command")
+    if isinstance(command, str) and len(command) > COMMAND_MAX:
+        raise UserError(
+            "--resume {folder}: its command is longer than {most:,} characters; give the whole command that started "
+            "the run",
+            folder=folder,
+            most=COMMAND_MAX,
+        )
+    arguments = options_given(command)
     if arguments is None:
         raise UserError("--resume {folder}: its command was not recorded; name the experiment, too", folder=folder)
     kept: list[str] = []

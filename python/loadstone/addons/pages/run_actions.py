@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from loadstone.addons.history.run_row import is_written
-from loadstone.addons.pages.command_lines import CommandLine, own_references, references_in, variables_of
+from loadstone.addons.pages.command_lines import CommandLine, references_in, variables_of
 from loadstone.addons.pages.forms import form_of
 from loadstone.addons.pages.page import page, refusal
 from loadstone.addons.pages.running import stop, writer_of
@@ -33,7 +33,7 @@ async def _stop(request: Request) -> Response:
 
 
 async def _resume(request: Request) -> Response:
-    """Goes on with a run; asks for the passwords that its command refers to and nobody gave since this page runs.
+    """Goes on with a run; asks for the passwords that its command refers to, unless the run was started from here.
 
     `minutes` of the form: by so much longer than it was planned.
     """
@@ -42,12 +42,9 @@ async def _resume(request: Request) -> Response:
         return RedirectResponse(f"/runs/{folder.name}", 303)
     address = as_typed(folder, place.here)
     try:
-        folder_to_resume(folder)
-        words = command_of(folder)
-        kept = place.memory.variables
-        known = {name: kept[name] for name in own_references(words) if name in kept}
-        known.update(variables_of(form, [name for name in references_in(words) if name not in os.environ]))
-        kept.update(known)
+        words = await run_in_threadpool(_command_of, folder)
+        known = dict(place.memory.given.get(folder.name, {}))  # those of others: the folder says where they are sent
+        known |= variables_of(form, [name for name in references_in(words) if name not in os.environ])
         missing = [name for name in references_in(words) if name not in known and name not in os.environ]
         if missing:
             return page(request, "ask_variables.html", run=folder.name, missing=missing, minutes=form.one("minutes"))
@@ -56,6 +53,12 @@ async def _resume(request: Request) -> Response:
         return await begin(request, CommandLine(("run", "--resume", address, *longer), variables))
     except UserError as error:
         return refusal(request, 400, error.message)
+
+
+def _command_of(folder: Path) -> list[str]:
+    """Raises UserError."""
+    folder_to_resume(folder)
+    return command_of(folder)
 
 
 def _longer(folder: Path, minutes: str) -> tuple[str, ...]:

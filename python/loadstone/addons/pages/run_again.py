@@ -26,9 +26,15 @@ _OF_THIS_START = {"--out", "--wait", "--share-machine", "--trust", "--watch", "-
 """Options that say how it was started, and not what is measured."""
 _NUMBER = re.compile(r"-?[0-9][0-9A-Za-z.,%/ ]{0,40}")
 """With its unit."""
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}://[A-Za-z0-9.:\[\]-]{1,60}(/[A-Za-z0-9._~-]{0,40}){0,4}")
-_ADDRESS_MAX = 80
-"""Characters that a field shows."""
+_SETTING = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+"""As a field of numbers takes it."""
+_ADDRESS = re.compile(
+    r"(rediss?|valkeys?|https?|mariadb|mysql|postgres(ql)?|memcached)://"
+    r"[A-Za-z0-9.:\[\]-]{1,60}(/[A-Za-z0-9._~-]{0,40}){0,4}"
+)
+"""Of a server that is named itself: a Sentinel would name others."""
+_ADDRESS_MAX = 60
+"""Characters that a field shows on a screen of a computer."""
 _SWITCHES = {"again", "sent", "search", *OF_SWITCHES}
 _NUMBERS = {"budget", "blocks", "seed", "at-rate", "connections", "time"}
 Fields = list[tuple[str, str]]
@@ -71,8 +77,10 @@ def _may(name: str, value: str) -> bool:
     part, dot, _ = name.partition(".")
     if name in _SWITCHES:
         return value in ("on", "1", "")
-    if name in _NUMBERS or (dot and part == "set"):
+    if name in _NUMBERS:
         return not value or _NUMBER.fullmatch(value) is not None
+    if dot and part == "set":
+        return _SETTING.fullmatch(value) is not None
     if name in ("url", "against") or (dot and part in ("server", "subject")):
         return not value or (len(value) <= _ADDRESS_MAX and _ADDRESS.fullmatch(value) is not None)
     return (name == "kind" and value in ("redis", "http")) or (bool(dot) and part == "level")

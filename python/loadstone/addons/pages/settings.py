@@ -3,6 +3,7 @@
 import os
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -37,6 +38,8 @@ class Memory:
     """The passwords that were given in a page, by the names of their variables."""
     started: dict[str, CommandLine] = field(default_factory=dict, repr=False)
     """The commands of the newest starts, by their names: one that did not begin can be started again."""
+    given: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    """The passwords of the runs that were started from here, by the names of their folders."""
     facts: dict[tuple[str, str], ExperimentFacts] = field(default_factory=dict, repr=False)
     """What the forms of built-in experiments are made from, by their word and the language."""
     _pending: dict[str, "Pending"] = field(default_factory=dict, repr=False)
@@ -56,6 +59,11 @@ class Memory:
     def remember(self, start: str, command: CommandLine) -> None:
         """Keep the command of a start."""
         _keep(self.started, start, command)
+
+    def has_folder(self, start: str, folder: str) -> None:
+        """A start has this folder now: its passwords are known for it."""
+        if start in self.started and folder not in self.given:
+            _keep(self.given, folder, self.started[start].variables)
 
     def take(self, name: str) -> "Pending | None":
         """The command of this name, once."""

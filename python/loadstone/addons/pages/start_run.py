@@ -89,6 +89,7 @@ async def _start(request: Request) -> Response:
         return refusal(request, 404, _("No run was started from here by this name."))
     there = await run_in_threadpool(_page_of, start, place)
     if there is not None:
+        place.memory.has_folder(start.name, there.rpartition("/")[2])
         if request.headers.get("hx-request") == "true":
             return Response(headers={"hx-redirect": there})
         return RedirectResponse(there, 303)
