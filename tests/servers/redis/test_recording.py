@@ -95,6 +95,9 @@ def test_what_reaches_further_waits_or_listens_is_left_out(name: str) -> None:
 def test_what_waits_for_streams_or_is_not_known_is_left_out() -> None:
     with pytest.raises(LeftOut, match=str(IT_WAITS)):
         keys_of_command("XREADGROUP", [b"GROUP", b"g", b"c", b"block", b"0", b"STREAMS", b"a", b">"])
+    with pytest.raises(LeftOut, match=str(IT_WAITS)):
+        keys_of_command("XREADGROUP", [b"GROUP", b"STREAMS", b"c", b"BLOCK", b"0", b"STREAMS", b"a", b">"])
+    assert keys_of_command("XREADGROUP", [b"GROUP", b"g", b"block", b"COUNT", b"1", b"STREAMS", b"a", b">"]) == [6]
     for command in (["FT.SEARCH", "i"], ["ZUNIONSTORE", "d", "x", "a"], ["COPY", "a", "b", "DB", "1"], ["GET"]):
         with pytest.raises(LeftOut):
             keys_of_command(command[0], [text.encode() for text in command[1:]])
@@ -154,6 +157,9 @@ def test_what_is_stored_is_known_before(tmp_path: Path) -> None:
     again = read(tmp_path, at(0, "SET", "a", value), at(0, "SET", "a", value), at(0, "GET", "b")).stored_bytes
     assert again == once
     assert read(tmp_path, at(0, "RPUSH", "a", value), at(0, "RPUSH", "a", value)).stored_bytes > 2000
+    for far in (("SETRANGE", "a", "99999999", "x"), ("BITFIELD", "a", "SET", "u1", "799999999", "1"),
+                ("BITFIELD", "a", "INCRBY", "u8", "#12499999", "1"), ("SETBIT", "a", "799999999", "1")):  # fmt: skip
+        assert 9e7 < read(tmp_path, at(0, *far), at(0, *far)).stored_bytes < 2e8
 
 
 @pytest.mark.parametrize(

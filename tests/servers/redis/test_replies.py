@@ -27,6 +27,9 @@ def test_tips_that_are_not_as_documented_are_left_out() -> None:
     assert tips_of([None, [], [b"get"], [7, 2], [b"set", 1, [], 1, 1, 1, [], b"odd"]]).names == {"GET", "SET"}
 
 
+OUT_OF_RANGE = redis.ResponseError("DB index is out of range", status_code="ERR")
+
+
 @pytest.mark.parametrize(
     ("name", "a", "b", "outcome"),
     [
@@ -40,6 +43,10 @@ def test_tips_that_are_not_as_documented_are_left_out() -> None:
         ("GET", b"0.84743373693723267", b"0.8474337369372327", "numbers"),
         ("GET", b"0.84743373693723267", b"0.8474337369", "differ"),
         ("GET", b"nan", b"NaN", "differ"),
+        ("GET", b"9007199254740993", b"9007199254740992", "differ"),
+        ("GET", b"1e999", b"1e998", "differ"),
+        ("GET", OUT_OF_RANGE, redis.ResponseError("The DB index is none", status_code="ERR"), "equal"),
+        ("GET", OUT_OF_RANGE, redis.ResponseError("Out of memory", status_code="OOM"), "differ"),
         ("ZRANGE", [b"a", b"1.50"], [b"a", b"1.5"], "numbers"),
         ("ZRANGE", [b"a", b"b"], [b"b", b"a"], "differ"),
         ("SMEMBERS", [b"a", b"b"], [b"b", b"a"], "unordered"),

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from loadstone.safety.errors import UserError
-from loadstone.servers.redis.recording import LINE_MAX_BYTES, MonitorFile, MonitorLine, open_regular_file
+from loadstone.servers.redis.recording import ARGUMENTS_MAX, LINE_MAX_BYTES, MonitorFile, MonitorLine, open_regular_file
 
-ARGUMENTS_MAX = 1 << 20
-"""Most words of a command: as many as a Redis takes."""
 _HEAD_MAX_BYTES = 64
 """Longest line that is no word: `*3`, `$5`, `#TS:1700000000`."""
 _NUMBER = re.compile(rb"[*$](\d{1,10})\r\n")
@@ -75,12 +73,14 @@ class AppendOnlyFile:
         count = self._number(head, b"*", number, ARGUMENTS_MAX)
         if not count:
             raise self._malformed(number)
-        words = []
+        words: list[bytes] = []
+        left = LINE_MAX_BYTES
         for _word in range(count):
             line = self._file.readline(_HEAD_MAX_BYTES)
             if not line.endswith(b"\n") and len(line) < _HEAD_MAX_BYTES:
                 return None
-            length = self._number(line, b"$", number, LINE_MAX_BYTES)
+            length = self._number(line, b"$", number, left)
+            left -= length
             word = self._file.read(length + 2)
             if len(word) < length + 2:
                 return None

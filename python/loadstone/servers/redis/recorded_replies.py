@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -34,7 +34,7 @@ from loadstone.servers.compared_replies import (
 )
 from loadstone.servers.redis.append_only_file import open_commands
 from loadstone.servers.redis.commands.table import READING, SUBCOMMANDS
-from loadstone.servers.redis.recorded_commands import CLOSES, OPENS, LeftOut, keys_of_command, name_of
+from loadstone.servers.redis.recorded_commands import CLOSES, OPENS, LeftOut, grows_to, keys_of_command, name_of
 from loadstone.servers.redis.recording import NAMES_MAX, TOO_MANY_NAMES, MonitorLine
 from loadstone.servers.redis.replies import CommandTips, ReplyRules, first_difference, tips_of
 from loadstone.servers.redis.session import RedisSession
@@ -73,8 +73,13 @@ _EXPIRY_OPTIONS = {b"EX": "EXPIRE", b"EXAT": "EXPIREAT", b"PX": "PEXPIRE", b"PXA
 _DIGITS_MAX = 15
 NEAR_S = 1.0
 """Seconds before and after its expiry in which a key may be gone on one server and not yet on another."""
-_GROWS_TO = {"SETRANGE": 1, "SETBIT": 8}
-"""Commands whose second argument says how long a value becomes, and how many of its units are a byte."""
+_ALONE = frozenset(
+    {
+        *("BITOP", "COPY", "SORT", "SDIFFSTORE", "SINTERSTORE", "SUNIONSTORE", "ZDIFFSTORE", "ZINTERSTORE"),
+        *("ZRANGESTORE", "ZUNIONSTORE", "GEOSEARCHSTORE", "GEORADIUS", "GEORADIUSBYMEMBER", "PFMERGE"),
+    }
+)
+"""Commands that may store as much as there is already: before each the memory is looked at."""
 
 
 @dataclass(frozen=True)
@@ -235,8 +240,10 @@ class _SentAgain:
         """
         try:
             for number, line in recording:
+                if alone := name_of(line.arguments) in _ALONE:
+                    self._flush()
                 self._take(number, line)
-                if len(self._window) >= min(WINDOW, max(1, WINDOW_BYTES // self._largest)):
+                if alone or len(self._window) >= min(WINDOW, max(1, WINDOW_BYTES // self._largest)):
                     self._flush()
                     each_window(self.sent)
             self._flush()
@@ -263,7 +270,7 @@ class _SentAgain:
         at = [(line.database, key) for key in keys]
         by_chance = self._by_chance.any(at)
         self._window.append(_Sent(number, name, line.arguments, by_chance))
-        self._largest = max(self._largest, *map(len, line.arguments), _grows_to(name, line.arguments))
+        self._largest = max(self._largest, *map(len, line.arguments), grows_to(name, line.arguments))
         self._follow(name, line.arguments, at, by_chance=by_chance)
 
     def _follow(self, name: str, words: Sequence[bytes], at: Sequence[tuple[int, bytes]], *, by_chance: bool) -> None:
@@ -305,23 +312,34 @@ class _SentAgain:
         for sent, *each in zip(self._window, *replies, strict=True):
             if sent.name:
                 self._compare(sent, *each)
+            elif any(map(_fails, each)):  # else it is no command of the recording
+                self._compare(replace(sent, name="SELECT"), *each)
         self._window.clear()
 
     def _compare(self, sent: _Sent, a: Any, b: Any, a_twin: Any, b_twin: Any) -> None:
         of_command = self.commands.setdefault(sent.name, CommandReplies())
         of_command.sent += 1
-        if sent.by_chance:
-            of_command.outcomes["free"] += 1
-            return
         outcome = self._rules.outcome(sent.name, a, b)
+        if sent.by_chance and outcome not in ("only_a_fails", "only_b_fails"):
+            outcome = "free"
         if outcome in ("equal", "unordered", "numbers", "free"):
             of_command.outcomes[outcome] += 1
-        elif any(self._rules.outcome(sent.name, *pair) != "equal" for pair in ((a, a_twin), (b, b_twin))):
+        elif not (self._alike(sent, a, a_twin) and self._alike(sent, b, b_twin)):
             of_command.unclear += 1
         else:
             of_command.outcomes[outcome] += 1
             if len(of_command.examples) < EXAMPLES:
                 of_command.examples.append(ReplyDifference(sent.line, *first_difference(a, b)))
+
+    def _alike(self, sent: _Sent, one: Any, twin: Any) -> bool:
+        """Whether a server and its twin answered alike: where chance decides, both or neither by an error."""
+        if sent.by_chance:
+            return _fails(one) == _fails(twin)
+        return self._rules.outcome(sent.name, one, twin) in ("equal", "unordered", "free")
+
+
+def _fails(reply: Any) -> bool:
+    return isinstance(reply, redis.RedisError)
 
 
 class CpuInParts:
@@ -387,8 +405,13 @@ class _KeysByChance:
 
     def add_at_end(self, keys: Sequence[tuple[int, bytes]], end_s: float) -> None:
         """If they are used near the end of their time, in seconds of the steady clock."""
+        if self._all:
+            return
         self._ends_s.update(dict.fromkeys(keys, end_s))
-        self._all = self._all or len(self._ends_s) > FOLLOWED_MAX
+        if len(self._ends_s) > FOLLOWED_MAX:
+            over_s = time.monotonic() - NEAR_S
+            self._ends_s = {key: one_s for key, one_s in self._ends_s.items() if one_s > over_s}
+            self._all = len(self._ends_s) > FOLLOWED_MAX // 2  # else the next one looks through all again
 
     def forget(self, keys: Sequence[tuple[int, bytes]]) -> None:
         """They were replaced."""
@@ -425,11 +448,3 @@ def _keys(name: str, line: MonitorLine) -> list[bytes]:
     if name in ON_OURS:
         return []
     return [line.arguments[place + 1] for place in keys_of_command(name, line.arguments[1:])]
-
-
-def _grows_to(name: str, words: Sequence[bytes]) -> int:
-    """Bytes that a value may have after the command, where that does not show in what is sent."""
-    units = _GROWS_TO.get(name)
-    if units is None or len(words) < 3 or not words[2].isdigit() or len(words[2]) > _DIGITS_MAX:
-        return 1
-    return int(words[2]) // units

@@ -24,6 +24,7 @@ from loadstone.servers.redis.recorded_commands import (
     OPENS,
     LeftOut,
     Transactions,
+    grows_to,
     keys_of_command,
     name_of,
 )
@@ -43,6 +44,8 @@ NAMES_MAX = 500
 """Names of commands that are counted apart."""
 BACK_MAX_NS = 1_000_000_000
 """Clocks are set back by less than this; more is the beginning of another recording."""
+ARGUMENTS_MAX = 1 << 20
+"""Words of one command."""
 _DAY_NS = 24 * 3600 * 1_000_000_000
 LENGTH_MAX_NS = 366 * _DAY_NS
 KEYS_FOLLOWED = 200_000
@@ -56,7 +59,7 @@ _REPLACES = frozenset({"SET", "SETEX", "PSETEX", "SETNX", "GETSET", "INCR", "DEC
 TOO_MANY_NAMES = "(others)"
 
 _BEFORE_ARGUMENTS = re.compile(rb'(\d{1,11})\.(\d{1,9}) \[(\d{1,5}) ([^\]"]{1,200}(?:\][^\]" ]{0,50})?)\] (?=")')
-_ARGUMENT = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(?: |$)', re.DOTALL)
+_ARGUMENT = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(?: |$)', re.DOTALL)
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"a": b"\a", b"b": b"\b"}
 
@@ -83,7 +86,7 @@ def read_line(line: bytes) -> MonitorLine | None:
     place = head.end()
     while place < len(line):
         argument = _ARGUMENT.match(line, place)
-        if argument is None:
+        if argument is None or len(arguments) == ARGUMENTS_MAX:
             return None
         arguments.append(_ESCAPE.sub(_unescaped, argument[1]) if b"\\" in argument[1] else argument[1])
         place = argument.end()
@@ -207,6 +210,8 @@ class _Reading:
         self._not_in_a_cluster: Counter[tuple[str, AnyText]] = Counter()
         self._examples: dict[tuple[str, int], tuple[tuple[str, bool], ...]] = {}
         self._stored: set[int] = set()
+        self._grown: dict[int, int] = {}
+        """Key, as a hash -> how long its value became at most by what its length in a command does not say."""
         self._stored_bytes = 0.0
         self._begin_ns: int | None = None
         self._last_ns = 0
@@ -364,6 +369,11 @@ class _Reading:
                     self._stored.add(key)
         if new or name not in _REPLACES:
             self._stored_bytes += PER_KEY_BYTES * max(1, new) + GROWTH * sum(map(len, texts[1:]))
+        if (grown := grows_to(name, texts)) > 1 and len(texts) > 1:
+            key = hash(texts[1])
+            self._stored_bytes += GROWTH * max(0, grown - self._grown.get(key, 0))
+            if key in self._grown or len(self._grown) < KEYS_FOLLOWED:
+                self._grown[key] = max(grown, self._grown.get(key, 0))
 
     def _note_example(self, name: str, texts: Sequence[bytes], keys: frozenset[int]) -> None:
         of_name = (name, len(texts))

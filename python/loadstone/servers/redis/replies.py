@@ -4,6 +4,7 @@ Which replies have no order, and which differ on two servers by their nature, is
 tips of COMMAND (Redis 7 and newer), and a list of ours for those that do not say it.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ FREE = frozenset(
 """Chance, clocks and what a version keeps of a value decide on these replies."""
 UNORDERED = frozenset(_names("HGETALL HKEYS HVALS KEYS SDIFF SINTER SMEMBERS SUNION"))
 _IN_PAIRS = frozenset({"HGETALL"})
+_CODE_MAX = 40
 _NUMBER = re.compile(rb"-?\d{1,25}(\.\d{1,25})?(e[+-]?\d{1,3})?")
 
 
@@ -92,8 +94,8 @@ class ReplyRules:
 
 
 def code_of(error: redis.RedisError) -> str:
-    """The code of an error: its first word. redis-py takes it off some, and has a class for each of those."""
-    word = str(error).split(" ", 1)[0]
+    """The code of an error, as redis-py keeps it where it takes it off the text; else its first word in capitals."""
+    word = getattr(error, "status_code", None) or str(error)[:_CODE_MAX].split(" ", 1)[0]
     return word if word.isupper() else type(error).__name__
 
 
@@ -109,8 +111,14 @@ def _same_numbers(a: Any, b: Any) -> bool:
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(_same_numbers, a, b))
     if isinstance(a, bytes) and isinstance(b, bytes) and a != b:
-        return all(map(_NUMBER.fullmatch, (a, b))) and float(a) == float(b)
+        return all(map(_NUMBER.fullmatch, (a, b))) and _same_double(a, b)
     return bool(a == b)
+
+
+def _same_double(a: bytes, b: bytes) -> bool:
+    """Whether two texts are one floating-point number. Whole numbers are none: of those every digit counts."""
+    are_whole = all(text.lstrip(b"-").isdigit() for text in (a, b))
+    return not are_whole and math.isfinite(float(a)) and float(a) == float(b)
 
 
 def first_difference(a: Any, b: Any) -> tuple[str, str]:
