@@ -17,6 +17,8 @@ from loadstone.experiment.plan.endpoints import Endpoint
 from loadstone.experiment.plan.operations import Operation, ServerCommand
 
 POOLS = (1, 8, 64)
+LONGER_S = 5.0
+"""Time in which each kind comes, where another program had the CPU in the usual one."""
 
 
 def counts_at(lab: Lab, connections: int) -> str:
@@ -136,12 +138,17 @@ def expectations(lab: Lab) -> str:
         ),
         of("field", "HSET", "{key}:h", "field", "{field}", expect="integer", writes="field"),
     )
-    record = lab.drive(lab.plan(*operations, model=Closed(users=1), pool=Pool(connections=1)))
-    with lab.server.control() as control:
-        control.remove_beginning(PREFIX)  # type: ignore[attr-defined]
-    errors = {name: operation.counts.errors for name, operation in record.operations.items() if operation.counts.errors}
-    require(not errors, f"errors {errors}")
-    missing = [name for name, operation in record.operations.items() if not operation.counts.ok]
+    plan = lab.plan(*operations, model=Closed(users=1), pool=Pool(connections=1))
+    for measure_s in (plan.phases.measure_s, LONGER_S):
+        record = lab.drive(plan.model_copy(update={"phases": plan.phases.model_copy(update={"measure_s": measure_s})}))
+        with lab.server.control() as control:
+            control.remove_beginning(PREFIX)  # type: ignore[attr-defined]
+        kinds = record.operations.items()
+        errors = {name: operation.counts.errors for name, operation in kinds if operation.counts.errors}
+        require(not errors, f"errors {errors}")
+        missing = [name for name, operation in kinds if not operation.counts.ok]
+        if not missing:
+            break
     require(not missing, f"operation {', '.join(missing)} was not carried out")
     return f"{record.total.ok:,} replies of {len(operations)} kinds"
 
