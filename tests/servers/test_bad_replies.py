@@ -172,11 +172,11 @@ def test_a_scan_that_stands_still_is_left() -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 0, 2**31, 2**64, 10**400])
-def test_a_process_that_cannot_be_is_none(number: int, serve: Serve) -> None:
+def test_a_process_that_cannot_be_is_none(number: int, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n"
     reported = f"redis_version:8.0.0\r\nprocess_id:{number}\r\n{memory}".encode()
-    known = {**GOOD, b"INFO": b"$%d\r\n%s\r\n" % (len(reported), reported)}
-    assert inspect_server(serve(lambda name: known.get(name, b"+OK\r\n")), timeout_s=20.0).process_id is None
+    monkeypatch.setitem(GOOD, b"INFO", b"$%d\r\n%s\r\n" % (len(reported), reported))
+    assert inspect_server(serve(lambda name: GOOD.get(name, b"+OK\r\n")), timeout_s=20.0).process_id is None
 
 
 @pytest.mark.fault("a monitored server answers nonsense", "the monitor says so; the run goes on", area="replies")
