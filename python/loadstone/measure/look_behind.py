@@ -21,7 +21,7 @@ afterwards it is looked which ones were closed. With longer pauses a connection 
 a third of a millisecond, is missed by the looks."""
 
 
-class _Seen(Exception):
+class _WasLookedAt(Exception):
     """Ends the requests: what they have the application connect to was looked at."""
 
 
@@ -33,7 +33,7 @@ def look_behind_each(steps: Measurement, prepared: Sequence[PreparedTrial]) -> N
     for trial in prepared:
         if _is_unseen(steps, trial):
             from_s = time.monotonic()
-            with suppress(DriveFailed, _Seen):
+            with suppress(DriveFailed, _WasLookedAt):
                 drive_alone(
                     steps.driver, _few_requests(trial.plan), on_rest=partial(_look_at_work, steps, prepared, from_s)
                 )
@@ -42,10 +42,10 @@ def look_behind_each(steps: Measurement, prepared: Sequence[PreparedTrial]) -> N
 
 
 def _look_at_work(steps: Measurement, prepared: Sequence[PreparedTrial], from_s: float) -> None:
-    """Raises _Seen."""
+    """Raises _WasLookedAt."""
     _look(steps, prepared)
     if time.monotonic() - from_s >= LENGTH_S:
-        raise _Seen
+        raise _WasLookedAt
 
 
 def _look(steps: Measurement, prepared: Sequence[PreparedTrial], asked_from_s: float | None = None) -> None:
