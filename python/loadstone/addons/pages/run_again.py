@@ -19,6 +19,7 @@ from loadstone.addons.pages.experiment_facts import ExperimentFacts
 from loadstone.addons.pages.forms import Form
 from loadstone.addons.pages.settings import PageSettings, folder_of, place_of
 from loadstone.experiment.spec.built_in import names
+from loadstone.run.parts_behind import PORTS
 from loadstone.run_folder.earlier_runs import CommandWord, command_of, words_of
 from loadstone.safety.errors import UserError
 
@@ -29,10 +30,9 @@ _NUMBER = re.compile(r"-?[0-9][0-9A-Za-z.,%/ ]{0,40}")
 _SETTING = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 """As a field of numbers takes it."""
 _ADDRESS = re.compile(
-    r"(rediss?|valkeys?|https?|mariadb|mysql|postgres(ql)?|memcached)://"
-    r"[A-Za-z0-9.:\[\]-]{1,60}(/[A-Za-z0-9._~-]{0,40}){0,4}"
+    rf"({'|'.join(map(re.escape, PORTS))})://[A-Za-z0-9.:\[\]-]{{1,60}}(/[A-Za-z0-9._~-]{{0,40}}){{0,4}}"
 )
-"""Of a server that is named itself: a Sentinel would name others."""
+"""A server at a host and a port: none that names others, and no file of this machine."""
 _ADDRESS_MAX = 60
 """Characters that a field shows on a screen of a computer."""
 _SWITCHES = {"again", "sent", "search", *OF_SWITCHES}
