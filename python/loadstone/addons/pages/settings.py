@@ -62,7 +62,8 @@ class Memory:
 
     def has_folder(self, start: str, folder: str) -> None:
         """A start has this folder now: its passwords are known for it."""
-        if start in self.started and folder not in self.given:
+        if start in self.started:
+            self.given.pop(folder, None)  # one that went on may have been given others
             _keep(self.given, folder, self.started[start].variables)
 
     def take(self, name: str) -> "Pending | None":
