@@ -125,8 +125,9 @@ def test_a_redis_that_is_connected_to_for_each_request_is_a_part(
         process.kill()
     found = f"redis-server (process {theirs.pid})"
     if by == "unix":
-        ways = "answers the service's connections to", "was connected to at"
-        assert any(f"{found} {way} {path}" in said for way in ways), said
+        during = " while the service was sent requests, and not after"
+        ways = f"answers the service's connections to {path}", f"was connected to at {path}{during}"
+        assert any(f"{found} {way}: counted as the part redis" in said for way in ways), said
     else:
         assert re.search(rf"{re.escape(found)} was connected to \d+ times at 127.0.0.1:{theirs.port} while", said)
     (trial,) = trials

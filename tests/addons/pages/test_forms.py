@@ -75,6 +75,9 @@ def test_a_command_line_becomes_its_form_again(tmp_path: Path) -> None:
     form = filled(Form(fields), facts, known)
     assert of(*form.fields) == words
     assert of(*filled(Form(again(["run", "x"], place)[1]), facts, known).fields) == ("run", "x")
+    for option in ("--driver", "--trials"):
+        with pytest.raises(UserError, match=option):
+            again(["run", "x", option, "2"], place)
     with pytest.raises(UserError, match="--only 2 kB"):
         filled(Form(again(["run", "x", "--only", "size=1 kB,2 kB"], place)[1]), facts, known)
     for unknown in ("--server=other=redis://h:1", "--set=servers.redis.port=1", "--only=other=1"):

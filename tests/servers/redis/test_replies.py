@@ -6,6 +6,7 @@ import pytest
 import redis
 
 from loadstone.servers.compared_replies import ReplyOutcome
+from loadstone.servers.redis.recorded_replies import _Sent, _SentAgain
 from loadstone.servers.redis.replies import ReplyRules, first_difference, tips_of
 
 GET = [b"get", 2, [b"readonly"], 1, 1, 1, [], [], [], []]
@@ -62,6 +63,27 @@ OUT_OF_RANGE = redis.ResponseError("DB index is out of range", status_code="ERR"
 def test_replies_compare(name: str, a: Any, b: Any, outcome: ReplyOutcome) -> None:
     newer = tips_of([GET, LATER])
     assert ReplyRules(KNOWN, newer).outcome(name, a, b) == outcome
+
+
+REFUSED = redis.ResponseError("no memory", status_code="OOM")
+
+
+@pytest.mark.parametrize(
+    ("name", "by_chance", "replies", "differ", "unclear"),
+    [
+        ("SMEMBERS", False, ([b"a", b"b"], [b"a"], [b"b", b"a"], [b"a"]), 1, 0),
+        ("SMEMBERS", False, ([b"a", b"b"], [b"a"], [b"b", b"c"], [b"a"]), 0, 1),
+        ("XRANGE", True, ([b"1"], REFUSED, [b"2"], REFUSED), 1, 0),
+        ("XRANGE", True, ([b"1"], REFUSED, REFUSED, REFUSED), 0, 1),
+        ("XRANGE", True, ([b"1"], [b"2"], [b"3"], [b"4"]), 0, 0),
+    ],
+)
+def test_what_has_no_order_or_chance_decided_differs_where_twins_do_not(
+    name: str, by_chance: bool, replies: tuple[Any, Any, Any, Any], differ: int, unclear: int
+) -> None:
+    sending = _SentAgain(ReplyRules(KNOWN, KNOWN), [])
+    sending._compare(_Sent(1, name, (name.encode(), b"k"), by_chance), *replies)
+    assert (sending.commands[name].differ, sending.commands[name].unclear) == (differ, unclear)
 
 
 def test_a_difference_is_shown_without_what_replies_hold() -> None:

@@ -20,7 +20,7 @@ from loadstone.addons.pages.forms import Form
 from loadstone.addons.pages.settings import PageSettings, folder_of, place_of
 from loadstone.experiment.spec.built_in import names
 from loadstone.run.parts_behind import PORTS
-from loadstone.run_folder.earlier_runs import CommandWord, command_of, words_of
+from loadstone.run_folder.earlier_runs import TAKEN, TAKEN_SWITCHES, CommandWord, command_of, words_of
 from loadstone.safety.errors import UserError
 
 _OF_THIS_START = {"--out", "--wait", "--share-machine", "--trust", "--watch", "--no-color"}
@@ -61,8 +61,9 @@ def again(words: Sequence[str], place: PageSettings) -> tuple[str, Fields]:
             return "/quick", allowed([("kind", kind), *_of_quick(options, url)])
         case ["saturate", "redis" | "http" as kind, *url] if len(url) < 2:
             return "/quick", allowed([("kind", kind), ("search", "on"), *_of_quick(options, url)])
-        case plain:
-            raise _no_form(" ".join(plain))
+        case plain:  # perhaps the value of an option that is not known
+            unknown = (one.name for one in options if one.name and one.name not in TAKEN | TAKEN_SWITCHES)
+            raise _no_form(next(unknown, " ".join(plain)))
 
 
 def allowed(fields: Collection[tuple[str, str]]) -> Fields:

@@ -8,8 +8,18 @@ whose keys are in one slot.
 import re
 from collections.abc import Sequence
 
+from loadstone.experiment.plan.stored_bytes import RANGES
 from loadstone.servers.redis.commands.arguments import Argument
-from loadstone.servers.redis.commands.table import BLOCKING, DATA, KEYLESS, REFUSED, SUBCOMMANDS, Unclear, placed
+from loadstone.servers.redis.commands.table import (
+    BEFORE_STREAMS,
+    BLOCKING,
+    DATA,
+    KEYLESS,
+    REFUSED,
+    SUBCOMMANDS,
+    Unclear,
+    placed,
+)
 from loadstone.text.language import translatable
 from loadstone.text.message import AnyText, said
 from loadstone.text.problem import SaidError
@@ -20,11 +30,7 @@ IT_WAITS = said("it may wait, and hold up its connection")
 NOT_KNOWN = said("loadstone does not know where its keys are")
 _BLOCK = b"BLOCK"
 _READS_STREAMS = frozenset({"XREAD", "XREADGROUP"})
-_OF_STREAMS = {b"GROUP": 3, b"COUNT": 2}
-"""Options with their values, in words."""
-_GROWS = {"SETRANGE": 8, "SETBIT": 1}
-"""Commands whose second argument says how long a value becomes, and the bits of its unit."""
-_WIDEST, _DIGITS_MAX = 64, 15
+_WIDEST, DIGITS_MAX = 64, 15
 """Bits of the widest field of a BITFIELD; digits of a number beyond which no server takes it."""
 OPENS, CLOSES = "MULTI", ("EXEC", "DISCARD")
 NOT_BEGUN = said("its MULTI was not recorded")
@@ -87,20 +93,20 @@ def _literal(text: bytes) -> Argument:
 
 
 def _waits_for_streams(arguments: Sequence[bytes]) -> bool:
-    """Whether an option before STREAMS says so; a group and a consumer may be called as options are."""
+    """Whether an option before STREAMS says so."""
     place = 0
     while place < len(arguments) and (option := arguments[place].upper()) != b"STREAMS":
         if option == _BLOCK:
             return True
-        place += _OF_STREAMS.get(option, 1)
+        place += BEFORE_STREAMS.get(option.decode(errors="replace"), 1)
     return False
 
 
 def grows_to(name: str, words: Sequence[bytes]) -> int:
     """Bytes that a value may have after a command, its name first, where the length of what is sent does not say it."""
     bits = 0
-    if name in _GROWS:
-        bits = _GROWS[name] * _offset(words[2:3])
+    if name in RANGES:
+        bits = 8 // RANGES[name] * _offset(words[2:3])
     elif name == "BITFIELD":
         for place, word in enumerate(words):
             if word.upper() in (b"SET", b"INCRBY"):
@@ -110,7 +116,7 @@ def grows_to(name: str, words: Sequence[bytes]) -> int:
 
 
 def _offset(written: Sequence[bytes]) -> int:
-    return int(written[0]) if written and written[0].isdigit() and len(written[0]) <= _DIGITS_MAX else 0
+    return int(written[0]) if written and written[0].isdigit() and len(written[0]) <= DIGITS_MAX else 0
 
 
 def deciding(key: bytes) -> bytes:

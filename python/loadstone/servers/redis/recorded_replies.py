@@ -34,7 +34,15 @@ from loadstone.servers.compared_replies import (
 )
 from loadstone.servers.redis.append_only_file import open_commands
 from loadstone.servers.redis.commands.table import READING, SUBCOMMANDS
-from loadstone.servers.redis.recorded_commands import CLOSES, OPENS, LeftOut, grows_to, keys_of_command, name_of
+from loadstone.servers.redis.recorded_commands import (
+    CLOSES,
+    DIGITS_MAX,
+    OPENS,
+    LeftOut,
+    grows_to,
+    keys_of_command,
+    name_of,
+)
 from loadstone.servers.redis.recording import NAMES_MAX, TOO_MANY_NAMES, MonitorLine
 from loadstone.servers.redis.replies import CommandTips, ReplyRules, first_difference, tips_of
 from loadstone.servers.redis.session import RedisSession
@@ -70,7 +78,6 @@ _EXPIRES = frozenset({"EXPIRE", "EXPIREAT", "PEXPIRE", "PEXPIREAT", "PSETEX", "S
 """Commands whose second argument says when a key expires."""
 _EXPIRY_OPTIONS = {b"EX": "EXPIRE", b"EXAT": "EXPIREAT", b"PX": "PEXPIRE", b"PXAT": "PEXPIREAT"}
 """Options of SET and GETEX, and the command that each stands for."""
-_DIGITS_MAX = 15
 NEAR_S = 1.0
 """Seconds before and after its expiry in which a key may be gone on one server and not yet on another."""
 _ALONE = frozenset(
@@ -432,7 +439,7 @@ def _lives_s(name: str, words: Sequence[bytes]) -> float | None:
 
 
 def _seconds(unit: str, written: Sequence[bytes]) -> float | None:
-    if not written or not written[0].isdigit() or len(written[0]) > _DIGITS_MAX:
+    if not written or not written[0].isdigit() or len(written[0]) > DIGITS_MAX:
         return None
     seconds = int(written[0]) / (1000 if unit.startswith("P") else 1)
     return seconds - time.time() if unit.endswith("AT") else seconds

@@ -38,18 +38,21 @@ def _counted(place: int, before: int, arguments: Arguments) -> list[Argument]:
     return [*arguments[:before], *arguments[place : place + count]]
 
 
+BEFORE_STREAMS = {"COUNT": 2, "BLOCK": 2, "CLAIM": 2, "GROUP": 3, "NOACK": 1}
+"""Options of XREAD and XREADGROUP, in words with their values: a group may be called as an option is."""
+
+
 def _streams(arguments: Arguments) -> list[Argument]:
     """XREAD and XREADGROUP: the first half of what stands behind STREAMS."""
-    skipped = {"COUNT": 2, "BLOCK": 2, "CLAIM": 2, "GROUP": 3, "NOACK": 1}
     at = 0
     while at < len(arguments):
         word = arguments[at].example.upper()
-        if not arguments[at].is_certain or word not in {*skipped, "STREAMS"}:
+        if not arguments[at].is_certain or word not in {*BEFORE_STREAMS, "STREAMS"}:
             raise Unclear("'{written}' is given where an option or STREAMS is expected", written=arguments[at].written)
         if word == "STREAMS":
             behind = arguments[at + 1 :]
             return list(behind[: (len(behind) + 1) // 2])
-        at += skipped[word]
+        at += BEFORE_STREAMS[word]
     raise Unclear("it has no STREAMS")
 
 
